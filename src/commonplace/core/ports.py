@@ -1,0 +1,190 @@
+"""The seams of the house: what a journal owes the index, what an index and an encoder owe a search.
+
+Only Protocols live here, with what *both* sides owe; no implementation and no heavy import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.core.values import (
+        Candidate,
+        Change,
+        Counts,
+        Encoded,
+        Filter,
+        Problem,
+        Since,
+        Unencoded,
+        Vector,
+    )
+
+
+class Source(Protocol):
+    """A part of a journal that the index follows: one root, one database, one notebook."""
+
+    @property
+    def name(self) -> str:
+        """Unique per owner and stable for good: `private:user`, `private:project@1f2e3d4c`."""
+        ...
+
+    def mark(self) -> str:
+        """A cheap token, kept across processes; equal to an earlier one means nothing new.
+
+        Takes milliseconds at 10,000 entries, reads no entry, never raises for an absent source.
+        """
+        ...
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """The changes since `since.mark`, oldest first: puts of new and altered docs, drops of lost ones.
+
+        With `since.mark` None every entry is looked at, yet only those whose stamp differs from
+        `since.stamps(prefix)` are handed over. An entry that cannot be read is skipped and logged
+        once. The caller takes `mark()` *before* it scans, so what arrives meanwhile is seen next time.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """A source whose open format has a place for a vector of the whole text beside each entry."""
+
+    def wanting(self, refs: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+        """(ref, text) of the entries whose place is empty; of all entries, or of these refs."""
+        ...
+
+    def keep(self, ref: str, vector: Vector, identity: str) -> None:
+        """Fill the place of one entry, where it is empty and the format is made for this encoder."""
+        ...
+
+
+class Encoder(Protocol):
+    """An embedding model, loaded. Thread-safe; every vector has length 1."""
+
+    @property
+    def identity(self) -> str:
+        """Name, dimensions, pooling, normalisation, and the weights' hash: `minilm-l6-v2:384:mean:l2:53aa5117`."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers in a vector."""
+        ...
+
+    def split(self, text: str) -> tuple[tuple[int, int], ...]:
+        """(start, end) of overlapping chunks of <= 256 tokens, in characters; one span for a short text."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> Vector:
+        """(n, dimensions) float32; longer texts are cut at the model's maximum (512 tokens)."""
+        ...
+
+    def encode_query(self, text: str) -> Vector:
+        """(dimensions,) float32."""
+        ...
+
+
+class EncoderSlot(Protocol):
+    """Where an encoder is, or is being loaded, or cannot be had: words work in every case."""
+
+    def start(self) -> None:
+        """Begin loading in the background; may be called twice."""
+        ...
+
+    def get(self, timeout_s: float = 0.0) -> Encoder | None:
+        """The encoder, waiting at most so long for one that is being loaded; never raises."""
+        ...
+
+    def reason(self) -> str:
+        """Why there is none now, as one sentence; empty when there is one."""
+        ...
+
+
+class OwnerIndex(Protocol):
+    """The words and vectors of one owner. Derived: may be deleted and rebuilt at any time.
+
+    Thread-safe; several processes may use one at once, and each sees at once what another wrote.
+    """
+
+    def apply(self, changes: Sequence[Change], *, source: str = "", mark: str | None = None) -> None:
+        """Make these changes in one transaction and, with a mark, remember it for the source.
+
+        A put of a ref replaces its doc; its vectors stay if the text is the same and go otherwise.
+        """
+        ...
+
+    def since(self, source: str) -> Since:
+        """What is known of a source: its last mark, and the stamps of the refs under a prefix."""
+        ...
+
+    def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
+        """Docs with no vector of this encoder for their present text, newest first; blank texts never."""
+        ...
+
+    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
+        """File vectors; those whose text_hash is no longer the doc's are passed over."""
+        ...
+
+    def candidates(
+        self, *, words: str, vector: Vector | None, identity: str, within: Filter, limit: int
+    ) -> list[Candidate]:
+        """The best `limit` by words and the best `limit` by meaning among the docs the filter lets in.
+
+        No text raises. vector None asks for words alone. Vectors of another identity are never
+        compared. Each candidate carries both figures where it has them. Order: unspecified.
+        """
+        ...
+
+    def counts(self, identity: str) -> Counts:
+        """How much is held, and how much of it waits for a vector of this encoder."""
+        ...
+
+
+class Index(Protocol):
+    """Indexes of all owners; there is no search without an owner."""
+
+    def within(self, owner: str) -> OwnerIndex:
+        """The index of one owner, opened or made."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class Leasing(Protocol):
+    """An index through which processes agree who does background work."""
+
+    def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
+        """Take or renew the lease; False while another holder's has not run out."""
+        ...
+
+    def drop_lease(self, name: str, holder: str) -> None:
+        """Give it back, if it is the holder's."""
+        ...
+
+
+@runtime_checkable
+class Mendable(Protocol):
+    """Something `doctor` can look over and put right."""
+
+    def problems(self) -> list[Problem]:
+        """What is wrong now; changes nothing."""
+        ...
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended; a sentence for each thing done."""
+        ...
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """An index that can erase a text so that no byte of it stays in its files."""
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Drop these refs and erase what their words and vectors left behind."""
+        ...

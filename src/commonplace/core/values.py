@@ -1,0 +1,174 @@
+"""The values that rooms hand to each other: docs, changes, intervals, questions and hits.
+
+Holds no behaviour beyond what a value can say of itself, and imports only the standard library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+
+By: TypeAlias = Literal["meaning", "words", "both"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A half-open span [start, end) of aware UTC instants; None leaves that side open."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def holds(self, at: datetime) -> bool:
+        """Whether the instant lies inside."""
+        return (self.start is None or self.start <= at) and (self.end is None or at < self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doc:
+    """What the index holds of one entry.
+
+    ref: the entry's address, unique per owner. at: aware UTC. text: what is searched and encoded.
+    scope: the part of a journal it lies in (a root, a section, a thread). stamp: a token of the
+    journal's own that changes whenever the entry does (size and mtime of a file, a row's hash).
+    """
+
+    ref: str
+    journal: str
+    scope: str
+    at: datetime
+    text: str
+    stamp: str
+    kind: str = "entry"
+    headings: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """The index should hold this doc, in place of any with its ref."""
+
+    doc: Doc
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The index should hold nothing of this ref."""
+
+    ref: str
+
+
+Change: TypeAlias = Put | Drop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What the index knows of one source: its last mark, and the stamp of each ref under a prefix.
+
+    mark is None when nothing was filed yet, or when every entry is to be looked at anew (a sweep);
+    stamps are given in both cases, so that a scan hands over only what really differs.
+    """
+
+    mark: str | None
+    stamps: Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """The candidates a search may look at, fixed before anything is ranked.
+
+    Empty tuples mean "any". scopes match exactly; headings match as folded substrings (see
+    `core.text.fold_name`), any of them; tags match exactly, any of them.
+    """
+
+    within: Interval = field(default_factory=Interval)
+    journals: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A doc that a leg of the search found, with the raw figures of both legs.
+
+    words: BM25, > 0, or None where no word matches. similarity: cosine in [-1, 1], the best of
+    the doc's chunks, or None where it has no vector yet.
+    """
+
+    doc: Doc
+    words: float | None = None
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unencoded:
+    """A doc whose vectors are missing for one encoder: text to encode and the hash to file it under."""
+
+    ref: str
+    text: str
+    text_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
+    """The vectors of one doc's chunks, bound to the text they were made from.
+
+    spans: (start, end) of each chunk in characters of the text. vectors: (chunks, dimensions),
+    float32, each of length 1.
+    """
+
+    ref: str
+    text_hash: str
+    spans: tuple[tuple[int, int], ...]
+    vectors: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much an index holds: docs, docs without a vector of the encoder asked about, bytes on disk."""
+
+    docs: int
+    pending: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong, as `doctor` shows it.
+
+    what: the thing and its state, a sentence. hint: the next step. repairable: `--repair` mends it.
+    """
+
+    what: str
+    hint: str = ""
+    repairable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One entry a search returns. score is in [0, 1], for display and in the order shown."""
+
+    doc: Doc
+    score: float
+    by: By
+    similarity: float | None
+    excerpt: str
+    legs: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a tool gives back: the same facts as text for a model and as plain data for a program."""
+
+    text: str
+    facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Words and vectors derived from journals; everything here may be deleted and rebuilt."""

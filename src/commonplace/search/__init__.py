@@ -1,0 +1,1 @@
+"""Judgement: filing keeps the index behind the journals, the finder asks it, rank decides."""
