@@ -7,7 +7,10 @@ from __future__ import annotations
 
 
 class CommonplaceError(Exception):
-    """Something we can explain. `code` is for machines, the message for people, `hint` for the next step."""
+    """Something we can explain.
+
+    `code` is for machines, the message for people, `hint` for the next step.
+    """
 
     code = "internal"
 

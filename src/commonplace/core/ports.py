@@ -39,11 +39,12 @@ class Source(Protocol):
         ...
 
     def scan(self, since: Since) -> Iterator[Change]:
-        """The changes since `since.mark`, oldest first: puts of new and altered docs, drops of lost ones.
+        """The changes since `since.mark`, oldest first: puts of new and altered docs, drops.
 
         With `since.mark` None every entry is looked at, yet only those whose stamp differs from
         `since.stamps(prefix)` are handed over. An entry that cannot be read is skipped and logged
-        once. The caller takes `mark()` *before* it scans, so what arrives meanwhile is seen next time.
+        once. The caller takes `mark()` *before* it scans: what arrives meanwhile is seen next
+        time.
         """
         ...
 
@@ -57,7 +58,7 @@ class KeepsVectors(Protocol):
         ...
 
     def keep(self, ref: str, vector: Vector, identity: str) -> None:
-        """Fill the place of one entry, where it is empty and the format is made for this encoder."""
+        """Fill the place of one entry, if it is empty and the format is made for this encoder."""
         ...
 
 
@@ -66,7 +67,10 @@ class Encoder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Name, dimensions, pooling, normalisation, and the weights' hash: `minilm-l6-v2:384:mean:l2:53aa5117`."""
+        """What its vectors depend on: `minilm-l6-v2:384:mean:l2:53aa5117`.
+
+        Name, dimensions, pooling, normalisation, first 8 hex of the weights' sha256.
+        """
         ...
 
     @property
@@ -75,7 +79,7 @@ class Encoder(Protocol):
         ...
 
     def split(self, text: str) -> tuple[tuple[int, int], ...]:
-        """(start, end) of overlapping chunks of <= 256 tokens, in characters; one span for a short text."""
+        """(start, end) in characters of overlapping chunks of <= 256 tokens; one for a short text."""
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> Vector:
@@ -109,7 +113,9 @@ class OwnerIndex(Protocol):
     Thread-safe; several processes may use one at once, and each sees at once what another wrote.
     """
 
-    def apply(self, changes: Sequence[Change], *, source: str = "", mark: str | None = None) -> None:
+    def apply(
+        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+    ) -> None:
         """Make these changes in one transaction and, with a mark, remember it for the source.
 
         A put of a ref replaces its doc; its vectors stay if the text is the same and go otherwise.
@@ -121,7 +127,7 @@ class OwnerIndex(Protocol):
         ...
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
-        """Docs with no vector of this encoder for their present text, newest first; blank texts never."""
+        """Docs with no vector of this encoder for their text, newest first; blank ones never."""
         ...
 
     def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
@@ -131,7 +137,7 @@ class OwnerIndex(Protocol):
     def candidates(
         self, *, words: str, vector: Vector | None, identity: str, within: Filter, limit: int
     ) -> list[Candidate]:
-        """The best `limit` by words and the best `limit` by meaning among the docs the filter lets in.
+        """The best `limit` by words and the best `limit` by meaning that the filter lets in.
 
         No text raises. vector None asks for words alone. Vectors of another identity are never
         compared. Each candidate carries both figures where it has them. Order: unspecified.

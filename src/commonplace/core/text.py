@@ -14,12 +14,15 @@ EXCERPT_LENGTH = 200
 EXCERPT_STEP = 20
 
 # Words so frequent in questions that a search for them is a search for everything (49 ms of a
-# 7-word question at 100,000 entries). Negations and time words are kept: they carry meaning here.
+# 7-word question at 100,000 entries). Negations and time words stay: they mean something here.
 STOP_WORDS = frozenset(
-    "a about an and any are as at be been being but by can could did do does doing for from had has have "
-    "having he her hers him his how i if in into is it its itself just me my of on or our ours she so some "
-    "such than that the their theirs them then there these they this those to too us was we were what when "
-    "where which while who whom why will with would you your yours".split()
+    """
+    a about an and any are as at be been being but by can could did do does doing for from had
+    has have having he her hers him his how i if in into is it its itself just me my of on or
+    our ours she so some such than that the their theirs them then there these they this those
+    to too us was we were what when where which while who whom why will with would you your
+    yours
+    """.split()
 )
 
 # Scripts written without spaces between words; runs of them are cut into overlapping pairs.
@@ -50,8 +53,10 @@ def text_hash(text: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """A heading or tag as it is compared: NFKC, no case, underscores, hyphens and runs of space as one space."""
-    return " ".join(re.sub(r"[_\-\s]+", " ", unicodedata.normalize("NFKC", name).casefold()).split())
+    """A heading or tag as it is compared: NFKC, no case; `_`, `-` and runs of space are one space."""
+    return " ".join(
+        re.sub(r"[_\-\s]+", " ", unicodedata.normalize("NFKC", name).casefold()).split()
+    )
 
 
 def words_text(text: str) -> str:
@@ -61,7 +66,7 @@ def words_text(text: str) -> str:
 
 
 def query_terms(query: str, *, limit: int = 64) -> list[Term]:
-    """The distinct terms of a question, in its order, stop words dropped unless nothing else is left.
+    """The distinct terms of a question, in its order; stop words go unless nothing else is left.
 
     A lone CJK character becomes a prefix, since the index holds pairs.
     """

@@ -112,7 +112,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unencoded:
-    """A doc whose vectors are missing for one encoder: text to encode and the hash to file it under."""
+    """A doc whose vectors are missing for one encoder: its text, and the hash to file it under."""
 
     ref: str
     text: str
@@ -135,7 +135,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How much an index holds: docs, docs without a vector of the encoder asked about, bytes on disk."""
+    """How much an index holds: docs, those without a vector of one encoder, bytes on disk."""
 
     docs: int
     pending: int
@@ -156,7 +156,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One entry a search returns. score is in [0, 1], for display and in the order shown."""
+    """One entry a search returns.
+
+    score: in [0, 1], for display and in the order shown. similarity: raw cosine, None without a
+    vector. legs: the share of the score each leg gave. also: refs of near-duplicates folded in.
+    """
 
     doc: Doc
     score: float
@@ -164,11 +168,20 @@ class Hit:
     similarity: float | None
     excerpt: str
     legs: Mapping[str, float] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search returns: hits, best first, and sentences on what a reader must know."""
+
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a tool gives back: the same facts as text for a model and as plain data for a program."""
+    """What a tool gives back: the same facts as text for a model and as data for a program."""
 
     text: str
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,280 @@
+"""Filing: keeps one owner's index behind the journals, and makes the vectors that are missing.
+
+Never writes truth, never raises into a write, and never holds a transaction while it encodes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
+from commonplace.core.text import text_hash
+from commonplace.core.values import Drop, Encoded, Put, Unencoded
+from commonplace.search import policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
+    from commonplace.core.values import Change, Since, Vector
+
+_log = logging.getLogger(__name__)
+_ENCODING = "encoding"
+_RETRY_S = (1.0, 30.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """The entry can be found, by words and by meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The entry is written, and not all of it can be found yet; `why` is one sentence."""
+
+    why: str
+
+
+class Filing:
+    """Keeps an index behind its sources; a background thread, started if needed, does long work.
+
+    holder: this process's name in leases. Thread-safe. `close` it before the process ends.
+    """
+
+    def __init__(
+        self,
+        *,
+        index: OwnerIndex,
+        sources: Sequence[Source],
+        encoder: EncoderSlot,
+        holder: str,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._index = index
+        self._sources = sources
+        self._encoder = encoder
+        self._holder = holder
+        self._monotonic = monotonic
+        self._state = threading.Condition()
+        self._asked = 0
+        self._done = 0
+        self._sweep = False
+        self._swept_at = float("-inf")
+        self._kept_all = False
+        self._closed = False
+        self._trouble = ""
+        self._worker: threading.Thread | None = None
+
+    def file(self, changes: Sequence[Change]) -> Filed | Pending:
+        """File what was just written, so that it is found at once; never raises into the write."""
+        try:
+            self._index.apply(changes)
+            encoder = self._encoder.get()
+            if encoder is None:
+                return Pending(self._encoder.reason())
+            self._encode(encoder, [_unencoded(c) for c in changes if isinstance(c, Put)])
+        except (CommonplaceError, MemoryError) as exc:
+            _log.warning("An entry is written and waits to be filed: %s", exc)
+            return Pending(str(exc))
+        return Filed()
+
+    def forget(self, refs: Sequence[str]) -> Filed | Pending:
+        """Take deleted entries out of the index, every byte of their text; never raises."""
+        try:
+            if isinstance(self._index, Forgetting):
+                self._index.forget(refs)
+            else:
+                self._index.apply([Drop(ref) for ref in refs])
+        except CommonplaceError as exc:
+            _log.warning("A deleted entry waits to leave the index: %s", exc)
+            return Pending(str(exc))
+        return Filed()
+
+    def start(self) -> None:
+        """Look at everything once, in the background: entries, edits in place, missing vectors."""
+        self._ask(sweep=True)
+
+    def refresh(self, wait_s: float) -> tuple[str, ...]:
+        """File what other programs wrote, waiting at most so long; sentences on what is not done."""
+        behind = any(self._index.since(s.name).mark != s.mark() for s in self._sources)
+        sweep_due = self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S
+        if not behind and not sweep_due:
+            return ()
+        turn = self._ask(sweep=sweep_due)
+        if not behind:
+            return ()
+        with self._state:
+            done = self._state.wait_for(lambda: self._done >= turn or self._closed, wait_s)
+            if self._trouble:
+                return (f"Not every entry could be filed: {self._trouble}",)
+            return () if done else ("Entries are still being filed; a later search may find more.",)
+
+    def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """File everything and make every missing vector, now, in this thread; how many were made.
+
+        progress: called with (made so far, still to make). Without an encoder only words are filed.
+        Raises: Unavailable when the index or a journal cannot be used.
+        """
+        self._file_sources(sweep=True)
+        encoder = self._encoder.get(timeout_s=60.0)
+        return self._encode_missing(encoder, progress) if encoder else 0
+
+    def close(self, wait_s: float = 1.0) -> None:
+        """Stop the background thread after the batch in hand, waiting at most so long."""
+        with self._state:
+            self._closed = True
+            self._state.notify_all()
+        if self._worker is not None and self._worker is not threading.current_thread():
+            self._worker.join(wait_s)
+
+    def _ask(self, *, sweep: bool) -> int:
+        with self._state:
+            self._asked += 1
+            self._sweep = self._sweep or sweep
+            if self._worker is None and not self._closed:
+                self._worker = threading.Thread(target=self._work, name="filing", daemon=True)
+                self._worker.start()
+            self._state.notify_all()
+            return self._asked
+
+    def _work(self) -> None:
+        retry_s, longest_s = _RETRY_S
+        while True:
+            with self._state:
+                self._state.wait_for(self._called, None if self._kept_all else retry_s)
+                if self._closed:
+                    return
+                turn, sweep, self._sweep = self._asked, self._sweep, False
+            trouble = self._turn(sweep=sweep)
+            with self._state:
+                self._done, self._trouble = turn, trouble
+                self._state.notify_all()
+            retry_s = _RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)
+
+    def _called(self) -> bool:
+        return self._closed or self._asked > self._done
+
+    def _turn(self, *, sweep: bool) -> str:
+        try:
+            self._file_sources(sweep=sweep)
+        except CommonplaceError as exc:
+            _log.warning("Filing stopped: %s", exc)
+            return str(exc)
+        return ""
+
+    def _file_sources(self, *, sweep: bool) -> None:
+        for source in self._sources:
+            since = self._index.since(source.name)
+            # The mark is read before the scan: what is written meanwhile makes it differ next time.
+            mark = source.mark()
+            if sweep or since.mark != mark:
+                self._scan(source, replace(since, mark=None) if sweep else since, mark)
+        if sweep:
+            self._swept_at = self._monotonic()
+
+    def _scan(self, source: Source, since: Since, mark: str) -> None:
+        changes = iter(source.scan(since))
+        while batch := list(islice(changes, policy.APPLY_BATCH)):
+            self._index.apply(batch, source=source.name)
+            if any(isinstance(change, Put) for change in batch):
+                self._kept_all = False
+        self._index.apply([], source=source.name, mark=mark)
+
+    def _make_vectors(self) -> bool:
+        """Whether nothing is left to make; False asks the worker to come back."""
+        encoder = self._encoder.get()
+        if encoder is None:
+            return False
+        try:
+            made = self._encode_missing(encoder, None)
+        except (CommonplaceError, MemoryError) as exc:
+            _log.warning("Making vectors stopped: %s", exc)
+            return False
+        if made:
+            _log.info("Made the vectors of %d entries.", made)
+        return self._kept_all
+
+    def _encode_missing(self, encoder: Encoder, progress: Callable[[int, int], None] | None) -> int:
+        made = 0
+        if not self._lease():
+            return made
+        try:
+            while not self._interrupted(progress) and self._lease():
+                docs = self._index.unencoded(encoder.identity, policy.ENCODE_BATCH)
+                if not docs:
+                    self._fill_places(encoder)
+                    break
+                self._encode(encoder, docs)
+                made += len(docs)
+                if progress is not None:
+                    progress(made, self._index.counts(encoder.identity).pending)
+        finally:
+            if isinstance(self._index, Leasing):
+                self._index.drop_lease(_ENCODING, self._holder)
+        return made
+
+    def _interrupted(self, progress: object) -> bool:
+        # A caller who watches progress wants all of it; the worker turns to words first.
+        return self._closed or (progress is None and self._asked > self._done)
+
+    def _lease(self) -> bool:
+        if not isinstance(self._index, Leasing):
+            return True
+        return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
+
+    def _encode(self, encoder: Encoder, docs: Sequence[Unencoded]) -> None:
+        spans = [encoder.split(doc.text) for doc in docs]
+        texts = [
+            doc.text[start:end] for doc, cut in zip(docs, spans, strict=True) for start, end in cut
+        ]
+        if not texts:
+            return
+        vectors = encoder.encode_passages(texts)
+        encoded = list(_encoded(docs, spans, vectors))
+        self._index.put_vectors(encoder.identity, encoded)
+        whole = {
+            doc.ref: (doc.text, one.vectors[0])
+            for doc, one in zip(docs, encoded, strict=True)
+            if len(one.spans) == 1 and one.spans[0] == (0, len(doc.text))
+        }
+        self._fill(encoder, [doc.ref for doc in docs], whole)
+
+    def _fill_places(self, encoder: Encoder) -> None:
+        self._fill(encoder, None, {})
+        self._kept_all = True
+
+    def _fill(
+        self, encoder: Encoder, refs: Sequence[str] | None, whole: dict[str, tuple[str, Vector]]
+    ) -> None:
+        """Fill the places that journals keep for vectors, with one of the whole text if we have it."""
+        for source in self._sources:
+            if not isinstance(source, KeepsVectors):
+                continue
+            for ref, text in source.wanting(refs):
+                if self._closed:
+                    return
+                known, vector = whole.get(ref, ("", None))
+                if vector is None or known != text:
+                    vector = encoder.encode_passages([text])[0]
+                source.keep(ref, vector, encoder.identity)
+
+
+def _unencoded(put: Put) -> Unencoded:
+    return Unencoded(ref=put.doc.ref, text=put.doc.text, text_hash=text_hash(put.doc.text))
+
+
+def _encoded(
+    docs: Iterable[Unencoded], spans: Iterable[tuple[tuple[int, int], ...]], vectors: Vector
+) -> Iterator[Encoded]:
+    at = 0
+    for doc, cut in zip(docs, spans, strict=True):
+        yield Encoded(
+            ref=doc.ref, text_hash=doc.text_hash, spans=cut, vectors=vectors[at : at + len(cut)]
+        )
+        at += len(cut)

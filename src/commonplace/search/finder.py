@@ -1,0 +1,86 @@
+"""The finder: one question in, judged hits out.
+
+Never writes, and never ranks: the index narrows and measures, `rank` decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import excerpt
+from commonplace.core.values import Filter, Found, Hit
+from commonplace.search import policy as numbers
+from commonplace.search.rank import Ranked, collapsed, rank
+
+if TYPE_CHECKING:
+    from commonplace.core.ports import EncoderSlot, OwnerIndex
+    from commonplace.search.filing import Filing
+    from commonplace.search.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: text, the candidates it may look at, how many hits, and by which policy.
+
+    floor: cosine in [-1, 1] under which a hit by meaning alone is cut.
+    """
+
+    text: str
+    within: Filter
+    limit: int
+    floor: float
+    policy: Policy
+
+
+class Finder:
+    """Searches one owner's index; by words alone while there is no encoder, and says so."""
+
+    def __init__(self, *, index: OwnerIndex, encoder: EncoderSlot, filing: Filing) -> None:
+        self._index = index
+        self._encoder = encoder
+        self._filing = filing
+
+    def find(self, question: Question) -> Found:
+        """The best hits for a question, filters before everything.
+
+        Raises: Invalid for a blank query, or one over 10,000 characters.
+        """
+        if not question.text.strip():
+            raise Invalid(
+                "The query is blank.", hint="Ask in words, such as 'database lock problems'."
+            )
+        if len(question.text) > numbers.MAX_QUERY_LENGTH:
+            raise Invalid(
+                f"The query has {len(question.text):,} characters.",
+                hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
+            )
+        notes = self._filing.refresh(numbers.FILING_WAIT_S)
+        encoder = self._encoder.get(numbers.ENCODER_WAIT_S)
+        if encoder is None:
+            notes = (*notes, f"Searched by words alone: {self._encoder.reason()}")
+        identity = encoder.identity if encoder else ""
+        candidates = self._index.candidates(
+            words=question.text,
+            vector=encoder.encode_query(question.text) if encoder else None,
+            identity=identity,
+            within=question.within,
+            limit=question.policy.legs,
+        )
+        floor = numbers.floor(question.floor, identity)
+        ranked = rank(candidates, floor=floor, policy=question.policy)
+        best = collapsed(ranked, limit=question.limit, policy=question.policy)
+        return Found(hits=tuple(_hit(one, question.text) for one in best), notes=notes)
+
+
+def _hit(one: Ranked, query: str) -> Hit:
+    return Hit(
+        doc=one.candidate.doc,
+        score=one.score,
+        by=one.by,
+        similarity=one.candidate.similarity,
+        excerpt=excerpt(one.candidate.doc.text, query),
+        legs={"meaning": one.meaning, "words": one.words},
+        also=one.also,
+    )

@@ -1,0 +1,60 @@
+"""All the numbers of each kind of search: weights, floors, budgets; one place for each.
+
+Never computes; `rank` and `finder` do, and no other file holds a ranking number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_QUERY_LENGTH = 10_000
+"""Characters; a longer query is refused."""
+
+ENCODER_WAIT_S = 2.0
+"""How long a search waits for an encoder that is being loaded before it answers by words alone."""
+
+FILING_WAIT_S = 2.0
+"""How long a search waits for entries that other programs wrote to be filed."""
+
+SWEEP_EVERY_S = 5.0
+"""A search starts a sweep for entries edited in place when the last one is older than this."""
+
+ENCODE_BATCH = 32
+"""Docs handed to the encoder between two commits of vectors; it cuts its own token batches."""
+
+APPLY_BATCH = 500
+"""Changes filed in one transaction while catching up."""
+
+LEASE_S = 60.0
+"""After this long without renewal another process may take over the encoding."""
+
+# Cosines of the E5 family cluster in 0.7..1.0: what is 0.1 for MiniLM is about 0.75 there.
+_E5_FLOOR = 0.75
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How one kind of search judges.
+
+    meaning, words: weights of the legs, each divided by its maximum before. legs: candidates taken
+    from each leg. duplicate: share of words in common, in (0, 1], from which two hits are one.
+    Source: weights from the measured fusion (.55 meaning, .45 words).
+    """
+
+    meaning: float = 0.55
+    words: float = 0.45
+    legs: int = 200
+    duplicate: float = 0.9
+
+    @property
+    def most(self) -> float:
+        """The highest score this policy can give."""
+        return self.meaning + self.words
+
+
+PRIVATE = Policy()
+
+
+def floor(asked: float, identity: str) -> float:
+    """The cosine under which a hit by meaning alone is cut, for the encoder behind the vectors."""
+    return max(asked, _E5_FLOOR) if "e5-small" in identity.partition(":")[0] else asked

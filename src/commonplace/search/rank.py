@@ -1,0 +1,100 @@
+"""Ranking: raw figures of the legs in, ordered and scored hits out. Pure functions.
+
+Never reads an index, a clock or a setting; every number comes from a policy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from commonplace.core.values import By, Candidate
+    from commonplace.search.policy import Policy
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A candidate with its score in [0, 1], the share of each leg, and the refs folded into it."""
+
+    candidate: Candidate
+    score: float
+    by: By
+    meaning: float
+    words: float
+    also: tuple[str, ...] = ()
+
+
+def rank(candidates: Sequence[Candidate], *, floor: float, policy: Policy) -> list[Ranked]:
+    """Order candidates by meaning and words, each divided by its maximum, then added.
+
+    floor: cosine under which a candidate is cut; one that a word matches is never cut.
+    Without any similarity the words alone make the score. Ties: newer first, then by ref.
+    """
+    kept = [c for c in candidates if c.words is not None or _similarity(c) >= floor]
+    top_meaning = max((_similarity(c) for c in kept), default=0.0)
+    top_words = max((c.words or 0.0 for c in kept), default=0.0)
+    by_words_alone = all(c.similarity is None for c in kept)
+    most = policy.words if by_words_alone else policy.most
+    ranked = []
+    for one in kept:
+        meaning = policy.meaning * _share(_similarity(one), top_meaning) / most
+        words = policy.words * _share(one.words or 0.0, top_words) / most
+        ranked.append(
+            Ranked(
+                candidate=one,
+                score=meaning + words,
+                by=_by(one, floor),
+                meaning=meaning,
+                words=words,
+            )
+        )
+    # Sorted twice, since a time has no negative: ref ascending within newest first within score.
+    ranked.sort(key=lambda r: r.candidate.doc.ref)
+    ranked.sort(key=lambda r: (r.score, r.candidate.doc.at), reverse=True)
+    return ranked
+
+
+def _similarity(candidate: Candidate) -> float:
+    return max(candidate.similarity or 0.0, 0.0)
+
+
+def _share(figure: float, top: float) -> float:
+    return figure / top if top else 0.0
+
+
+def _by(candidate: Candidate, floor: float) -> By:
+    if candidate.words is None:
+        return "meaning"
+    return "both" if candidate.similarity is not None and candidate.similarity >= floor else "words"
+
+
+def collapsed(ranked: Iterable[Ranked], *, limit: int, policy: Policy) -> list[Ranked]:
+    """The best `limit`; near-duplicates are folded into the best of them, which keeps their refs."""
+    kept: list[Ranked] = []
+    bags: list[frozenset[str]] = []
+    also: list[list[str]] = []
+    for one in ranked:
+        bag = frozenset(_WORD.findall(one.candidate.doc.text.casefold()))
+        twin = next(
+            (i for i, other in enumerate(bags) if _alike(bag, other) >= policy.duplicate), None
+        )
+        if twin is not None:
+            also[twin].append(one.candidate.doc.ref)
+        elif len(kept) < limit:
+            kept.append(one)
+            bags.append(bag)
+            also.append([])
+        else:
+            break
+    return [replace(one, also=tuple(refs)) for one, refs in zip(kept, also, strict=True)]
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> float:
+    # Entries without a word (emoji alone) are never taken for each other.
+    return len(one & other) / len(one | other) if one and other else 0.0
