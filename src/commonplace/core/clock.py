@@ -1,0 +1,225 @@
+"""Instants, local days and periods: time in UTC, as the owner's zone cuts and shows it.
+
+Never asks the process for its zone, and never holds an instant that is not aware UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.core.values import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import tzinfo
+
+Clock: TypeAlias = "Callable[[], datetime]"
+Level: TypeAlias = Literal["hour", "day", "week", "month", "year"]
+Unit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
+
+_TICK = timedelta(microseconds=1)
+_HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
+
+_INSTANT = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,30}))?)?"
+    r" ?(?:(?P<utc>Z)|(?P<sign>[+-])(?P<off_hour>[0-9]{2}):?(?P<off_minute>[0-9]{2})?)?",
+    re.IGNORECASE,
+)
+
+
+def utc_now() -> datetime:
+    """The present instant, aware UTC: the clock of every process that is not handed another."""
+    return datetime.now(UTC)
+
+
+@contextmanager
+def within_calendar(what: str) -> Iterator[None]:
+    """Turn the calendar's refusals (year 10000, 30 February) into Invalid naming what was asked."""
+    try:
+        yield
+    except (OverflowError, ValueError) as exc:
+        raise Invalid(
+            f"No such time in the calendar: {opening(what, 80)!r}.",
+            hint="Use real dates of the years 2 to 9998.",
+        ) from exc
+
+
+def to_local(at: datetime, zone: tzinfo) -> datetime:
+    """The instant as the zone's clocks show it. Raises Invalid beyond the years 1 to 9999."""
+    with within_calendar(at.isoformat()):
+        return at.astimezone(zone)
+
+
+def from_local(local: datetime, zone: tzinfo) -> datetime:
+    """The instant, aware UTC, at which the zone's clocks show this naive time.
+
+    A time that occurs twice is its first occurrence; one that is skipped is moved forward by the
+    length of the gap (02:30 on a spring day in Los Angeles is 03:30). Raises Invalid beyond the
+    years 1 to 9999.
+    """
+    with within_calendar(local.isoformat()):
+        return local.replace(tzinfo=zone, fold=0).astimezone(UTC)
+
+
+def start_of_day(day: date, zone: tzinfo) -> datetime:
+    """The first instant, aware UTC, at which the zone's calendar shows this date or a later one.
+
+    That is local midnight, the earlier of two, or where midnight is skipped the instant of the
+    change. A skipped date begins where the date after it begins.
+    """
+    midnight = datetime.combine(day, time())
+    late = from_local(midnight, zone)
+    if to_local(late, zone).replace(tzinfo=None) == midnight:
+        return late
+    with within_calendar(day.isoformat()):
+        early = midnight.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    while late - early > _TICK:
+        middle = early + (late - early) // 2
+        if to_local(middle, zone).date() < day:
+            early = middle
+        else:
+            late = middle
+    return late
+
+
+def day_of(at: datetime, zone: tzinfo) -> date:
+    """The local date whose day, as `start_of_day` cuts it, holds the instant."""
+    day = to_local(at, zone).date()
+    with within_calendar(day.isoformat()):
+        after = day + _DAY
+    # Clocks that fall back over midnight show the old date again after the new day has begun.
+    return after if start_of_day(after, zone) <= at else day
+
+
+def day_interval(day: date, zone: tzinfo) -> Interval:
+    """A local day, from midnight to midnight: 23, 24 or 25 hours, and empty for a skipped date."""
+    with within_calendar(day.isoformat()):
+        after = day + _DAY
+    return Interval(start=start_of_day(day, zone), end=start_of_day(after, zone))
+
+
+def days_of(day: date, unit: Unit) -> tuple[date, date]:
+    """The first date of the unit that holds the day, and the first after it. Weeks are ISO."""
+    with within_calendar(day.isoformat()):
+        match unit:
+            case "day":
+                return day, day + _DAY
+            case "week":
+                first = day - timedelta(days=day.weekday())
+                return first, first + 7 * _DAY
+            case "month":
+                return day.replace(day=1), add_months(day.replace(day=1), 1)
+            case "quarter":
+                first = date(day.year, day.month - (day.month - 1) % 3, 1)
+                return first, add_months(first, 3)
+            case "year":
+                return date(day.year, 1, 1), date(day.year + 1, 1, 1)
+
+
+def add_months(day: date, months: int) -> date:
+    """The same day of the month so many months on, or that month's last day where it is shorter."""
+    with within_calendar(f"{day.isoformat()} and {months} months"):
+        year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+        following = date(year + month // 11, (month + 1) % 12 + 1, 1)
+        last = (following - _DAY).day
+        return date(year, month + 1, min(day.day, last))
+
+
+def period(at: datetime, level: Level, zone: tzinfo) -> Interval:
+    """The period of a level that holds the instant, cut by the zone.
+
+    Hours are counted from local midnight in elapsed time, so a repeated hour is two periods, and
+    the last one of a day of 23.5 or 24.5 hours is half an hour. Raises Invalid at the calendar's
+    ends.
+    """
+    day = day_of(at, zone)
+    if level != "hour":
+        first, after = days_of(day, level)
+        return Interval(start=start_of_day(first, zone), end=start_of_day(after, zone))
+    midnight = start_of_day(day, zone)
+    start = midnight + (at - midnight) // _HOUR * _HOUR
+    with within_calendar(day.isoformat()):
+        return Interval(start=start, end=min(start + _HOUR, start_of_day(day + _DAY, zone)))
+
+
+def parse_instant(text: str, zone: tzinfo) -> datetime:
+    """The instant, aware UTC, that an ISO 8601 date and time name.
+
+    With `Z` or an offset it is exact; without, it is the zone's clock, as `from_local` reads it.
+    `T` or a space; seconds and fractions may be absent; digits past the microsecond are cut; a leap
+    second (`:60`) is the first instant of the next minute. Raises Invalid for anything else, a date
+    alone included.
+    """
+    found = _INSTANT.fullmatch(text.strip())
+    if found is None or (found["sign"] and int(found["off_hour"]) > 23):  # noqa: PLR2004  hours of a day
+        raise _not_an_instant(text)
+    second = int(found["second"] or 0)
+    leap = second == 60  # noqa: PLR2004  the second that UTC inserts
+    micro = 0 if leap else int((found["fraction"] or "0")[:6].ljust(6, "0"))
+    try:
+        of_day = time(int(found["hour"]), int(found["minute"]), 59 if leap else second, micro)
+        local = datetime.combine(date.fromisoformat(found["day"]), of_day)
+        offset = _offset(found)
+    except ValueError as exc:
+        raise _not_an_instant(text) from exc
+    at = from_local(local, zone if offset is None else offset)
+    with within_calendar(text):
+        return at + timedelta(seconds=1) if leap else at
+
+
+def _offset(found: re.Match[str]) -> timezone | None:
+    if found["utc"]:
+        return UTC
+    if not found["sign"]:
+        return None
+    minutes = time(minute=int(found["off_minute"] or 0)).minute
+    ahead = timedelta(hours=int(found["off_hour"]), minutes=minutes)
+    return timezone(-ahead if found["sign"] == "-" else ahead)
+
+
+def _not_an_instant(text: str) -> Invalid:
+    return Invalid(
+        f"Invalid time: {opening(text, 80)!r}.",
+        hint="Write a date and a time, such as 2026-11-21T23:19:45Z or 2026-11-21 23:19.",
+    )
+
+
+def render_instant(at: datetime, zone: tzinfo) -> str:
+    """The instant on the zone's clock, to the minute: `2026-11-21 23:19`."""
+    return to_local(at, zone).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
+
+
+def render_interval(interval: Interval, zone: tzinfo) -> str:
+    """The interval on the zone's clock, with its offset from UTC to tell a repeated hour apart.
+
+    `2026-11-03 00:00 to 2026-11-04 00:00 (UTC-08:00)`; the offset follows each side where they
+    differ; an open side reads `before …` or `after …`, two open sides `any time`. Seconds are shown
+    where one side has any.
+    """
+    sides = [to_local(at, zone) for at in (interval.start, interval.end) if at is not None]
+    if not sides:
+        return "any time"
+    timespec = "seconds" if any(side.second or side.microsecond for side in sides) else "minutes"
+    shown = [side.replace(tzinfo=None).isoformat(sep=" ", timespec=timespec) for side in sides]
+    offsets = [_render_offset(side) for side in sides]
+    if len(sides) == 1:
+        return f"{'before' if interval.start is None else 'after'} {shown[0]} ({offsets[0]})"
+    if offsets[0] == offsets[1]:
+        return f"{shown[0]} to {shown[1]} ({offsets[0]})"
+    return f"{shown[0]} ({offsets[0]}) to {shown[1]} ({offsets[1]})"
+
+
+def _render_offset(local: datetime) -> str:
+    offset = local.utcoffset()
+    return (
+        f"UTC{local.isoformat()[len(local.replace(tzinfo=None).isoformat()) :]}"
+        if offset
+        else "UTC"
+    )
