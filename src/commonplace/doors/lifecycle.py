@@ -1,0 +1,124 @@
+"""The life of a stdio server: calls in flight, the end of stdin, SIGTERM, the parent's death.
+
+Never speaks the protocol, and never lets a process outlive the one that started it.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import TextIO
+
+_log = logging.getLogger(__name__)
+
+PARENT_CHECK_S = 0.5
+CALLS_MAY_FINISH_S = 1.2
+"""Together with the filing's last batch this stays under 2 s from the end to the exit."""
+_SETTLED_S = 0.05
+
+
+class Lifecycle:
+    """Counts the calls in flight and ends the process once, whoever asks first.
+
+    close: lets go of indexes and threads; called once, in at most about half a second.
+    """
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self._close = close
+        self._calls = 0
+        self._changed = threading.Condition()
+        self._leaving = threading.Lock()
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Marks a request in flight."""
+        with self._changed:
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._calls -= 1
+                self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Wait until no request has been in flight for a moment, or too long has passed."""
+        deadline = time.monotonic() + CALLS_MAY_FINISH_S
+        with self._changed:
+            while time.monotonic() < deadline:
+                idle = self._changed.wait_for(lambda: self._calls == 0, deadline - time.monotonic())
+                # A request that was read but not begun yet shows up within this moment.
+                if idle and not self._changed.wait_for(lambda: self._calls > 0, _SETTLED_S):
+                    return
+
+    def leave(self, status: int = 0) -> None:
+        """End the process: open calls may finish, then everything is closed; never returns.
+
+        `os._exit`, because threads blocked in a read of stdin or in the encoder cannot be joined.
+        """
+        if not self._leaving.acquire(blocking=False):
+            threading.Event().wait()
+        self.settle()
+        try:
+            self._close()
+        except Exception:  # noqa: BLE001  a door's last line
+            _log.exception("Closing failed")
+        logging.shutdown()
+        os._exit(status)
+
+    def watch(self, parent: int) -> None:
+        """Leave on SIGTERM and when the parent dies.
+
+        parent: its process id, read as early as possible, so that a death before this is noticed.
+        """
+        signal.signal(signal.SIGTERM, self._on_signal)
+        if sys.platform != "win32":
+            threading.Thread(
+                target=self._watch_parent, args=(parent,), name="parent", daemon=True
+            ).start()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        # In a thread of its own: the main thread is the event loop that lets open calls finish.
+        threading.Thread(target=self.leave, name="leave", daemon=True).start()
+
+    def _watch_parent(self, parent: int) -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK_S)
+        self.leave()
+
+    def stdin(self) -> TextIO:
+        """Stdin, whose end is seen only after the calls that came before it have been answered."""
+        return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self)), encoding="utf-8")
+
+
+class _SettledStdin(io.RawIOBase):
+    """Reads descriptor 0; at its end waits for the calls in flight (the SDK would cancel them)."""
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+        # A duplicate, so that nothing else in the process that reads stdin takes bytes away.
+        self._descriptor = os.dup(0)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed: a private Buffer
+        chunk = os.read(self._descriptor, len(buffer))
+        if not chunk:
+            self._lifecycle.settle()
+        buffer[: len(chunk)] = chunk
+        return len(chunk)

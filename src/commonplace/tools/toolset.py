@@ -1,0 +1,181 @@
+"""A tool: a typed function in words for a model, its schema, and the one way to call it.
+
+Knows no SDK and no terminal: a door takes the schema, hands over raw arguments, shows the answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    from commonplace.core.values import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """What an argument means to a model, and the range it must lie in (both ends included)."""
+
+    text: str
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """What calling a tool does to the world, as hosts ask before they allow it."""
+
+    writes: bool = False
+    destroys: bool = False
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """One function offered to a model: its name, title and docstring are what the model reads.
+
+    Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required.
+    """
+
+    run: Callable[..., Answer]
+    title: str
+    effects: Effects = Effects()
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return self.run.__name__
+
+    @property
+    def description(self) -> str:
+        """The function's docstring: what it does, when to use it, what comes back."""
+        return inspect.cleandoc(self.run.__doc__ or "")
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments, derived from the signature."""
+        schema = self._model.model_json_schema()
+        schema.pop("title", None)
+        for argument in schema.get("properties", {}).values():
+            argument.pop("title", None)
+        return schema
+
+    def call(self, arguments: Mapping[str, Any]) -> Answer:
+        """Check raw arguments against the signature, then run.
+
+        Null is an absent argument; a list that arrives as JSON text is read as the list.
+        Raises: Invalid, naming the argument, its value and what fits.
+        """
+        from pydantic import ValidationError  # noqa: PLC0415  80 ms that `--help` need not pay
+
+        given = {name: value for name, value in arguments.items() if value is not None}
+        for name in given:
+            self._refuse_unknown(name)
+        try:
+            parsed = self._model.model_validate(given)
+        except ValidationError as exc:
+            raise self._explained(exc.errors()[0]) from exc
+        return self.run(**{name: getattr(parsed, name) for name in self._parameters})
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        hints = get_type_hints(self.run, include_extras=True)
+        return {name: hints[name] for name in inspect.signature(self.run).parameters}
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        from pydantic import BeforeValidator, Field, create_model  # noqa: PLC0415  as in call
+
+        fields: dict[str, Any] = {}
+        for name, parameter in inspect.signature(self.run).parameters.items():
+            kind, arg = get_args(self._parameters[name])
+            if get_origin(kind) is list:
+                # Some hosts send every list as JSON text.
+                kind = Annotated[kind, BeforeValidator(_listed)]
+            if kind is int or kind is float:
+                kind = Annotated[kind, BeforeValidator(_number)]
+            required = parameter.default is inspect.Parameter.empty
+            field = Field(
+                default=... if required else parameter.default,
+                description=arg.text,
+                ge=arg.least,
+                le=arg.most,
+            )
+            fields[name] = (kind, field)
+        return create_model(self.name, **fields)
+
+    def _refuse_unknown(self, name: str) -> None:
+        if name in self._parameters:
+            return
+        known = list(self._parameters)
+        near = nearest(name, known)
+        guess = f"Did you mean {near}? " if near else ""
+        raise Invalid(
+            f"Unknown argument of {self.name}: {name!r}.", hint=f"{guess}Use {_either(known)}."
+        )
+
+    def _explained(self, error: ErrorDetails) -> Invalid:
+        name = str(error["loc"][0])
+        if error["type"] == "missing":
+            return Invalid(f"Missing argument of {self.name}: {name}.", hint=f"Give {name}.")
+        value = repr(error["input"])
+        shown = value if len(value) <= 60 else value[:60] + "…"  # noqa: PLR2004  one line of a terminal
+        return Invalid(f"Invalid {name}: {shown}.", hint=self._fitting(name))
+
+    def _fitting(self, name: str) -> str:
+        kind, arg = get_args(self._parameters[name])
+        if get_origin(kind) is list:
+            return "Use a list of texts."
+        if choices := get_args(kind):
+            return f"Use {_either([str(c) for c in choices])}."
+        if arg.least is not None and arg.most is not None:
+            return f"Use {arg.least} to {arg.most}."
+        return {str: "Use text.", bool: "Use true or false."}.get(kind, "Use a number.")
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError  # noqa: TRY004  pydantic turns this one into a validation error
+    return value
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        return [value]
+    return parsed if isinstance(parsed, list) else [value]
+
+
+def _either(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolset:
+    """The tools of one journal, offered or left out as a whole.
+
+    guide: when a model should write and when it should search; part of the server's instructions.
+    """
+
+    name: str
+    guide: str
+    tools: tuple[Tool, ...]
+
+    def read_only(self) -> Toolset:
+        """The same without the tools that write."""
+        kept = tuple(tool for tool in self.tools if not tool.effects.writes)
+        return Toolset(name=self.name, guide=self.guide, tools=kept)

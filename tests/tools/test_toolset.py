@@ -1,0 +1,114 @@
+"""Tools: schemas derived from signatures, raw arguments checked, errors that name what fits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import pytest
+
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Answer
+from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
+
+
+def echo(
+    *,
+    text: Annotated[str, Arg("What to say.")],
+    limit: Annotated[int, Arg("How often.", 1, 100)] = 10,
+    kind: Annotated[Literal["project", "user", "both"], Arg("Which.")] = "both",
+    names: Annotated[list[str], Arg("Which ones.")] = [],  # noqa: B006  never changed
+    floor: Annotated[float, Arg("Least.", -1, 1)] = 0.1,
+) -> Answer:
+    """Say it again.
+
+    Use it never.
+    """
+    return Answer(text=text, facts={"limit": limit, "kind": kind, "names": names, "floor": floor})
+
+
+TOOL = Tool(run=echo, title="Echo")
+
+
+def test_the_schema_is_derived_from_the_signature():
+    """Types, ranges, defaults, choices and texts stand in the schema; nothing else is required."""
+    properties = TOOL.schema["properties"]
+    assert TOOL.schema["required"] == ["text"]
+    assert properties["text"] == {"type": "string", "description": "What to say."}
+    assert properties["limit"] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 10,
+        "description": "How often.",
+    }
+    assert properties["kind"]["enum"] == ["project", "user", "both"]
+    assert properties["names"]["items"] == {"type": "string"}
+
+
+def test_the_docstring_is_the_description():
+    """What a model reads is the function's own docstring, unindented."""
+    assert TOOL.description == "Say it again.\n\nUse it never."
+
+
+def test_defaults_stand_where_nothing_is_given():
+    """Absent and null arguments take the signature's defaults."""
+    facts = {"limit": 10, "kind": "both", "names": [], "floor": 0.1}
+    assert TOOL.call({"text": "a", "limit": None}).facts == facts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"text": "a", "limit": 0}, "Invalid limit: 0. Use 1 to 100."),
+        ({"text": "a", "limit": 101}, "Invalid limit: 101. Use 1 to 100."),
+        ({"text": "a", "limit": "many"}, "Invalid limit: 'many'. Use 1 to 100."),
+        ({"text": "a", "limit": 1.5}, "Invalid limit: 1.5. Use 1 to 100."),
+        ({"text": "a", "limit": True}, "Invalid limit: True. Use 1 to 100."),
+        ({"text": "a", "kind": "x"}, "Invalid kind: 'x'. Use project, user or both."),
+        ({"text": 42}, "Invalid text: 42. Use text."),
+        ({"text": ["a"]}, "Invalid text: ['a']. Use text."),
+        ({}, "Missing argument of echo: text. Give text."),
+        ({"text": "a", "names": [1]}, "Invalid names: 1. Use a list of texts."),
+        ({"text": "a", "floor": float("nan")}, "Invalid floor: nan. Use -1 to 1."),
+        (
+            {"text": "a", "limits": 3},
+            "Unknown argument of echo: 'limits'. Did you mean limit? Use text, limit, kind, names or floor.",
+        ),
+    ],
+)
+def test_an_error_names_the_argument_the_value_and_what_fits(arguments, sentence):
+    """Each wrong argument gets one sentence that a model can act on."""
+    with pytest.raises(Invalid) as caught:
+        TOOL.call(arguments)
+    assert str(caught.value) == sentence
+
+
+def test_a_long_wrong_value_is_cut_in_the_error():
+    """An error never carries a whole text back."""
+    with pytest.raises(Invalid) as caught:
+        TOOL.call({"text": "a", "kind": "x" * 1000})
+    assert len(str(caught.value)) < 150
+
+
+def test_text_that_looks_like_json_stays_text():
+    """A thought that happens to be JSON is not parsed on its way in."""
+    assert TOOL.call({"text": '{"a": 1}'}).text == '{"a": 1}'
+    assert TOOL.call({"text": "42"}).text == "42"
+
+
+def test_numbers_as_text_are_read():
+    """Hosts that send every argument as text are understood."""
+    assert TOOL.call({"text": "a", "limit": "3"}).facts["limit"] == 3
+
+
+@pytest.mark.parametrize(("given", "read"), [('["a", "b"]', ["a", "b"]), ("a", ["a"])])
+def test_a_list_that_arrives_as_text_is_read_as_the_list(given, read):
+    """Some hosts send a list as JSON text, some models send a single name."""
+    assert TOOL.call({"text": "a", "names": given}).facts["names"] == read
+
+
+def test_a_read_only_toolset_offers_no_writing_tool():
+    """What writes is left out, what reads stays."""
+    writing = Tool(run=echo, title="Write", effects=Effects(writes=True))
+    toolset = Toolset(name="x", guide="", tools=(writing, TOOL))
+    assert toolset.read_only().tools == (TOOL,)
