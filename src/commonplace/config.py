@@ -1,0 +1,532 @@
+"""The settings: one table of them, and how flags, environment and files are read into one value.
+
+Never writes anything but the user's own file, and never lets a project's file move private text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from commonplace.core.errors import Invalid
+from commonplace.core.files import make_folder, replace_file, translated
+from commonplace.core.owners import parse_owner
+from commonplace.core.projects import find_project
+from commonplace.core.text import nearest
+from commonplace.core.toml import TomlValue, parse_toml, set_toml_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+PROJECT_FILE = ".commonplace.toml"
+TOOLSETS = ("private",)
+DEFAULT_TOOLSETS = ("private",)
+ENV_PREFIX = "COMMONPLACE_"
+# Read by the tests and by what connects to a database of several users, not here.
+FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is set, parsed; paths are absolute. origins: for each key, where its value comes from.
+
+    project: None where there is none. private_path, private_user_path, private_both_path,
+    encoder_folder and log: None where nothing is set.
+    """
+
+    home: Path
+    owner: str
+    project: Path | None
+    timezone: ZoneInfo
+    toolsets: tuple[str, ...]
+    read_only: bool
+    log: Path | None
+    private_path: Path | None
+    private_user_path: Path | None
+    private_both_path: Path | None
+    encoder_model: str
+    encoder_folder: Path | None
+    encoder_auto_download: bool
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Place(NamedTuple):
+    """Where a value was found and what it may lean on.
+
+    typed: it came with a type (TOML), not as mere text.
+    """
+
+    name: str
+    base: Path
+    home: Path | None
+    toolsets: Sequence[str] = TOOLSETS
+    typed: bool = False
+
+
+class _Start(NamedTuple):
+    """What defaults are made from."""
+
+    environ: Mapping[str, str]
+    cwd: Path
+    home: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One row of the table: its key in files, its environment name, a sentence of help.
+
+    in_project: whether a project's file may set it at all.
+    """
+
+    key: str
+    env: str
+    parse: Callable[[object, _Place], object]
+    default: Callable[[_Start], object]
+    help: str
+    in_project: bool = False
+
+    @property
+    def field(self) -> str:
+        """Its name in `Settings`."""
+        return self.key.replace(".", "_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layer:
+    """Values of one origin. trusted: only the user can have written them."""
+
+    values: Mapping[str, object]
+    base: Path
+    origin: Callable[[Setting], str]
+    typed: bool = False
+    trusted: bool = True
+
+
+def read_settings(
+    *,
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    cwd: Path,
+    home: Path | None,
+    toolsets: Sequence[str] = TOOLSETS,
+) -> Settings:
+    """Every setting, from the first that has it: flag, environment, project file, user file.
+
+    flags: by key, None where not given. home: the user's home folder, None where there is none.
+    toolsets: the names that exist. Raises Invalid for a name, a value or a file that cannot be
+    meant, and for a key that a project's file may not set.
+    """
+    cwd = Path(os.path.abspath(cwd))
+    above = [_flag_layer(flags or {}, cwd), _environment_layer(environ, cwd)]
+    root = _named_project(above, home) or cwd
+    project_files = list(_project_layers(root, home))
+    layers = [*above, *project_files, *_user_layers(environ)]
+    _check_project_files(layers, root, home, toolsets)
+    start = _Start(environ, cwd, home)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for setting in SETTINGS:
+        layer = next((layer for layer in layers if setting.key in layer.values), None)
+        if layer is None:
+            values[setting.field], origins[setting.key] = setting.default(start), "default"
+            continue
+        values[setting.field] = _parsed(setting, layer, home, toolsets)
+        origins[setting.key] = layer.origin(setting)
+    return Settings(**values, origins=origins)
+
+
+def write_setting(
+    key: str, value: str, file: Path, *, cwd: Path | None = None, home: Path | None = None
+) -> None:
+    """Set one key in a TOML file, made if need be; comments, order and other keys stay.
+
+    value: as in the environment; a relative path is meant from `cwd`. Raises Invalid for an
+    unknown key, a value that does not parse, or a file that cannot be edited in place.
+    """
+    setting = _setting(key, f"the setting {key!r}")
+    parsed = setting.parse(value, _Place(key, cwd or file.parent, home))
+    target = Path(os.path.realpath(file))
+    text = _read_text(target) if target.exists() else ""
+    _flat_keys(parse_toml(text, name=str(file)), file)
+    edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
+    make_folder(target.parent)
+    replace_file(target, edited.encode())
+
+
+def user_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own settings file, whether or not it is there."""
+    return _platform_folder(environ, "XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
+
+
+def render_setting(value: object) -> Any:
+    """A setting as JSON holds it: a text, a boolean, a list of texts or None."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, ZoneInfo):
+        return value.key
+    return str(value) if isinstance(value, Path) else value
+
+
+def _setting(key: str, named: str) -> Setting:
+    for setting in SETTINGS:
+        if setting.key == key:
+            return setting
+    raise _unknown(named, key, [setting.key for setting in SETTINGS])
+
+
+def _unknown(named: str, name: str, known: list[str]) -> Invalid:
+    near = nearest(name, known)
+    hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
+    return Invalid(f"Unknown: {named}.", hint=hint)
+
+
+def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:
+    place = _Place(layer.origin(setting), layer.base, home, toolsets, layer.typed)
+    return setting.parse(layer.values[setting.key], place)
+
+
+# The layers, strongest first.
+
+
+def _flag_layer(flags: Mapping[str, object], cwd: Path) -> _Layer:
+    given = {key: value for key, value in flags.items() if value is not None}
+    for key in given:
+        _setting(key, f"the flag for {key!r}")
+    return _Layer(
+        values=given,
+        base=cwd,
+        origin=lambda setting: f"flag --{setting.key.replace('_', '-').replace('.', '-')}",
+    )
+
+
+def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
+    known = {setting.env: setting.key for setting in SETTINGS}
+    for name in environ:
+        ours = name.startswith(ENV_PREFIX) and not name.startswith(FOREIGN_ENV_PREFIX)
+        if ours and name not in known:
+            raise _unknown(f"the environment variable {name}", name, [*known])
+    return _Layer(
+        values={known[name]: text for name, text in environ.items() if name in known and text},
+        base=cwd,
+        origin=lambda setting: f"environment {setting.env}",
+    )
+
+
+def _named_project(layers: Sequence[_Layer], home: Path | None) -> Path | None:
+    setting = _setting("project", "project")
+    layer = next((layer for layer in layers if "project" in layer.values), None)
+    if layer is None:
+        return None
+    project = _parsed(setting, layer, home, TOOLSETS)
+    assert isinstance(project, Path)
+    return project
+
+
+def _project_layers(start: Path, home: Path | None) -> Iterator[_Layer]:
+    """The project files from a folder upward, the nearest first, up to the home or the root."""
+    top = Path(os.path.realpath(home)) if home else None
+    folder = Path(os.path.realpath(start))
+    for here in (folder, *folder.parents):
+        if os.path.isfile(here / PROJECT_FILE):
+            yield _file_layer(here / PROJECT_FILE, trusted=here == top)
+        if here == top:
+            return
+
+
+def _user_layers(environ: Mapping[str, str]) -> Iterator[_Layer]:
+    file = user_file(environ)
+    if os.path.isfile(file):
+        yield _file_layer(file, trusted=True)
+
+
+def _file_layer(file: Path, *, trusted: bool) -> _Layer:
+    return _Layer(
+        values=_flat_keys(parse_toml(_read_text(file), name=str(file)), file),
+        base=file.parent,
+        origin=lambda setting: f"{file} ({setting.key})",
+        typed=True,
+        trusted=trusted,
+    )
+
+
+def _read_text(file: Path) -> str:
+    try:
+        with translated(file):
+            return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise Invalid(f"{file} is not UTF-8 text.", hint="Save it as UTF-8.") from exc
+
+
+def _flat_keys(tables: Mapping[str, Any], file: Path) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    rooms = {setting.key.partition(".")[0] for setting in SETTINGS if "." in setting.key}
+    for name, value in tables.items():
+        nested = isinstance(value, dict) and name in rooms
+        flat |= (
+            {f"{name}.{key}": inner for key, inner in value.items()} if nested else {name: value}
+        )
+    for key in flat:
+        _setting(key, f"the key {key!r} in {file}")
+    return flat
+
+
+# A project's file comes with a cloned repository: anyone may have written it.
+
+
+def _check_project_files(
+    layers: Sequence[_Layer], root: Path, home: Path | None, toolsets: Sequence[str]
+) -> None:
+    """Refuse what moves private text or weights, or widens what the user's own files allow."""
+    own = [layer for layer in layers if layer.typed and layer.trusted]
+    for layer in layers:
+        for key in () if layer.trusted else layer.values:
+            setting = _setting(key, key)
+            if not setting.in_project:
+                raise _not_in_project(layer.origin(setting), "may not be set there")
+            value = _parsed(setting, layer, home, toolsets)
+            if isinstance(value, Path) and not _lies_in_project(value, root, layer.base):
+                raise _not_in_project(layer.origin(setting), f"lies outside {root}")
+            users = next((other for other in own if key in other.values), None)
+            if users and _widens(value, _parsed(setting, users, home, toolsets)):
+                raise _not_in_project(layer.origin(setting), "allows more than your own file")
+
+
+def _not_in_project(origin: str, why: str) -> Invalid:
+    return Invalid(
+        f"A project's file is not trusted so far: {origin} {why}.",
+        hint=f"Put it into {user_file()}, or remove it.",
+    )
+
+
+def _lies_in_project(path: Path, root: Path, folder: Path) -> bool:
+    """Below the project, or below the folder of a project file that the user owns.
+
+    In a folder that several users write to (/tmp), a file above the project may be another's.
+    """
+    real = Path(os.path.realpath(path))
+    own = os.name == "nt" or os.stat(folder / PROJECT_FILE).st_uid == os.geteuid()
+    return real.is_relative_to(os.path.realpath(root)) or (own and real.is_relative_to(folder))
+
+
+def _widens(value: object, users: object) -> bool:
+    if isinstance(value, tuple) and isinstance(users, tuple):
+        return not set(value) <= set(users)
+    return value is False and users is True
+
+
+# Parsers: from a text or a TOML value to what `Settings` holds.
+
+
+def _text(value: object, place: _Place) -> str:
+    if not isinstance(value, str):
+        raise Invalid(f"{place.name} is not a text.", hint="Write a text in quotes.")
+    if not value.strip() or _CONTROL.search(value):
+        raise Invalid(
+            f"{place.name} is empty or holds a control character.",
+            hint="Write a value, or remove it.",
+        )
+    return value
+
+
+def _owner(value: object, place: _Place) -> str:
+    return parse_owner(_text(value, place))
+
+
+def _path(value: object, place: _Place) -> Path:
+    text = _text(str(value) if isinstance(value, Path) else value, place)
+    if text == "~" or text.startswith(("~/", f"~{os.sep}")):
+        if place.home is None:
+            raise Invalid(
+                f"{place.name} is {text}, but there is no home.", hint="Write it in full."
+            )
+        return Path(os.path.abspath(f"{place.home}/{text[2:]}"))
+    return Path(os.path.abspath(place.base / text))
+
+
+def _folder(value: object, place: _Place) -> Path:
+    path = _path(value, place)
+    if not path.is_dir():
+        raise Invalid(f"{place.name} is {path}, which is no folder.", hint="Name a folder.")
+    return path
+
+
+def _boolean(value: object, place: _Place) -> bool:
+    if isinstance(value, bool):
+        return value
+    if place.typed or not isinstance(value, str):
+        raise Invalid(f"{place.name} is not true or false.", hint="Write true or false, unquoted.")
+    parsed = _BOOLEANS.get(value.strip().lower())
+    if parsed is None:
+        raise Invalid(f"{place.name} is {value!r}.", hint="Use 1, true, yes, 0, false or no.")
+    return parsed
+
+
+def _toolset_names(value: object, place: _Place) -> tuple[str, ...]:
+    parts = value if isinstance(value, (list, tuple)) else _text(value, place).split(",")
+    names = [
+        _text(part, place).strip() for part in parts if not isinstance(part, str) or part.strip()
+    ]
+    if names == ["all"]:
+        return tuple(place.toolsets)
+    for name in names:
+        if name not in place.toolsets:
+            named = f"the toolset {name!r} ({place.name})"
+            raise _unknown(named, name, [*place.toolsets, "all"])
+    if not names:
+        raise Invalid(f"{place.name} names no toolset.", hint=f"Use {', '.join(place.toolsets)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def _zone(value: object, place: _Place) -> ZoneInfo:
+    name = _text(value, place)
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        from zoneinfo import available_timezones  # noqa: PLC0415  walks the disk: errors only
+
+        near = nearest(name, sorted(available_timezones()))
+        hint = f"Did you mean {near}?" if near else "Use an IANA name such as Europe/Berlin."
+        raise Invalid(f"Unknown time zone: {name} ({place.name}).", hint=hint) from exc
+
+
+# Defaults.
+
+
+def _nothing(_start: _Start) -> None:
+    return None
+
+
+def _system_zone(_start: _Start) -> ZoneInfo:
+    import warnings  # noqa: PLC0415  with tzlocal: only when nothing is set
+
+    import tzlocal  # noqa: PLC0415  reads half of /etc: only when nothing is set
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            name = tzlocal.get_localzone_name()
+    except (LookupError, ValueError, OSError) as exc:
+        raise Invalid(
+            "The system's time zone cannot be told.", hint="Set COMMONPLACE_TIMEZONE."
+        ) from exc
+    return _zone(name or "UTC", _Place("the system's time zone", Path(), None))
+
+
+def _platform_folder(environ: Mapping[str, str], xdg: str, kind: str) -> Path:
+    named = environ.get(xdg, "")
+    if os.path.isabs(named):
+        return Path(named) / "commonplace"
+    import platformdirs  # noqa: PLC0415  only where nothing is set
+
+    return Path(getattr(platformdirs, kind)("commonplace", appauthor=False))
+
+
+def _toml_value(value: object) -> TomlValue:
+    rendered: TomlValue = render_setting(value)
+    return rendered
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        key="home",
+        env="COMMONPLACE_HOME",
+        parse=_path,
+        default=lambda start: _platform_folder(start.environ, "XDG_DATA_HOME", "user_data_dir"),
+        help="The folder of what is only ours: the index, the weights, the key files.",
+    ),
+    Setting(
+        key="owner",
+        env="COMMONPLACE_OWNER",
+        parse=_owner,
+        default=lambda _start: "me",
+        help="Whose journals are read and written.",
+    ),
+    Setting(
+        key="project",
+        env="COMMONPLACE_PROJECT",
+        parse=_folder,
+        default=lambda start: find_project(start.cwd, start.home, start.environ),
+        help="The project's folder; else the working directory.",
+    ),
+    Setting(
+        key="timezone",
+        env="COMMONPLACE_TIMEZONE",
+        parse=_zone,
+        default=_system_zone,
+        help="The zone that cuts days, an IANA name; else the system's.",
+        in_project=True,
+    ),
+    Setting(
+        key="toolsets",
+        env="COMMONPLACE_TOOLSETS",
+        parse=_toolset_names,
+        default=lambda _start: DEFAULT_TOOLSETS,
+        help="Which tools a client is offered: names with commas between, or all.",
+        in_project=True,
+    ),
+    Setting(
+        key="read_only",
+        env="COMMONPLACE_READ_ONLY",
+        parse=_boolean,
+        default=lambda _start: False,
+        help="Offer no tool that writes.",
+        in_project=True,
+    ),
+    Setting(
+        key="log",
+        env="COMMONPLACE_LOG",
+        parse=_path,
+        default=_nothing,
+        help="A log file, rotated at 1 MB; it never holds the text of entries.",
+    ),
+    Setting(
+        key="private.path",
+        env="JOURNAL_PATH",
+        parse=_path,
+        default=_nothing,
+        help="The project's private journal, in place of .private-journal in the project.",
+        in_project=True,
+    ),
+    Setting(
+        key="private.user_path",
+        env="COMMONPLACE_PRIVATE_USER",
+        parse=_path,
+        default=_nothing,
+        help="The user's private journal, in place of ~/.private-journal.",
+    ),
+    Setting(
+        key="private.both_path",
+        env="PRIVATE_JOURNAL_PATH",
+        parse=_path,
+        default=_nothing,
+        help="One folder for both private journals.",
+    ),
+    Setting(
+        key="encoder.model",
+        env="COMMONPLACE_ENCODER",
+        parse=_text,
+        default=lambda _start: "minilm-l6-v2",
+        help="The embedding model, by its profile's name.",
+    ),
+    Setting(
+        key="encoder.folder",
+        env="COMMONPLACE_ENCODER_FOLDER",
+        parse=_path,
+        default=_nothing,
+        help="A folder that holds the model's weights.",
+    ),
+    Setting(
+        key="encoder.auto_download",
+        env="COMMONPLACE_AUTO_DOWNLOAD",
+        parse=_boolean,
+        default=lambda _start: False,
+        help="Download missing weights without being asked.",
+    ),
+)

@@ -1,0 +1,136 @@
+"""One value changes in a TOML text, and nothing else does."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.errors import Invalid
+from commonplace.core.toml import parse_toml, render_toml_value, set_toml_value
+
+FILE = """# mine
+owner = "me"  # that is "me"
+toolsets = [
+  "private", # the first
+  "recall",
+]
+
+[private]
+path = "a#b" # kept
+"odd = key" = 1
+
+[encoder] # last
+model = 'x'
+"""
+
+
+def edit(text, path, value):
+    """The edited text of a file named f."""
+    return set_toml_value(text, path, value, name="f")
+
+
+def test_a_value_is_replaced_in_its_line():
+    """The comment behind the value stays where it was."""
+    assert edit(FILE, ["owner"], "ann") == FILE.replace('owner = "me"', 'owner = "ann"')
+
+
+def test_a_hash_inside_a_string_is_no_comment():
+    """Only the real comment is kept behind the new value."""
+    assert edit(FILE, ["private", "path"], "c") == FILE.replace('"a#b" # kept', '"c" # kept')
+
+
+def test_a_value_of_several_lines_is_replaced_whole():
+    """An array over lines becomes one line; all around it stays."""
+    edited = edit(FILE, ["toolsets"], ["a", "b"])
+    assert 'toolsets = ["a", "b"]\n\n[private]' in edited
+    assert edited.startswith('# mine\nowner = "me"  # that is "me"\n')
+
+
+def test_a_new_key_goes_behind_the_last_of_its_table():
+    """Not behind the blank line that separates it from the next table."""
+    edited = edit(FILE, ["private", "user_path"], "/x")
+    assert '"odd = key" = 1\nuser_path = "/x"\n\n[encoder]' in edited
+
+
+def test_a_new_top_key_goes_before_the_first_table():
+    """A key below a header would belong to that table."""
+    edited = edit(FILE, ["read_only"], value=True)
+    assert "]\nread_only = true\n\n[private]" in edited
+
+
+def test_a_new_table_goes_to_the_end():
+    """With a blank line before it."""
+    assert edit(FILE, ["new", "a"], 1) == FILE + "\n[new]\na = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "k = 1\n"),
+        ("# note", "# note\nk = 1\n"),
+        ("[t]\n", "k = 1\n\n[t]\n"),
+        ("a = 2", "a = 2\nk = 1\n"),
+        ("a = 2\r\n", "a = 2\r\nk = 1\r\n"),
+        ("# file\n\n# about t\n[t]\n", "# file\nk = 1\n\n# about t\n[t]\n"),
+        ("# about t\n[t]\n", "k = 1\n\n# about t\n[t]\n"),
+        ("[[t]]\nk = 3\n", "k = 1\n\n[[t]]\nk = 3\n"),
+        ("'k'=3", "'k'=1\n"),
+        ('a = """\n[x]\nk = 2\n"""\n', 'a = """\n[x]\nk = 2\n"""\nk = 1\n'),
+    ],
+)
+def test_small_files(text, expected):
+    """Empty, unfinished, Windows line ends, arrays of tables, headers inside a string."""
+    assert edit(text, ["k"], 1) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["t = { a = 1 }", "t = 1", "t.a = 1", "[t]\nk = { x = 1, y = 2 }\n[[u]]\n[t.k2]"]
+)
+def test_forms_that_cannot_be_edited_are_refused(text):
+    """Rather a refusal with the line to write than a broken file."""
+    path = ["t", "k", "z"] if text.startswith("[t]") else ["t", "k"]
+    with pytest.raises(Invalid, match="cannot be edited") as caught:
+        edit(text, path, 1)
+    assert "by hand" in caught.value.hint
+
+
+def test_a_table_below_an_existing_one_is_no_obstacle():
+    """`[a.b.c]` may come before `[a.b]`."""
+    edited = edit("[a.b.c]\nx = 1\n", ["a", "b", "k"], "v")
+    assert tomllib.loads(edited) == {"a": {"b": {"c": {"x": 1}, "k": "v"}}}
+
+
+def test_broken_toml_names_the_file_and_line():
+    """The message says where."""
+    with pytest.raises(Invalid, match=r"my\.toml is not valid TOML.*line 2"):
+        parse_toml("a = 1\nb = \n", name="my.toml")
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",))))
+def test_any_string_comes_back_as_it_was(text):
+    """Quotes, control characters and every script survive."""
+    assert tomllib.loads(f"k = {render_toml_value(text)}") == {"k": text}
+
+
+KEYS = st.sampled_from(["a", "b", "c d", "é"])
+VALUES = st.one_of(st.booleans(), st.integers(-9, 9), st.text("a#='\"\\\n[", max_size=5))
+
+
+@given(st.lists(st.tuples(st.lists(KEYS, min_size=1, max_size=2), VALUES), max_size=8))
+def test_edits_one_after_another_keep_all_the_others(edits):
+    """After any number of edits the file holds the last value of each key."""
+    text = "# top\n"
+    held: dict = {}
+    for path, value in edits:
+        level = held if len(path) == 1 else held.get(path[0], {})
+        if not isinstance(level, dict) or isinstance(level.get(path[-1]), dict):
+            continue
+        text = edit(text, path, value)
+        level[path[-1]] = value
+        if len(path) > 1:
+            held[path[0]] = level
+    assert tomllib.loads(text) == held
+    assert text.startswith("# top\n")

@@ -1,0 +1,428 @@
+"""Where each setting comes from, what is refused, and what a project's file may not do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from commonplace.config import (
+    SETTINGS,
+    Settings,
+    read_settings,
+    render_setting,
+    user_file,
+    write_setting,
+)
+from commonplace.core.errors import Invalid
+
+KNOWN = ("private", "chronicle", "recall")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """The user's home folder."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def project(home):
+    """A project below the home."""
+    folder = home / "work" / "project"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def write(file, text):
+    """Write a settings file and its folder."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def read(project, home, *, flags=None, **env):
+    """The settings of a process that stands in the project."""
+    return read_settings(
+        flags=flags,
+        environ={**os.environ, **env},
+        cwd=project,
+        home=home,
+        toolsets=KNOWN,
+    )
+
+
+def row(key):
+    """One row of the table."""
+    return next(setting for setting in SETTINGS if setting.key == key)
+
+
+# Four different values of each setting: flag, environment, project or home file, user file.
+VALUES = {
+    "home": ["a", "b", "c", "d"],
+    "owner": ["a", "b", "c", "d"],
+    "project": ["a", "b", "c", "d"],
+    "timezone": ["Asia/Kathmandu", "Europe/Berlin", "America/Los_Angeles", "Australia/Lord_Howe"],
+    "toolsets": ["private", "recall", "chronicle", "all"],
+    "read_only": ["true", "false", "true", "false"],
+    "log": ["a", "b", "c", "d"],
+    "private.path": ["a", "b", "c", "d"],
+    "private.user_path": ["a", "b", "c", "d"],
+    "private.both_path": ["a", "b", "c", "d"],
+    "encoder.model": ["a", "b", "c", "d"],
+    "encoder.folder": ["a", "b", "c", "d"],
+    "encoder.auto_download": ["true", "false", "true", "false"],
+}
+
+
+def test_every_setting_is_in_the_table_of_this_test():
+    """A new setting gets its precedence tested."""
+    assert list(VALUES) == [setting.key for setting in SETTINGS]
+    assert {s.field for s in SETTINGS} == set(Settings.__dataclass_fields__) - {"origins"}
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_the_order_of_origins(key, home, project):
+    """Flag before environment before the file in the home folder before the user file."""
+    setting = row(key)
+    flag, env, upper, user = VALUES[key]
+    for name in "abcd":
+        (home / name).mkdir()
+        (project / name).mkdir()
+    toml = "{room}{name} = {value}\n"
+    room, _, name = key.rpartition(".")
+    room = f"[{room}]\n" if room else ""
+
+    def put(file, value):
+        value = value if value in {"true", "false"} else f'"{value}"'
+        write(file, toml.format(room=room, name=name, value=value))
+
+    put(home / ".commonplace.toml", upper)
+    put(user_file(), user)
+
+    def expected(text, base):
+        if key == "toolsets":
+            return KNOWN if text == "all" else (text,)
+        if key == "timezone":
+            return ZoneInfo(text)
+        if text in {"true", "false"}:
+            return text == "true"
+        paths = ("home", "project", "log", "private.", "encoder.folder")
+        return base / text if key.startswith(paths) else text
+
+    def value(**more):
+        found = read(project, home, **more)
+        return getattr(found, setting.field), found.origins[key]
+
+    both = value(flags={key: flag}, **{setting.env: env})
+    assert both == (expected(flag, project), f"flag --{key.replace('.', '-').replace('_', '-')}")
+    assert value(**{setting.env: env}) == (expected(env, project), f"environment {setting.env}")
+    assert value(**{setting.env: ""})[0] == expected(upper, home)
+    assert value() == (expected(upper, home), f"{home / '.commonplace.toml'} ({key})")
+    (home / ".commonplace.toml").unlink()
+    if key == "project":  # relative to the user file's folder
+        (user_file().parent / user).mkdir()
+    assert value() == (expected(user, user_file().parent), f"{user_file()} ({key})")
+    user_file().unlink()
+    assert value()[1] == "default"
+
+
+def test_the_defaults(home, project):
+    """Nothing is set at all."""
+    settings = read(project, home, TZ="Asia/Kathmandu")
+    assert settings.home == home / ".local" / "share" / "commonplace"
+    assert settings.owner == "me"
+    assert settings.project == project
+    assert settings.toolsets == ("private",)
+    assert settings.read_only is False
+    assert settings.encoder_model == "minilm-l6-v2"
+    assert settings.encoder_auto_download is False
+    unset = ("log", "private_path", "private_user_path", "private_both_path", "encoder_folder")
+    assert [getattr(settings, name) for name in unset] == [None] * 5
+    assert set(settings.origins.values()) == {"default"}
+
+
+def zone_of_a_process(**env):
+    """The zone that a fresh process reads (the system's is looked up once a process)."""
+    script = (
+        "from pathlib import Path; from commonplace.config import read_settings\n"
+        "try: print(read_settings(cwd=Path.cwd(), home=Path.home()).timezone.key)\n"
+        "except Exception as exc: print(exc)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return run.stdout.strip()
+
+
+def test_the_systems_zone_is_the_default():
+    """The zone the system tells, by its IANA name."""
+    assert zone_of_a_process(TZ="Asia/Kathmandu") == "Asia/Kathmandu"
+
+
+def test_a_system_zone_without_a_name_is_not_guessed():
+    """A wrong zone would put entries on wrong days; a named one ends the matter."""
+    broken = "EST5EDT,M3.2.0,M11.1.0"
+    said = zone_of_a_process(TZ=broken)
+    assert said == "The system's time zone cannot be told. Set COMMONPLACE_TIMEZONE."
+    assert zone_of_a_process(TZ=broken, COMMONPLACE_TIMEZONE="UTC") == "UTC"
+
+
+def test_no_project_in_the_home_folder(home):
+    """The home itself is nobody's project, unless it is named."""
+    assert read(home, home).project is None
+    assert read(home, home, COMMONPLACE_PROJECT=str(home)).project == home
+
+
+def test_project_files_are_searched_upward_to_the_home(home, project):
+    """Nearer files win key by key; what lies above the home is not read."""
+    write(home.parent / ".commonplace.toml", "nonsense = 1")
+    write(home / ".commonplace.toml", 'owner = "ann"\ntimezone = "Europe/Berlin"')
+    write(project.parent / ".commonplace.toml", 'timezone = "Asia/Kathmandu"')
+    settings = read(project, home)
+    assert (settings.owner, settings.timezone.key) == ("ann", "Asia/Kathmandu")
+
+
+def test_the_search_starts_at_the_named_project(home, project):
+    """With --project the working directory's files do not count."""
+    other = home / "other"
+    write(other / ".commonplace.toml", "read_only = true")
+    write(project / ".commonplace.toml", "nonsense = 1")
+    assert read(project, home, flags={"project": str(other)}).read_only is True
+
+
+def test_a_home_in_a_path_is_the_users(home, project):
+    """A tilde stands for the home folder; without one it means nothing."""
+    settings = read(project, home, COMMONPLACE_LOG="~/x.log", COMMONPLACE_PRIVATE_USER="~")
+    assert (settings.log, settings.private_user_path) == (home / "x.log", home)
+    with pytest.raises(Invalid, match="no home"):
+        read_settings(environ={"COMMONPLACE_LOG": "~/x"}, cwd=project, home=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", True), ("TRUE", True), ("Yes", True), ("0", False), ("false", False), ("no", False)],
+)
+def test_booleans_in_the_environment(home, project, text, value):
+    """Six words, in any case."""
+    assert read(project, home, COMMONPLACE_READ_ONLY=text).read_only is value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("COMMONPLACE_READ_ONLY", "maybe", "COMMONPLACE_READ_ONLY is 'maybe'"),
+        ("COMMONPLACE_TIMEZONE", "Europe/Berln", "Did you mean Europe/Berlin"),
+        ("COMMONPLACE_TIMEZONE", "../../etc/passwd", "Unknown time zone"),
+        ("COMMONPLACE_TIMEZONE", "America", "Unknown time zone"),
+        ("COMMONPLACE_TOOLSETS", "private,recal", "Did you mean recall"),
+        ("COMMONPLACE_TOOLSETS", "all,private", "toolset 'all'"),
+        ("COMMONPLACE_TOOLSETS", ",", "names no toolset"),
+        ("COMMONPLACE_OWNER", "a\nb", "control character"),
+        ("COMMONPLACE_LOG", "a\tb", "control character"),
+        ("COMMONPLACE_PROJECT", "gone", "no folder"),
+        ("COMMONPLACE_ONWER", "ann", "Did you mean COMMONPLACE_OWNER"),
+        ("COMMONPLACE_QQQQ", "", "environment variable COMMONPLACE_QQQQ"),
+    ],
+)
+def test_refused_environment(home, project, name, value, says):
+    """What cannot be meant is an error that names it and the nearest that could."""
+    with pytest.raises(Invalid) as caught:
+        read(project, home, **{name: value})
+    assert says in str(caught.value)
+
+
+def test_a_databases_variables_are_not_ours(home, project):
+    """Names of the database door pass."""
+    assert read(project, home, COMMONPLACE_DATABASE_URL="x").owner == "me"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("onwer = 'a'", "Did you mean owner"),
+        ("[private]\npth = 'a'", "Did you mean private.path"),
+        ("private = 'a'", "Unknown: the key 'private'"),
+        ("[owner]\nx = 1", "is not a text"),
+        ("owner = 3", "is not a text"),
+        ("owner = ''", "is empty"),
+        ("read_only = 'yes'", "not true or false"),
+        ("toolsets = ['private', 1]", "is not a text"),
+        ("toolsets = 1", "is not a text"),
+        ("owner = 'a'\nlog = ", "line 2"),
+    ],
+)
+def test_refused_user_files(home, project, text, says):
+    """Broken TOML names file and line; unknown keys the nearest; wrong types are errors."""
+    write(user_file(), text)
+    with pytest.raises(Invalid) as caught:
+        read(project, home)
+    assert says in str(caught.value)
+    assert str(user_file()) in str(caught.value)
+
+
+def test_a_file_that_is_not_text_is_refused(home, project):
+    """Bytes that are no UTF-8 are named, not guessed; a byte order mark is fine."""
+    user_file().parent.mkdir(parents=True)
+    user_file().write_bytes(b"\xef\xbb\xbfowner = 'ann'")
+    assert read(project, home).owner == "ann"
+    user_file().write_bytes(b"owner = '\xff'")
+    with pytest.raises(Invalid, match="not UTF-8"):
+        read(project, home)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "home = 'x'",
+        "owner = 'x'",
+        "project = '..'",
+        "log = 'x'",
+        "[private]\nuser_path = 'x'",
+        "[private]\nboth_path = 'x'",
+        "[private]\npath = '../elsewhere'",
+        "[private]\npath = '/elsewhere'",
+        "[private]\npath = 'link/inside'",
+        "[encoder]\nfolder = 'x'",
+        "[encoder]\nmodel = 'x'",
+        "[encoder]\nauto_download = true",
+    ],
+)
+def test_a_project_file_may_not_move_private_text(home, project, text):
+    """A cloned repository decides neither where private text goes nor which weights are loaded."""
+    (project / "link").symlink_to(home)
+    write(project / ".commonplace.toml", text)
+    with pytest.raises(Invalid, match="not trusted so far") as caught:
+        read(project, home, JOURNAL_PATH="set", COMMONPLACE_LOG="set")
+    assert str(user_file()) in caught.value.hint
+
+
+def test_a_project_file_may_say_where_inside(home, project):
+    """Below the project, and from a folder further down as well."""
+    deeper = project / "src"
+    deeper.mkdir()
+    write(project / ".commonplace.toml", "[private]\npath = 'notes/journal'")
+    for cwd in (project, deeper):
+        assert read(cwd, home).private_path == project / "notes" / "journal"
+
+
+def test_a_project_file_may_narrow_and_not_widen(home, project):
+    """What the user's own file forbids stays forbidden; the environment is the user's again."""
+    write(user_file(), "read_only = true\ntoolsets = ['private', 'recall']")
+    file = write(project / ".commonplace.toml", "toolsets = ['recall']")
+    assert read(project, home).toolsets == ("recall",)
+    for text in ("toolsets = 'all'", "read_only = false"):
+        write(file, text)
+        with pytest.raises(Invalid, match="allows more"):
+            read(project, home)
+    file.unlink()
+    assert read(project, home, COMMONPLACE_READ_ONLY="0").read_only is False
+
+
+def test_a_project_file_may_choose_where_the_user_did_not(home, project):
+    """With no word of the user's own, a project's toolsets hold."""
+    write(project / ".commonplace.toml", "toolsets = 'all'\nread_only = true")
+    settings = read(project, home)
+    assert (settings.toolsets, settings.read_only) == (KNOWN, True)
+
+
+def test_an_unknown_flag_is_refused(home, project):
+    """Flags go by the same names."""
+    with pytest.raises(Invalid, match="'read-only'") as caught:
+        read(project, home, flags={"read-only": True})
+    assert caught.value.hint == "Did you mean read_only?"
+
+
+def test_a_written_setting_is_read_back(home, project):
+    """The file is made with its folder, private to the user, and every key can be written."""
+    for key, (_flag, _env, upper, _user) in VALUES.items():
+        if key != "project":
+            write_setting(key, "private" if key == "toolsets" else upper, user_file(), cwd=home)
+    settings = read(project, home)
+    assert settings.encoder_model == "c"
+    assert settings.log == home / "c"
+    assert settings.read_only is True
+    assert settings.timezone.key == "America/Los_Angeles"
+    assert user_file().stat().st_mode & 0o777 == 0o600
+
+
+def test_writing_keeps_comments_links_and_modes(home):
+    """A settings file kept elsewhere and linked stays there."""
+    real = write(
+        home / "dotfiles" / "c.toml", "# mine\nowner = 'ann' # me\n[encoder]\nmodel = 'm'\n"
+    )
+    real.chmod(0o644)
+    user_file().parent.mkdir(parents=True)
+    user_file().symlink_to(real)
+    write_setting("owner", "bob", user_file())
+    write_setting("encoder.auto_download", "yes", user_file())
+    assert real.read_text() == (
+        "# mine\nowner = \"bob\" # me\n[encoder]\nmodel = 'm'\nauto_download = true\n"
+    )
+    assert user_file().is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("onwer", "x", "Did you mean owner"),
+        ("read_only", "perhaps", "Use 1, true, yes"),
+        ("timezone", "Mars/Base", "Unknown time zone"),
+    ],
+)
+def test_writing_refuses_what_reading_would(key, value, says):
+    """Nothing is written that could not be read."""
+    with pytest.raises(Invalid) as caught:
+        write_setting(key, value, user_file())
+    assert says in str(caught.value)
+    assert not user_file().exists()
+
+
+def test_writing_into_a_broken_file_changes_nothing():
+    """The user mends it first."""
+    write(user_file(), "owner = ")
+    with pytest.raises(Invalid, match="not valid TOML"):
+        write_setting("owner", "ann", user_file())
+    assert user_file().read_text() == "owner = "
+
+
+def test_settings_as_json_and_toml_hold_them(home, project):
+    """Paths and zones are texts, tuples lists."""
+    settings = read(project, home, COMMONPLACE_TIMEZONE="UTC")
+    shown = {s.key: render_setting(getattr(settings, s.field)) for s in SETTINGS}
+    assert shown["timezone"] == "UTC"
+    assert shown["toolsets"] == ["private"]
+    assert shown["home"] == str(settings.home)
+    assert shown["log"] is None
+
+
+def test_the_user_file_follows_the_platform(home):
+    """XDG_CONFIG_HOME where it is set and absolute, else the platform's folder."""
+    assert user_file() == home / ".config" / "commonplace" / "config.toml"
+    assert user_file({"XDG_CONFIG_HOME": "relative"}).name == "config.toml"
+    assert Path("relative") not in user_file({"XDG_CONFIG_HOME": "relative"}).parents
+
+
+def test_one_name_is_one_setting():
+    """Neither keys nor environment names are given twice, and each has its sentence."""
+    assert len({s.key for s in SETTINGS}) == len({s.env for s in SETTINGS}) == len(SETTINGS)
+    assert all(s.help.endswith(".") for s in SETTINGS)
+
+
+def test_a_broken_table_never_half_writes(home, monkeypatch):
+    """An inline table cannot be edited line by line: the file stays as it was."""
+    text = "private = { path = 'x' }\n"
+    write(user_file(), text)
+    with pytest.raises(Invalid, match="by hand"):
+        write_setting("private.user_path", "/x", user_file())
+    assert user_file().read_text() == text
+    assert tomllib.loads(text)
