@@ -133,7 +133,7 @@ def test_the_order_of_origins(key, home, project):
 
 def test_the_defaults(home, project):
     """Nothing is set at all."""
-    settings = read(project, home, TZ="Asia/Kathmandu")
+    settings = read(project, home)
     assert settings.home == home / ".local" / "share" / "commonplace"
     assert settings.owner == "me"
     assert settings.project == project
@@ -166,13 +166,15 @@ def zone_of_a_process(**env):
 def test_the_systems_zone_is_the_default():
     """The zone the system tells, by its IANA name."""
     assert zone_of_a_process(TZ="Asia/Kathmandu") == "Asia/Kathmandu"
+    assert zone_of_a_process(TZ=":Europe/Berlin") == "Europe/Berlin"
 
 
 def test_a_system_zone_without_a_name_is_not_guessed():
     """A wrong zone would put entries on wrong days; a named one ends the matter."""
     broken = "EST5EDT,M3.2.0,M11.1.0"
     said = zone_of_a_process(TZ=broken)
-    assert said == "The system's time zone cannot be told. Set COMMONPLACE_TIMEZONE."
+    assert said.startswith("The system's time zone cannot be told: TZ is 'EST5EDT,M3.2.0,M11.1.0'")
+    assert said.endswith("Set COMMONPLACE_TIMEZONE.")
     assert zone_of_a_process(TZ=broken, COMMONPLACE_TIMEZONE="UTC") == "UTC"
 
 

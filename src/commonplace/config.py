@@ -403,7 +403,14 @@ def _nothing(_start: _Start) -> None:
     return None
 
 
-def _system_zone(_start: _Start) -> ZoneInfo:
+def _system_zone(start: _Start) -> ZoneInfo:
+    named = start.environ.get("TZ", "").removeprefix(":")
+    if named and not os.path.isabs(named):
+        # tzlocal passes over a TZ that is a POSIX rule, and would tell the machine's zone instead.
+        try:
+            return ZoneInfo(named)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+            raise _no_zone(f"TZ is {named!r}, not the name of a zone") from exc
     import warnings  # noqa: PLC0415  with tzlocal: only when nothing is set
 
     import tzlocal  # noqa: PLC0415  reads half of /etc: only when nothing is set
@@ -411,12 +418,15 @@ def _system_zone(_start: _Start) -> ZoneInfo:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            name = tzlocal.get_localzone_name()
+            return ZoneInfo(tzlocal.get_localzone_name() or "UTC")
     except (LookupError, ValueError, OSError) as exc:
-        raise Invalid(
-            "The system's time zone cannot be told.", hint="Set COMMONPLACE_TIMEZONE."
-        ) from exc
-    return _zone(name or "UTC", _Place("the system's time zone", Path(), None))
+        raise _no_zone("its configuration names none, or several") from exc
+
+
+def _no_zone(why: str) -> Invalid:
+    return Invalid(
+        f"The system's time zone cannot be told: {why}.", hint="Set COMMONPLACE_TIMEZONE."
+    )
 
 
 def _platform_folder(environ: Mapping[str, str], xdg: str, kind: str) -> Path:
