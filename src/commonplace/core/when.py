@@ -1,0 +1,228 @@
+"""English time phrases as half-open intervals in the owner's zone, looking back from now.
+
+Never guesses: a phrase that is ambiguous, or understood only in part, is an error with examples.
+
+Where a phrase could be read in several ways, this is how it is read (case, extra spaces, closing
+punctuation, quotes around it, a leading in/on/at/during and `the` do not matter):
+
+| phrase | read as |
+|---|---|
+| today, yesterday, 2 days ago, monday, nov 3 | that local day, midnight to midnight |
+| monday, february, q3, nov 3, spring, 9am | the latest that is not ahead; today may be it |
+| last friday, last february, last q3, last weekend | the latest that is wholly past |
+| two fridays ago, two weekends ago | the one before the last |
+| this wednesday, this weekend, this february | of this ISO week, of this year |
+| this week, month, quarter, year | the whole of it, its rest included |
+| last week, month, quarter, year | the previous ISO week, calendar month, … |
+| past week, the last week, last 7 days | rolling, back from this instant; a day is 24 hours |
+| past 3 months, last 2 years | rolling; the same date and clock time so many months before |
+| 2 weeks, months, quarters, years ago | the whole ISO week, calendar month, … so many before this |
+| 3 hours ago, 5 minutes ago | the hour (counted from local midnight), the minute that holds it |
+| 9am, 15:30, 15:30:05, now | that hour, minute, second; as a bound the very instant |
+| morning, afternoon, evening | 04:00 to 12:00, 12:00 to 18:00, 18:00 to midnight |
+| last night | yesterday 18:00 to today 06:00; before 06:00 that is the night still running |
+| tonight | today 18:00 to tomorrow 06:00; before 06:00 the night still running |
+| monday night | that day's 18:00 to 06:00 of the day after |
+| spring, summer, autumn, winter | northern: from 1 March, 1 June, 1 September, 1 December |
+| winter 2025/26 | needs both years; `winter 2025` is ambiguous |
+| month to date, this month so far | from its beginning to this instant |
+| the week of nov 3 | the ISO week that holds the day |
+| since x, after x | from the start of x on, from the end of x on |
+| before x, until x | up to the start of x, up to the end of x |
+| x..y, between x and y, from x to y | from the start of x to the end of y |
+
+What is told by its relation to now and has not begun (`tonight`, in the morning) is an error; a
+date with its year may lie ahead.
+A bare name on the left of a range is the latest not after the right side (`monday..friday` is one
+week's); a bare name on the right that leaves a choice (`yesterday to 5pm`) is an error.
+A clock time that a zone skips is moved forward by the gap, and one that occurs twice is its first.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import within_calendar
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.core.values import Interval
+from commonplace.core.when_days import Frame, Reading
+from commonplace.core.when_spans import read_phrase
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+LONGEST_PHRASE = 200
+
+_TICK = timedelta(microseconds=1)
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb"
+_TO = r" (?:to|until|till|through) "
+_CLOSING = f"{_QUOTES}.,;:!?"
+
+
+_EXAMPLES = "Use one such as yesterday, last week, since monday, nov 3 or 2026-11-01..2026-11-07."
+
+
+def parse_when(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
+    """The interval that a time phrase names. now: aware. Raises Invalid for any other text."""
+    frame, text = _frame(now, zone), _normal(phrase)
+    with within_calendar(phrase):
+        reading = read_phrase(text, frame)
+        if reading:
+            return Interval(start=reading.start, end=reading.end)
+        return _read_range(text, phrase, frame)
+
+
+def parse_since(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
+    """The start of the phrase's interval; exact where it names an instant (`9am`, `3 hours ago`).
+
+    Raises Invalid for any other text, and where there is no start (`before monday`).
+    """
+    return _read_since(phrase, _frame(now, zone))
+
+
+def parse_until(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
+    """The end of the phrase's interval, so that the whole day counts; an instant is exact.
+
+    Raises Invalid for any other text, and where there is no end (`since monday`).
+    """
+    return _read_until(phrase, _frame(now, zone))
+
+
+def read_interval(
+    *, when: str | None, since: str | None, until: str | None, now: datetime, zone: tzinfo
+) -> Interval | None:
+    """The time that all the arguments given have in common; None where none is given.
+
+    With both bounds a bare name in since (`monday`) is the latest not after until. Raises Invalid
+    for a phrase that is none, and, naming the arguments, where they have no time in common.
+    """
+    frame = _frame(now, zone)
+    whole = Interval() if when is None else parse_when(when, now=now, zone=zone)
+    end = None if until is None else _read_until(until, frame)
+    start = (
+        None if since is None else _read_since(since, frame if end is None else _up_to(end, frame))
+    )
+    named = {"when": when, "since": since, "until": until}
+    given = [f"{name} {_shown(phrase)}" for name, phrase in named.items() if phrase is not None]
+    if not given:
+        return None
+    common = Interval(
+        start=max((at for at in (whole.start, start) if at is not None), default=None),
+        end=min((at for at in (whole.end, end) if at is not None), default=None),
+    )
+    if common.start is not None and common.end is not None and common.start >= common.end:
+        raise Invalid(
+            f"No time lies within {' and '.join(given)}.",
+            hint="Put since before until, or leave one out.",
+        )
+    return common
+
+
+def _frame(now: datetime, zone: tzinfo) -> Frame:
+    at = now.astimezone(UTC)
+    return Frame(now=at, zone=zone, latest=at)
+
+
+def _up_to(end: datetime, frame: Frame) -> Frame:
+    return replace(frame, latest=min(frame.now, end - _TICK))
+
+
+def _read_since(phrase: str, frame: Frame) -> datetime:
+    start = _read_bound(phrase, frame).start
+    if start is None:
+        raise Invalid(f"No beginning in {_shown(phrase)}.", hint="Give it as until.")
+    return start
+
+
+def _read_until(phrase: str, frame: Frame) -> datetime:
+    end = _read_bound(phrase, frame).end
+    if end is None:
+        raise Invalid(f"No end in {_shown(phrase)}.", hint="Give it as since.")
+    return end
+
+
+def _read_bound(phrase: str, frame: Frame) -> Interval:
+    text = _normal(phrase)
+    with within_calendar(phrase):
+        reading = read_phrase(text, frame)
+        if reading:
+            return Interval(start=reading.since, end=reading.until)
+        return _read_range(text, phrase, frame)
+
+
+def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
+    def read(side: str, frame: Frame) -> Reading:
+        reading = read_phrase(side, frame)
+        if reading is None:
+            raise _unknown(phrase)
+        return reading
+
+    one_side = re.fullmatch(r"(since|after|before|until|till|through|up to) (.+)", text)
+    if one_side and not re.search(_TO, one_side[2]):
+        reading = read(one_side[2], frame)
+        match one_side[1]:
+            case "since":
+                return Interval(start=reading.since)
+            case "after":
+                return Interval(start=reading.until)
+            case "before":
+                return Interval(end=reading.since)
+            case _:
+                return Interval(end=reading.until)
+    first, last = _two_sides(text, phrase)
+    ending = read(last, frame)
+    end = ending.until
+    beginning = read(first, _up_to(end, frame))
+    start = beginning.since
+    if start >= end:
+        raise Invalid(
+            f"Time phrase ends before it begins: {_shown(phrase)}.",
+            hint="Put the earlier side first.",
+        )
+    # `nov 3 2025 to nov 5`, a year later: the same beginning, and an earlier end would do as well.
+    earlier = read(last, _up_to(ending.start, frame)).until
+    if start < earlier < end and read(first, _up_to(earlier, frame)) == beginning:
+        raise Invalid(
+            f"Ambiguous time phrase: {_shown(phrase)}.", hint="Name the day or year of both sides."
+        )
+    return Interval(start=start, end=end)
+
+
+def _two_sides(text: str, phrase: str) -> tuple[str, str]:
+    if text.startswith("between "):
+        sides = text.removeprefix("between ").split(" and ")
+    elif ".." in text:
+        sides = [side.strip() for side in text.split("..")]
+    else:
+        sides = re.split(_TO, re.sub(r"^(?:from|since) ", "", text))
+    if len(sides) != 2 or not all(sides):  # noqa: PLR2004  a range has two sides
+        raise _unknown(phrase)
+    return sides[0], sides[1]
+
+
+def _normal(phrase: str) -> str:
+    """The phrase in lower case and single spaces, less the quotes around it and closing marks."""
+    if len(phrase) > LONGEST_PHRASE:
+        raise _unknown(phrase)
+    text = " ".join(unicodedata.normalize("NFC", phrase).lower().split())
+    # Dots at the end may be half of a range: they stay, and nothing reads them.
+    closed = text if ".." in text[len(text.rstrip(_CLOSING)) :] else text.rstrip(_CLOSING)
+    text = closed.lstrip(_QUOTES).strip()
+    text = text.replace(", ", " ")
+    text = re.sub(r"\b([ap])\.m\b\.?", r"\1m", text)
+    text = re.sub(r"(?<=[a-z])\.(?= )", "", text)
+    text = re.sub(r"\b(?:a )?couple(?: of)?\b", "two", text)
+    return re.sub(r"\bhalf an hour\b", "30 minutes", text)
+
+
+def _shown(phrase: str) -> str:
+    return repr(opening(phrase, 80))
+
+
+def _unknown(phrase: str) -> Invalid:
+    return Invalid(f"Unknown time phrase: {_shown(phrase)}.", hint=_EXAMPLES)

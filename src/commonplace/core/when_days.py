@@ -1,0 +1,281 @@
+"""The names of one local day (`yesterday`, `two fridays ago`, `nov 3`), and what a reading is.
+
+Knows no clock times and no longer spans (`core.when_spans`); never matches a part of a phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.clock import day_of, days_of, start_of_day, to_local
+from commonplace.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import tzinfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """From where a phrase is read; no bare name begins after `latest`. Instants are aware UTC."""
+
+    now: datetime
+    zone: tzinfo
+    latest: datetime
+
+    @property
+    def today(self) -> date:
+        """The owner's date."""
+        return day_of(self.now, self.zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The span [start, end) that a phrase names, and what else it can stand for.
+
+    at: the very instant, where the phrase names one; a bound is then exact. day: the date, where
+    it names one local day. dated: it bears its own year, and so may lie ahead of now.
+    """
+
+    start: datetime
+    end: datetime
+    at: datetime | None = None
+    day: date | None = None
+    dated: bool = False
+
+    @property
+    def since(self) -> datetime:
+        """Where a range that begins with this phrase begins."""
+        return self.at or self.start
+
+    @property
+    def until(self) -> datetime:
+        """Where a range that ends with this phrase ends: the whole of a day counts."""
+        return self.at or self.end
+
+
+Reader: TypeAlias = "Callable[[re.Match[str], Frame], Reading | None]"
+Rules: TypeAlias = "Sequence[tuple[str, Reader]]"
+Bounds: TypeAlias = "Callable[[int], tuple[date, date] | None]"
+
+DAY = timedelta(days=1)
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+}
+_WEEKDAYS = {
+    "monday": 0,
+    "mon": 0,
+    "tuesday": 1,
+    "tues": 1,
+    "tue": 1,
+    "wednesday": 2,
+    "weds": 2,
+    "wed": 2,
+    "thursday": 3,
+    "thurs": 3,
+    "thur": 3,
+    "thu": 3,
+    "friday": 4,
+    "fri": 4,
+    "saturday": 5,
+    "sat": 5,
+    "sunday": 6,
+    "sun": 6,
+}
+MONTHS = {
+    "january": 1,
+    "jan": 1,
+    "february": 2,
+    "feb": 2,
+    "march": 3,
+    "mar": 3,
+    "april": 4,
+    "apr": 4,
+    "may": 5,
+    "june": 6,
+    "jun": 6,
+    "july": 7,
+    "jul": 7,
+    "august": 8,
+    "aug": 8,
+    "september": 9,
+    "sept": 9,
+    "sep": 9,
+    "october": 10,
+    "oct": 10,
+    "november": 11,
+    "nov": 11,
+    "december": 12,
+    "dec": 12,
+}
+
+
+def one_of(name: str, words: Iterable[str]) -> str:
+    """A pattern that takes one of the words, under a name."""
+    return f"(?P<{name}>{'|'.join(words)})"
+
+
+COUNT = one_of("count", ["[0-9]{1,9}", *_NUMBERS])
+_WEEKDAY = one_of("weekday", _WEEKDAYS)
+MONTH = one_of("month", MONTHS)
+WHICH = r"(?:(?P<which>last|this) )?"
+YEAR = r"(?: (?:of )?(?:(?P<year>[0-9]{4})|(?P<that>last|this) year))?"
+_DOM = r"(?:the )?(?P<dom>[0-9]{1,2})(?:st|nd|rd|th)?"
+
+
+def match_rules(rules: Rules, text: str, frame: Frame) -> Reading | None:
+    """What the first rule says that takes the whole text; None where none does."""
+    for pattern, reader in rules:
+        found = re.fullmatch(pattern, text)
+        reading = reader(found, frame) if found else None
+        if reading:
+            return reading
+    return None
+
+
+def span_of(first: date, after: date, frame: Frame, *, dated: bool = False) -> Reading:
+    """The local days [first, after). Raises Invalid where the zone skipped all of them."""
+    start, end = start_of_day(first, frame.zone), start_of_day(after, frame.zone)
+    if start == end:
+        raise Invalid(
+            f"No such day in {frame.zone}: {first.isoformat()}.",
+            hint="Name the day before or after; the calendar skipped this one.",
+        )
+    day = first if after - first == DAY else None
+    return Reading(start=start, end=end, day=day, dated=dated)
+
+
+def one_day(day: date, frame: Frame, *, dated: bool = False) -> Reading:
+    """A local day. Raises Invalid where the zone skipped it."""
+    return span_of(day, day + DAY, frame, dated=dated)
+
+
+def lived_day(day: date, frame: Frame, *, step: int = 1) -> Reading:
+    """The day or, where the zone skipped it, the one so many days before."""
+    while start_of_day(day, frame.zone) == start_of_day(day + DAY, frame.zone):
+        day -= step * DAY
+    return one_day(day, frame)
+
+
+def count_of(found: re.Match[str]) -> int:
+    """The number a match counts with. Raises Invalid for 0."""
+    word = found["count"]
+    number = _NUMBERS.get(word) or int(word)
+    if number == 0:
+        raise Invalid(f"Time phrase of no length: {found[0]!r}.", hint="Count from 1.")
+    return number
+
+
+def read_named(bounds: Bounds, found: re.Match[str], frame: Frame) -> Reading | None:
+    """Which year's turn of a name is meant; None where no year has it.
+
+    bounds: the first date and the date after, in a given year. The groups say which: `last` the
+    latest wholly past, `this` the present year's, a year, or none: the latest begun by
+    `frame.latest`.
+    """
+    groups = found.groupdict()
+    which, year, that = groups.get("which"), groups.get("year"), groups.get("that")
+    if which and (year or that):
+        return None
+    if year or that or which == "this":
+        chosen = bounds(int(year) if year else frame.today.year - (that == "last"))
+        return span_of(*chosen, frame, dated=bool(year)) if chosen else None
+    limit = frame.now if which else frame.latest
+    newest = to_local(limit, frame.zone).year
+    # Nine years hold a 29 February, even around 1900.
+    for candidate in range(newest, newest - 9, -1):
+        chosen = bounds(candidate)
+        if chosen is None:
+            continue
+        start, end = (start_of_day(day, frame.zone) for day in chosen)
+        # A date that the zone skipped has no length and never was.
+        if start < end and (end if which else start) <= limit:
+            return span_of(*chosen, frame)
+    return None
+
+
+def _read_today(found: re.Match[str], frame: Frame) -> Reading:
+    back = {"today": 0, "yesterday": 1, "day before yesterday": 2}[found[0]]
+    return lived_day(frame.today - back * DAY, frame)
+
+
+def _read_days_ago(found: re.Match[str], frame: Frame) -> Reading:
+    return lived_day(frame.today - count_of(found) * DAY, frame)
+
+
+def _read_weekday(found: re.Match[str], frame: Frame) -> Reading:
+    number = _WEEKDAYS[found["weekday"]]
+    which = found["which"]
+    if which == "this":
+        return one_day(days_of(frame.today, "week")[0] + number * DAY, frame)
+    base = frame.today - DAY if which else day_of(frame.latest, frame.zone)
+    return lived_day(base - (base.weekday() - number) % 7 * DAY, frame, step=7)
+
+
+def _read_weekdays_ago(found: re.Match[str], frame: Frame) -> Reading:
+    base = frame.today - DAY
+    nearest = base - (base.weekday() - _WEEKDAYS[found["weekday"]]) % 7 * DAY
+    return lived_day(nearest - (count_of(found) - 1) * 7 * DAY, frame, step=7)
+
+
+def _read_iso_day(found: re.Match[str], frame: Frame) -> Reading:
+    return one_day(date.fromisoformat(found[0]), frame, dated=True)
+
+
+def _read_iso_weekday(found: re.Match[str], frame: Frame) -> Reading:
+    year, week, day = int(found["year"]), int(found["week"]), int(found["day"])
+    return one_day(date.fromisocalendar(year, week, day), frame, dated=True)
+
+
+def _read_date(found: re.Match[str], frame: Frame) -> Reading | None:
+    month, dom = MONTHS[found["month"]], int(found["dom"])
+
+    def bounds(year: int) -> tuple[date, date] | None:
+        if not 1 <= dom <= monthrange(year, month)[1]:
+            return None
+        return date(year, month, dom), date(year, month, dom) + DAY
+
+    return read_named(bounds, found, frame)
+
+
+def _read_weekday_date(found: re.Match[str], frame: Frame) -> Reading | None:
+    reading = match_rules(_DATE_RULES, found["rest"], frame)
+    if reading and reading.day and reading.day.weekday() != _WEEKDAYS[found["weekday"]]:
+        raise Invalid(
+            f"Not a {found['weekday']}: {reading.day.isoformat()}.",
+            hint="Leave the weekday out, or name the year.",
+        )
+    return reading
+
+
+_DATE_RULES: Rules = (
+    (r"[0-9]{4}-[0-9]{2}-[0-9]{2}", _read_iso_day),
+    (r"(?P<year>[0-9]{4})-?w(?P<week>[0-9]{2})-(?P<day>[1-7])", _read_iso_weekday),
+    (rf"{MONTH} {_DOM}{YEAR}", _read_date),
+    (rf"{_DOM}(?: of)? {MONTH}{YEAR}", _read_date),
+)
+DAY_RULES: Rules = (
+    (r"today|yesterday|day before yesterday", _read_today),
+    (rf"{COUNT} ?(?:days?|d) ago", _read_days_ago),
+    (rf"{WHICH}{_WEEKDAY}", _read_weekday),
+    (rf"{COUNT} {_WEEKDAY}s? ago", _read_weekdays_ago),
+    *_DATE_RULES,
+    (rf"{_WEEKDAY} (?P<rest>.+)", _read_weekday_date),
+)
