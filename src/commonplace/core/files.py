@@ -1,0 +1,282 @@
+"""Writes files whole or not at all, and says in our words what a disk refused.
+
+Never writes over a name unasked, and never leaves half a file under a final name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import time
+import zlib
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LEFTOVER_AGE_S = 600.0
+
+_TEMP_NAME = re.compile(r"\.(\d{1,9})-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
+
+# What filesystems without hard links (FAT, some network shares) answer to link(2).
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
+
+_READ_ONLY = ("{path} lies on a read-only disk.", "Choose a folder on a disk you can write to.")
+_FULL = ("No space is left for {path}.", "Free some space, then try again.")
+_REFUSED = (
+    "Access to {path} is refused.",
+    "Check its owner and mode, and its folder's.",
+)
+_MISSING = ("{path} does not exist.", "Check the name, or list what is there.")
+_EXPLANATIONS: dict[int, tuple[type[CommonplaceError], tuple[str, str]]] = {
+    errno.ENOSPC: (Unavailable, _FULL),
+    errno.EDQUOT: (Unavailable, _FULL),
+    errno.EROFS: (Denied, _READ_ONLY),
+    errno.EACCES: (Denied, _REFUSED),
+    errno.EPERM: (Denied, _REFUSED),
+    errno.ENOENT: (NotFound, _MISSING),
+    errno.ENOTDIR: (
+        Invalid,
+        (
+            "Part of {path} is not a folder.",
+            "Move the file in the way, or choose another folder.",
+        ),
+    ),
+    errno.EISDIR: (Invalid, ("{path} is a folder, not a file.", "Name a file.")),
+    errno.ELOOP: (Denied, ("{path} is a symbolic link.", "Name the file itself.")),
+    errno.ENAMETOOLONG: (Invalid, ("The name {path} is too long.", "Use a shorter name.")),
+}
+
+
+@contextlib.contextmanager
+def translated(path: Path | str) -> Iterator[None]:
+    """Turn what the system refuses into our errors, each with the path and a next step.
+
+    FileExistsError passes: what a taken name means is the caller's to decide.
+    """
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as exc:
+        raise _explained(exc, path) from exc
+
+
+def _explained(exc: OSError, path: Path | str) -> CommonplaceError:
+    shown = str(path)
+    shown = shown if len(shown) <= 200 else f"{shown[:200]}..."  # noqa: PLR2004  a line of a terminal or two
+    known = _EXPLANATIONS.get(exc.errno or 0)
+    if known is None:
+        reason = os.strerror(exc.errno) if exc.errno else "unknown reason"
+        return Unavailable(
+            f"{shown} cannot be read or written: {reason}.", hint="Check the disk, then try again."
+        )
+    kind, (message, hint) = known
+    return kind(message.format(path=shown), hint=hint)
+
+
+def write_new(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Make a file that did not exist, whole and durable, or leave nothing.
+
+    mode: permission bits before the umask. The folder must exist.
+    Raises: FileExistsError when the name is taken; Unavailable, Denied, NotFound, Invalid.
+    """
+    with translated(path), contextlib.ExitStack() as undo:
+        temp = _write_temp(path.parent, content, mode)
+        undo.callback(_discard, temp)
+        _link_new(temp, path)
+        undo.callback(_discard, path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temp)
+        sync_folder(path.parent)
+        undo.pop_all()
+
+
+def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Put new content under a name in one step, keeping the mode of a file that is there.
+
+    mode: for a file that is not there yet (default 0o600). Either the old or the new content is
+    under the name at every moment; after an error of the last step, syncing the folder, the new.
+    Raises: Unavailable, Denied, NotFound, Invalid.
+    """
+    with translated(path), contextlib.ExitStack() as undo:
+        try:
+            kept: int | None = os.lstat(path).st_mode & 0o7777
+        except FileNotFoundError:
+            kept = None
+        temp = _write_temp(path.parent, content, 0o600 if mode is None else mode)
+        undo.callback(_discard, temp)
+        if kept is not None:
+            os.chmod(temp, kept)
+        os.replace(temp, path)
+        undo.pop_all()
+        sync_folder(path.parent)
+
+
+def remove_file(path: Path) -> bool:
+    """Remove a file and make that durable; False when there was none.
+
+    Raises: Unavailable, Denied.
+    """
+    with translated(path):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return False
+        sync_folder(path.parent)
+        return True
+
+
+def make_folder(path: Path, mode: int = 0o700) -> bool:
+    """Make a folder and its missing parents, each with this mode; True when it was not there.
+
+    A folder that is there keeps its mode.
+    Raises: Unavailable, Denied, Invalid (a file is in the way).
+    """
+    with translated(path):
+        return _make_folder(path, mode)
+
+
+def _make_folder(path: Path, mode: int) -> bool:
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+        return False
+    except FileNotFoundError:
+        if path.parent == path:
+            raise
+        _make_folder(path.parent, mode)
+        return _make_folder(path, mode)
+    sync_folder(path.parent)
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable; does nothing where that is unknown. Raises OSError."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as exc:
+        if exc.errno not in _NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(folder: Path) -> int:
+    """Remove the temps of writes that were killed; how many. Never raises.
+
+    A temp of this machine goes when its process is dead, any temp when it is 10 minutes old.
+    """
+    removed = 0
+    with contextlib.suppress(OSError), os.scandir(folder) as names:
+        for name in names:
+            if is_leftover(name.name) and _is_abandoned(name):
+                with contextlib.suppress(OSError):
+                    os.unlink(name.path)
+                    removed += 1
+    return removed
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a file of this name is a temp of ours, of a running write or of a killed one."""
+    return _TEMP_NAME.fullmatch(name) is not None
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock against other threads and processes that ask for it here.
+
+    Freed by the system when the process dies. Holds nothing where folders cannot be locked.
+    """
+    try:
+        import fcntl  # noqa: PLC0415  absent on Windows
+    except ImportError:
+        yield
+        return
+    with translated(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):  # network shares that know no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write_temp(folder: Path, content: bytes, mode: int) -> Path:
+    temp = folder / f".{os.getpid()}-{_machine()}-{os.urandom(8).hex()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temp, flags, mode)
+    with contextlib.ExitStack() as undo:
+        undo.callback(_discard, temp)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        undo.pop_all()
+    return temp
+
+
+def _link_new(temp: Path, path: Path) -> None:
+    try:
+        os.link(temp, path)
+    except OSError as exc:
+        if exc.errno not in _NO_LINKS:
+            raise
+    else:
+        return
+    # No hard links here: an empty file made with O_EXCL holds the name until the temp replaces it.
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        os.replace(temp, path)
+    except OSError:
+        _discard(path)
+        raise
+
+
+def _discard(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _machine() -> str:
+    """Eight hex digits of this machine's name: another machine's process ids mean nothing here."""
+    import platform  # noqa: PLC0415  only a write needs it
+
+    return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
+
+
+def _is_abandoned(name: os.DirEntry[str]) -> bool:
+    match = _TEMP_NAME.fullmatch(name.name)
+    if match is None:
+        return False
+    if time.time() - name.stat(follow_symlinks=False).st_mtime > LEFTOVER_AGE_S:
+        return True
+    return match[2] == _machine() and not _is_alive(int(match[1]))
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":  # signal 0 would interrupt the process there
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
