@@ -1,0 +1,130 @@
+"""Owns the `.embedding` file beside an entry, which private-journal-mcp reads and searches.
+
+Never believes one: what it holds is checked, and no vector of it ever enters a search of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.text import well_formed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+DIMENSIONS = 384
+MAKER = "minilm-l6-v2:384:"
+
+# Where ECMAScript's Number::toString turns to exponents.
+_JS_SMALLEST_PLAIN = 1e-6
+_JS_LARGEST_PLAIN = 1e21
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """What an `.embedding` file holds. vector: 384 float32 values; path: absolute, when written."""
+
+    vector: tuple[float, ...]
+    text: str
+    sections: tuple[str, ...]
+    timestamp: int
+    path: str
+
+
+def float32(values: Iterable[float]) -> tuple[float, ...]:
+    """The numbers as float32 holds them."""
+    return tuple(array("f", values))
+
+
+def render_embedding(embedding: Embedding) -> str:
+    """The file as `JSON.stringify(embedding, null, 2)` prints it, without a newline at the end."""
+    numbers = ",\n".join(f"    {_render_number(x)}" for x in embedding.vector)
+    sections = ",\n".join(f"    {_render_string(x)}" for x in embedding.sections)
+    return (
+        f'{{\n  "embedding": [\n{numbers}\n  ],\n'
+        f'  "text": {_render_string(embedding.text)},\n'
+        f'  "sections": {f"[{chr(10)}{sections}{chr(10)}  ]" if sections else "[]"},\n'
+        f'  "timestamp": {embedding.timestamp},\n'
+        f'  "path": {_render_string(embedding.path)}\n}}'
+    )
+
+
+def _render_string(text: str) -> str:
+    return json.dumps(well_formed(text), ensure_ascii=False)
+
+
+def _render_number(number: float) -> str:
+    """A number as ECMAScript prints it: Python's shortest digits, other rules for exponents."""
+    if number == 0:
+        return "0"
+    if not _JS_SMALLEST_PLAIN <= abs(number) < _JS_LARGEST_PLAIN:
+        digits, _, exponent = repr(number).partition("e")
+        if exponent:
+            sign = "-" if exponent[0] == "-" else "+"
+            return f"{digits.removesuffix('.0')}e{sign}{exponent[1:].lstrip('0')}"
+    plain = repr(number)
+    if "e" in plain:
+        plain = _without_exponent(plain)
+    return plain.removesuffix(".0")
+
+
+def _without_exponent(shortest: str) -> str:
+    """Shortest digits with an exponent, as a plain decimal: repr turns to exponents below 1e-4."""
+    mantissa, _, exponent = shortest.partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, part = mantissa.removeprefix("-").partition(".")
+    shift = int(exponent)
+    if shift < 0:
+        return f"{sign}0.{'0' * (-shift - 1)}{whole}{part}"
+    return f"{sign}{whole}{part.ljust(shift, '0')}"
+
+
+def parse_embedding(content: bytes) -> tuple[Embedding | None, str]:
+    """What the file holds, or None and the reason why it cannot be used; never raises.
+
+    Any layout of JSON is read; unknown keys are passed over.
+    """
+    try:
+        found = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None, "is not JSON"
+    if not isinstance(found, dict):
+        return None, "is not a JSON object"
+    reason = _unusable(found.get("embedding"))
+    if reason:
+        return None, reason
+    text, sections, timestamp = found.get("text"), found.get("sections"), found.get("timestamp")
+    if not isinstance(text, str):
+        return None, "holds no text"
+    named = [x for x in sections if isinstance(x, str)] if isinstance(sections, list) else []
+    return Embedding(
+        vector=float32(found["embedding"]),
+        text=text,
+        sections=tuple(named),
+        timestamp=timestamp if isinstance(timestamp, int) else 0,
+        path=str(found.get("path") or ""),
+    ), ""
+
+
+def _unusable(vector: object) -> str:
+    if not isinstance(vector, list):
+        return "holds no vector"
+    if len(vector) != DIMENSIONS:
+        return f"holds a vector of {len(vector)} numbers instead of {DIMENSIONS}"
+    return "" if is_usable(vector) else "holds a vector with something that is not a number"
+
+
+def is_usable(vector: Sequence[object]) -> bool:
+    """Whether these are 384 finite numbers that float32 can hold."""
+    largest = 3.4e38
+    return len(vector) == DIMENSIONS and all(
+        isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) <= largest
+        for x in vector
+    )
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(name)

@@ -1,0 +1,310 @@
+"""Owns the text of a private entry: how it is rendered, and how all ever written is parsed.
+
+Never reads a file, never refuses a text, and never loads YAML: only `key: value` lines count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.text import well_formed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import tzinfo
+    from pathlib import Path
+
+# Field of a write and heading in the file, in the order of the file.
+HEADINGS: dict[str, str] = {
+    "feelings": "Feelings",
+    "reflections": "Reflections",
+    "observations": "Observations",
+    "project_notes": "Project Notes",
+    "user_context": "User Context",
+    "technical_insights": "Technical Insights",
+    "world_knowledge": "World Knowledge",
+}
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Earlier stamps are seconds taken for milliseconds, later ones microseconds.
+EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+FRONTMATTER_LIMIT = 65_536
+_OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY_LINE = re.compile(r"([A-Za-z_][\w-]{0,63})[ \t]*:(?:[ \t]+(.*))?")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)\n?")
+_OLD_TITLE = re.compile(
+    r"\A\s*# \d{1,2}:\d\d:\d\d [AaPp]\.?[Mm]\.? - \w+ \d{1,2}, \d{4}[ \t]*(?:\r?\n|\Z)"
+)
+_BLANK_LINES = re.compile(r"(?:\r?\n){3,}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_STEM = re.compile(r"(\d{2})-(\d{2})-(\d{2})(?:-(\d{3}|\d{6}))?")
+
+# The whitespace of ECMAScript's `trim`, and its line ends: the reference's regexes speak these.
+_JS_SPACE = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_JS_FRONTMATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_JS_HEADING = re.compile("(?:\\A|(?<=[\n\r\u2028\u2029]))## ([^\n\r\u2028\u2029]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One private entry, as read from its file.
+
+    scope: `user`, or `project@` and eight hex digits. at: aware UTC. headings: `##` lines outside
+    code fences, as written. text: what is searched. raw: the whole file. stamp: size and mtime.
+    version: the file's sha256, for `expected` in an edit or a deletion.
+    """
+
+    ref: str
+    scope: str
+    path: Path
+    at: datetime
+    headings: tuple[str, ...]
+    text: str
+    raw: str
+    stamp: str
+    version: str
+
+    @property
+    def kind(self) -> str:
+        """`project` or `user`, as answers name the root it lies in."""
+        return self.scope.partition("@")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The text of an entry taken apart. frontmatter: its keys, in lower case."""
+
+    frontmatter: Mapping[str, str]
+    headings: tuple[str, ...]
+    text: str
+
+
+def to_millis(at: datetime) -> int:
+    """Whole milliseconds since 1970, rounded down, as the frontmatter counts."""
+    return (at - EPOCH) // timedelta(milliseconds=1)
+
+
+def from_millis(millis: int) -> datetime:
+    """The instant of a count of milliseconds since 1970."""
+    return EPOCH + timedelta(milliseconds=millis)
+
+
+def render_day(at: datetime, zone: tzinfo) -> str:
+    """The day folder of an instant: its local date."""
+    return at.astimezone(zone).date().isoformat()
+
+
+def render_stem(at: datetime, zone: tzinfo, micros: int) -> str:
+    """The file name of an instant without `.md`: local time, then micros (0..999999)."""
+    return f"{at.astimezone(zone):%H-%M-%S}-{micros:06d}"
+
+
+def first_micros(at: datetime, random_micros: int) -> int:
+    """The six digits of a file name: the instant's milliseconds, then a random number of 0..999."""
+    return at.microsecond // 1000 * 1000 + random_micros
+
+
+def render_entry(thoughts: Mapping[str, str], at: datetime, zone: tzinfo) -> str:
+    """The file of these thoughts, byte for byte as private-journal-mcp writes it.
+
+    thoughts: field to text, the text put in as it is; any order.
+    """
+    sections = [f"## {h}\n\n{thoughts[f]}" for f, h in HEADINGS.items() if f in thoughts]
+    stamp = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return well_formed(
+        f'---\ntitle: "{_render_title(at.astimezone(zone))}"\ndate: {stamp}Z\n'
+        f"timestamp: {to_millis(at)}\n---\n\n" + "\n\n".join(sections) + "\n"
+    )
+
+
+def _render_title(local: datetime) -> str:
+    half = "AM" if local.hour < 12 else "PM"  # noqa: PLR2004  noon
+    clock = f"{local.hour % 12 or 12}:{local.minute:02d}:{local.second:02d} {half}"
+    return f"{clock} - {_MONTHS[local.month - 1]} {local.day}, {local.year}"
+
+
+def decode(content: bytes) -> str:
+    """The bytes of a file as text; what is not UTF-8 becomes U+FFFD."""
+    return content.decode("utf-8", "replace")
+
+
+def version_of(content: bytes) -> str:
+    """The sha256 of a file's bytes, in hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def parse_entry(raw: str) -> Parsed:
+    """Take a file's text apart; any text is an entry."""
+    frontmatter, body = split_frontmatter(raw)
+    headings, text = _split_headings(_OLD_TITLE.sub("", body, count=1) if not frontmatter else body)
+    return Parsed(
+        frontmatter=_parse_keys(frontmatter),
+        headings=tuple(dict.fromkeys(headings)),
+        text=_BLANK_LINES.sub("\n\n", text).strip(_JS_SPACE),
+    )
+
+
+def parse_frontmatter(raw: str) -> dict[str, str]:
+    """The keys of a file's frontmatter, in lower case; the first of a doubled key counts."""
+    return _parse_keys(split_frontmatter(raw)[0])
+
+
+def split_frontmatter(raw: str) -> tuple[str, str]:
+    """The frontmatter with its `---` lines, and what follows; ("", all) where there is none.
+
+    A block without a single key is a text that begins with a rule.
+    """
+    opening, closing = _find_frontmatter(raw)
+    if opening and closing:
+        block = raw[opening.end() : closing.start()]
+        if _parse_keys(block) or not block.strip():
+            return raw[: closing.end()], raw[closing.end() :]
+    return "", raw.removeprefix("\ufeff")
+
+
+def is_torn(raw: str) -> bool:
+    """Whether frontmatter begins and never ends."""
+    opening, closing = _find_frontmatter(raw)
+    return bool(opening and not closing and _parse_keys(raw[opening.end() :][:FRONTMATTER_LIMIT]))
+
+
+def _find_frontmatter(raw: str) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    opening = _OPENING.match(raw)
+    if opening is None:
+        return None, None
+    return opening, _CLOSING.search(raw, opening.end(), opening.end() + FRONTMATTER_LIMIT)
+
+
+def _parse_keys(frontmatter: str) -> dict[str, str]:
+    keys: dict[str, str] = {}
+    for line in frontmatter.split("\n"):
+        match = _KEY_LINE.fullmatch(line.rstrip())
+        if match:
+            keys.setdefault(match[1].lower(), _unquoted((match[2] or "").strip()))
+    return keys
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value
+
+
+def _split_headings(body: str) -> tuple[list[str], str]:
+    """The headings of a body, and the body without their lines."""
+    lines = body.split("\n")
+    fenced = _fenced_lines(lines)
+    headings: list[str] = []
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        name = line[3:].strip() if line.startswith("## ") and number not in fenced else ""
+        kept.append("" if name else line)
+        if name:
+            headings.append(name)
+    return headings, "\n".join(kept)
+
+
+def _fenced_lines(lines: list[str]) -> set[int]:
+    """Numbers of the lines inside code fences; a fence that never closes holds nothing."""
+    fenced: set[int] = set()
+    opened: tuple[int, str] | None = None
+    for number, line in enumerate(lines):
+        match = _FENCE.fullmatch(line.rstrip("\r"))
+        if match is None:
+            continue
+        marks, rest = match[1], match[2]
+        if opened is None:
+            if marks[0] == "~" or "`" not in rest:
+                opened = (number, marks)
+        elif marks[0] == opened[1][0] and len(marks) >= len(opened[1]) and not rest.strip():
+            fenced.update(range(opened[0], number + 1))
+            opened = None
+    return fenced
+
+
+def entry_at(
+    frontmatter: Mapping[str, str], day: str, stem: str, mtime: datetime, zone: tzinfo
+) -> datetime:
+    """When an entry was written: its own timestamp, else its date, else its path, else its mtime.
+
+    day, stem: the last folder and the name of its file, read in the owner's zone. A value that
+    does not parse, or lies outside 1971..2199, hands over to the next.
+    """
+    return (
+        _parse_timestamp(frontmatter.get("timestamp", ""))
+        or _parse_date(frontmatter.get("date", ""), zone)
+        or _parse_path(day, stem, mtime, zone)
+        or mtime
+    )
+
+
+def _parse_timestamp(value: str) -> datetime | None:
+    try:
+        return _plausible(from_millis(int(float(value)) if "." in value else int(value[:20])))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _parse_date(value: str, zone: tzinfo) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(value)
+        return _plausible((at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _plausible(at: datetime) -> datetime | None:
+    return at if EARLIEST <= at < LATEST else None
+
+
+def parse_day(name: str) -> date | None:
+    """The date a folder is named for, or None."""
+    if _DAY.fullmatch(name) is None:
+        return None
+    try:
+        return date.fromisoformat(name)
+    except ValueError:
+        return None
+
+
+def _parse_path(folder: str, stem: str, mtime: datetime, zone: tzinfo) -> datetime | None:
+    day = parse_day(folder)
+    if day is None:
+        return None
+    try:
+        midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
+        match = _STEM.fullmatch(stem)
+        if match:
+            micros = int((match[4] or "0").ljust(6, "0"))
+            hour, minute, second = int(match[1]), int(match[2]), int(match[3])
+            local = midnight.replace(hour=hour, minute=minute, second=second, microsecond=micros)
+            return local.astimezone(UTC)
+        # A name that tells no time: the mtime if it lies in the day, else the day's first moment.
+        return mtime if mtime.astimezone(zone).date() == day else midnight.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def reference_text(raw: str) -> tuple[str, tuple[str, ...]]:
+    """The text and the sections that private-journal-mcp takes from a file, exactly as it does.
+
+    For `.embedding` alone: it knows no code fences, no CRLF frontmatter and no byte order mark.
+    """
+    body = _JS_FRONTMATTER.sub("", raw, count=1)
+    sections = tuple(_JS_HEADING.findall(body))
+    text = re.sub(r"\n{3,}", "\n\n", _JS_HEADING.sub("", body))
+    return text.strip(_JS_SPACE), sections

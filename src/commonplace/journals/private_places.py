@@ -1,0 +1,302 @@
+"""Owns the way from a ref or a path to the bytes of one entry, and the listing of day folders.
+
+Never opens what lies outside a root: every text is hostile until parsed, every link is suspect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Denied, Invalid, NotFound
+from commonplace.core.files import translated
+from commonplace.journals.private_format import (
+    EPOCH,
+    FRONTMATTER_LIMIT,
+    Entry,
+    decode,
+    entry_at,
+    parse_day,
+    parse_entry,
+    parse_frontmatter,
+    version_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.journals.private_roots import Root
+
+LARGEST_FILE = 32 * 1024 * 1024
+LONGEST_PATH = 4096
+SUFFIX = ".md"
+SIDECAR = ".embedding"
+
+_SCHEME = "private:"
+_ENCODED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_LIST_HINT = "Use a ref or a path that a search or a list has shown."
+_BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one entry lies: a root, and the file's path below it with `/` and `.md`."""
+
+    root: Root
+    relative: str
+
+    @property
+    def ref(self) -> str:
+        """Its address: `private:user/2026-11-21/23-19-45-015109`."""
+        return f"{_SCHEME}{self.root.scope}/{self.relative.removesuffix(SUFFIX)}"
+
+    @property
+    def path(self) -> Path:
+        """Its absolute path, as it is shown."""
+        return self.root.path / self.relative
+
+    @property
+    def sidecar(self) -> Path:
+        """The absolute path of its `.embedding`."""
+        return self.root.path / (self.relative.removesuffix(SUFFIX) + SIDECAR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """A day folder of a root. mtime_ns: of the folder."""
+
+    name: str
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What lies in a day folder.
+
+    entries: name with `.md` to stamp. sidecars: stems that have an `.embedding`. refused: what
+    looks like an entry and is not read (a link, a name that cannot be shown).
+    """
+
+    entries: dict[str, str]
+    sidecars: frozenset[str]
+    refused: tuple[str, ...]
+
+    @classmethod
+    def empty(cls) -> Listing:
+        """A folder that is not there."""
+        return cls(entries={}, sidecars=frozenset(), refused=())
+
+
+def parse_place(text: str, roots: Sequence[Root]) -> Place:
+    """The place a ref or a path names, with all links followed and inside a root.
+
+    A relative path is read below each root, never below the working directory.
+    Raises: Invalid, Denied, NotFound; each names the reason.
+    """
+    _refuse_malformed(text)
+    if text.startswith(_SCHEME):
+        return _parse_ref(text, roots)
+    if not text.endswith(SUFFIX):
+        raise Invalid(f"{_shown(text)} is not a {SUFFIX} file.", hint=_LIST_HINT)
+    if os.path.isabs(text):
+        return _resolved(text, roots, text)
+    found = [x for x in roots if os.path.lexists(x.path / text)]
+    return _resolved(str((found or roots)[0].path / text), roots, text)
+
+
+def lexical_place(ref: str, roots: Sequence[Root]) -> Place:
+    """The place a ref of ours names, whether it exists or not; touches no disk.
+
+    Raises: Invalid, Denied, NotFound when no root of this scope is open here.
+    """
+    _refuse_malformed(ref)
+    scope, _, relative = ref.removeprefix(_SCHEME).partition("/")
+    if not ref.startswith(_SCHEME) or not relative:
+        raise Invalid(f"{_shown(ref)} is not a ref of the private journal.", hint=_LIST_HINT)
+    root = next((x for x in roots if x.scope == scope), None)
+    if root is None:
+        raise NotFound(
+            f"{_shown(ref)} lies in a journal that is not open here.",
+            hint="Open the project it belongs to.",
+        )
+    return Place(root=root, relative=relative.removesuffix(SUFFIX) + SUFFIX)
+
+
+def _parse_ref(ref: str, roots: Sequence[Root]) -> Place:
+    place = lexical_place(ref, roots)
+    return _resolved(str(place.path), (place.root,), ref)
+
+
+def _refuse_malformed(text: str) -> None:
+    hint = _LIST_HINT
+    if not text or not text.strip():
+        raise Invalid("The path is empty.", hint=hint)
+    if len(text) > LONGEST_PATH:
+        raise Invalid(
+            f"The path has {len(text)} characters; {LONGEST_PATH} are allowed.", hint=hint
+        )
+    if not _is_plain(text):
+        raise Invalid(f"{_shown(text)} holds a control character.", hint=hint)
+    if _ENCODED.search(text):
+        raise Invalid(f"{_shown(text)} holds a percent-encoded character.", hint=hint)
+    if os.sep == "/" and ("\\" in text or _DRIVE.match(text)):
+        raise Invalid(f"{_shown(text)} is a path of another system.", hint=hint)
+    if text.startswith(("~", "//")):
+        raise Denied(f"{_shown(text)} is neither absolute nor below a journal.", hint=hint)
+    if any(part in {".", ".."} for part in text.replace(os.sep, "/").split("/")):
+        raise Denied(f"{_shown(text)} climbs with `..` or `.`.", hint=hint)
+    if "//" in text:
+        raise Invalid(f"{_shown(text)} holds an empty name.", hint=hint)
+
+
+def _is_plain(name: str) -> bool:
+    return not any(unicodedata.category(x) in {"Cc", "Cs", "Zl", "Zp"} for x in name)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 200 else f"{text[:200]}...")  # noqa: PLR2004  two lines
+
+
+def _resolved(path: str, roots: Sequence[Root], asked: str) -> Place:
+    """The place of an absolute path; containment is judged before existence, which would tell."""
+    real = os.path.realpath(path)
+    inside = [(x.real(), x) for x in roots if real.startswith(x.real().rstrip(os.sep) + os.sep)]
+    if not inside:
+        raise Denied(f"{_shown(asked)} lies outside the journal's folders.", hint=_LIST_HINT)
+    real_root, root = max(inside, key=lambda pair: len(pair[0]))
+    if not real.endswith(SUFFIX):
+        raise Denied(f"{_shown(asked)} leads to something that is no entry.", hint=_LIST_HINT)
+    if not os.path.lexists(real):
+        raise NotFound(f"There is no entry {_shown(asked)}.", hint=_LIST_HINT)
+    return Place(root=root, relative=os.path.relpath(real, real_root).replace(os.sep, "/"))
+
+
+def read_bytes(place: Place, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_result]:
+    """The file's bytes, at most `limit` and one more, and its status; no link is followed.
+
+    Raises: NotFound, Denied (a link, or no regular file), Unavailable.
+    """
+    with translated(place.path):
+        descriptor = _open_beneath(place.root.real(), place.relative)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise Denied(f"{place.path} is not a regular file.", hint=_LIST_HINT)
+            parts: list[bytes] = []
+            rest = limit + 1
+            while rest > 0 and (part := os.read(descriptor, min(rest, 1 << 20))):
+                parts.append(part)
+                rest -= len(part)
+            return b"".join(parts), status
+        finally:
+            os.close(descriptor)
+
+
+def _open_beneath(real_root: str, relative: str) -> int:
+    """Open folder by folder, following no link: a swap after the check gains nothing."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    if not _BENEATH:
+        path = os.path.join(real_root, *relative.split("/"))
+        if os.path.realpath(path) != path:
+            raise Denied(f"{path} is reached through a link.", hint=_LIST_HINT)
+        return os.open(path, flags | getattr(os, "O_BINARY", 0))
+    *folders, name = relative.split("/")
+    with contextlib.ExitStack() as opened:
+        at = os.open(real_root, flags | os.O_DIRECTORY)
+        opened.callback(os.close, at)
+        for folder in folders:
+            at = os.open(folder, flags | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            opened.callback(os.close, at)
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
+
+
+def read_entry(place: Place, zone: tzinfo) -> Entry:
+    """The entry at a place. Raises: NotFound, Denied, Unavailable, Invalid when over 32 MB."""
+    content, status = read_bytes(place)
+    if len(content) > LARGEST_FILE:
+        raise Invalid(
+            f"{place.path} is larger than {LARGEST_FILE >> 20} MB.", hint="Split the file."
+        )
+    raw = decode(content)
+    parsed = parse_entry(raw)
+    return Entry(
+        ref=place.ref,
+        scope=place.root.scope,
+        path=place.path,
+        at=_at(place, parsed.frontmatter, status, zone),
+        headings=parsed.headings,
+        text=parsed.text,
+        raw=raw,
+        stamp=stamp_of(status),
+        version=version_of(content),
+    )
+
+
+def read_at(place: Place, zone: tzinfo) -> datetime:
+    """When the entry at a place was written, from the beginning of its file alone."""
+    content, status = read_bytes(place, FRONTMATTER_LIMIT)
+    return _at(place, parse_frontmatter(decode(content)), status, zone)
+
+
+def _at(place: Place, keys: Mapping[str, str], status: os.stat_result, zone: tzinfo) -> datetime:
+    *folders, name = place.relative.removesuffix(SUFFIX).split("/")
+    try:
+        mtime = EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
+    except OverflowError:
+        mtime = EPOCH
+    return entry_at(keys, folders[-1] if folders else "", name, mtime, zone)
+
+
+def stamp_of(status: os.stat_result) -> str:
+    """A token that changes with the file: its size and its mtime in nanoseconds."""
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def list_days(root: Root) -> list[Day]:
+    """The day folders of a root, oldest first; links are none. Raises OSError."""
+    days = []
+    with os.scandir(root.path) as names:
+        for name in names:
+            if parse_day(name.name) and name.is_dir(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    status = name.stat(follow_symlinks=False)
+                    days.append(Day(name=name.name, mtime_ns=status.st_mtime_ns))
+    return sorted(days, key=lambda day: day.name)
+
+
+def list_day(root: Root, day: str) -> Listing:
+    """What lies in a day folder; hidden names are nobody's. Raises OSError."""
+    entries: dict[str, str] = {}
+    sidecars: set[str] = set()
+    refused: list[str] = []
+    with os.scandir(root.path / day) as names:
+        for name in names:
+            if name.name.startswith("."):
+                continue
+            if name.name.endswith(SIDECAR):
+                sidecars.add(name.name.removesuffix(SIDECAR))
+            elif name.name.endswith(SUFFIX):
+                if not _is_plain(name.name) or not name.is_file(follow_symlinks=False):
+                    refused.append(name.name)
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    entries[name.name] = stamp_of(name.stat(follow_symlinks=False))
+    return Listing(
+        entries=dict(sorted(entries.items())),
+        sidecars=frozenset(sidecars),
+        refused=tuple(sorted(refused)),
+    )
+
+
+def places_of(root: Root, day: str, listing: Listing) -> Iterator[Place]:
+    """The places of a day folder's entries, by name."""
+    return (Place(root=root, relative=f"{day}/{name}") for name in listing.entries)

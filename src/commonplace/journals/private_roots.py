@@ -1,0 +1,151 @@
+"""Owns where private entries live: which folders are the roots, and what each is called.
+
+Never lists or reads an entry, and makes no folder but the one under the temp directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from commonplace.core.errors import Denied
+from commonplace.core.files import translated
+
+FOLDER = ".private-journal"
+
+Kind: TypeAlias = Literal["project", "user", "both"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One folder of day folders.
+
+    path: absolute, as it is shown. scope: `user`, or `project@` and eight hex digits of the
+    sha256 of the resolved path. kinds: which types of a list or search it answers to.
+    """
+
+    path: Path
+    scope: str
+    kinds: frozenset[str]
+
+    @property
+    def source(self) -> str:
+        """Its name for the index."""
+        return f"private:{self.scope}"
+
+    def real(self) -> str:
+        """The path with every symbolic link followed, as it is now."""
+        return os.path.realpath(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """The folders one owner writes to; note: a sentence for every answer, mostly empty."""
+
+    user: Path
+    project: Path | None = None
+    note: str = ""
+
+    def each(self) -> tuple[Root, ...]:
+        """The distinct roots, the user's first; one that serves as both answers to both kinds."""
+        if self.project is None or _is_same(self.user, self.project):
+            return (Root(path=self.user, scope="user", kinds=frozenset({"user", "project"})),)
+        return (
+            Root(path=self.user, scope="user", kinds=frozenset({"user"})),
+            Root(
+                path=self.project,
+                scope=f"project@{project_digest(self.project)}",
+                kinds=frozenset({"project"}),
+            ),
+        )
+
+
+def project_digest(path: Path) -> str:
+    """First 8 hex digits of the sha256 of the resolved path."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:8]
+
+
+def resolve_roots(
+    *,
+    home: Path | None,
+    project: Path | None,
+    journal_path: str | None = None,
+    private_user: str | None = None,
+    private_journal_path: str | None = None,
+    temp: Path,
+) -> Roots:
+    """Where this owner's private entries go.
+
+    journal_path names the project's root, private_user the user's, private_journal_path both;
+    the one that names less wins. `~` is the home. Without a home that can be used, a folder of
+    this user alone is made under temp. Raises: Denied when that one is another's.
+    """
+    both = _expanded(private_journal_path, home)
+    note = ""
+    user = _expanded(private_user, home) or both or _home_root(home)
+    if user is None:
+        user = _temp_root(temp)
+        note = (
+            f"There is no home folder to write to: the journal is kept in {user} and may be lost. "
+            "Set COMMONPLACE_PRIVATE_USER to a folder that stays."
+        )
+    own = Path(os.path.abspath(project)) / FOLDER if project is not None else None
+    return Roots(user=user, project=_expanded(journal_path, home) or both or own, note=note)
+
+
+def _expanded(setting: str | None, home: Path | None) -> Path | None:
+    if setting is None or not setting.strip():
+        return None
+    rest = setting.removeprefix("~")
+    if home is not None and rest != setting and rest[:1] in {"", "/", os.sep}:
+        return Path(os.path.abspath(home)) / rest.lstrip("/" + os.sep)
+    return Path(os.path.abspath(os.path.expanduser(setting)))
+
+
+def _home_root(home: Path | None) -> Path | None:
+    """The root in the home: one that is there, even read-only, or one that could be made."""
+    if home is None or not home.is_dir():
+        return None
+    root = Path(os.path.abspath(home)) / FOLDER
+    usable = root.is_dir() or os.access(home, os.W_OK | os.X_OK)
+    return root if usable else None
+
+
+def _temp_root(temp: Path) -> Path:
+    uid = os.getuid() if hasattr(os, "getuid") else 0
+    root = Path(os.path.abspath(temp)) / f"private-journal-{uid}"
+    make_private_folder(root, uid)
+    return root
+
+
+def make_private_folder(path: Path, uid: int) -> None:
+    """Make a folder for this user alone in a folder that all may write to.
+
+    Raises: Denied when the name is a symbolic link, no folder, or another user's.
+    """
+    hint = "Remove it, or set COMMONPLACE_PRIVATE_USER to a folder of your own."
+    with translated(path):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a folder"
+            raise Denied(f"{path} is {kind}.", hint=hint)
+        if hasattr(os, "getuid") and found.st_uid != uid:
+            raise Denied(f"{path} belongs to another user.", hint=hint)
+        if found.st_mode & 0o077:
+            os.chmod(path, 0o700)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

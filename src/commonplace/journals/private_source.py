@@ -1,0 +1,259 @@
+"""Owns how the index follows one root: its mark, its changes, and the vectors beside its entries.
+
+Never raises for a folder that is absent or a file that is broken, and never logs an entry's text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import time
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.files import remove_file, remove_leftovers, write_new
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.private_embedding import (
+    MAKER,
+    Embedding,
+    float32,
+    is_usable,
+    render_embedding,
+)
+from commonplace.journals.private_format import reference_text, to_millis
+from commonplace.journals.private_places import (
+    SUFFIX,
+    Listing,
+    Place,
+    lexical_place,
+    list_day,
+    list_days,
+    places_of,
+    read_entry,
+    stamp_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.values import Change, Since, Vector
+    from commonplace.journals.private_format import Entry
+    from commonplace.journals.private_places import Day
+    from commonplace.journals.private_roots import Root
+
+JOURNAL = "private"
+
+# Two changes within one tick of a disk's clock leave one mtime: a young folder is counted too.
+_RACY_NS = 2_000_000_000
+_UNREADABLE = "unreadable"
+
+_log = logging.getLogger(__name__)
+
+
+class Notices:
+    """Logs what is wrong with a path, once for each path."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, path: object, reason: str) -> None:
+        """Log one line, unless this path has had its own."""
+        if str(path) not in self._told:
+            self._told.add(str(path))
+            _log.warning("%r is passed over: %s", str(path), reason)
+
+
+class RootSource:
+    """One root of the private journal, as the index follows it."""
+
+    def __init__(self, root: Root, zone: tzinfo, notices: Notices) -> None:
+        self._root = root
+        self._zone = zone
+        self._notices = notices
+        self._offered: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """`private:user`, or `private:project@1f2e3d4c`."""
+        return self._root.source
+
+    def mark(self) -> str:
+        """The mtime of each day folder, as JSON; with the number of entries where it is young."""
+        try:
+            days = list_days(self._root)
+        except FileNotFoundError:
+            return "{}"
+        except OSError:
+            return _UNREADABLE
+        now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
+        marks = {
+            x.name: f"{x.mtime_ns}:{self._count(x)}"
+            if now - x.mtime_ns < _RACY_NS
+            else f"{x.mtime_ns}"
+            for x in days
+        }
+        return json.dumps(marks, separators=(",", ":"))
+
+    def _count(self, day: Day) -> int:
+        try:
+            return sum(x.endswith(SUFFIX) for x in os.listdir(self._root.path / day.name))
+        except OSError:
+            return 0
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of what is new or altered and drops of what is gone, oldest day first."""
+        try:
+            days = {x.name: x for x in list_days(self._root)}
+        except FileNotFoundError:
+            days = {}
+        except OSError as exc:
+            self._notices.tell(self._root.path, os.strerror(exc.errno or 0))
+            return
+        before = _parse_mark(since.mark)
+        if before is None:
+            known = since.stamps(f"{self.name}/")
+            gone = {x.removeprefix(f"{self.name}/").partition("/")[0] for x in known} - days.keys()
+            changed = gone | days.keys()
+        else:
+            changed = {x for x, day in days.items() if before.get(x) != str(day.mtime_ns)}
+            changed |= before.keys() - days.keys()
+        for day in sorted(changed):
+            yield from self._scan_day(day, since, is_there=day in days)
+
+    def _scan_day(self, day: str, since: Since, *, is_there: bool) -> Iterator[Change]:
+        listing = self._listed(day) if is_there else Listing.empty()
+        if listing is None:
+            return
+        known = since.stamps(f"{self.name}/{day}/")
+        present: set[str] = set()
+        for place in places_of(self._root, day, listing):
+            present.add(place.ref)
+            if known.get(place.ref) != listing.entries[place.path.name]:
+                entry = self._read(place)
+                if entry is not None:
+                    yield Put(doc_of(entry))
+        yield from (Drop(ref) for ref in sorted(known.keys() - present))
+
+    def _listed(self, day: str) -> Listing | None:
+        folder = self._root.path / day
+        remove_leftovers(folder)
+        try:
+            listing = list_day(self._root, day)
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            self._notices.tell(folder, os.strerror(exc.errno or 0))
+            return None
+        for name in listing.refused:
+            self._notices.tell(folder / name, "not a plain file with a plain name")
+        return listing
+
+    def _read(self, place: Place) -> Entry | None:
+        try:
+            return read_entry(place, self._zone)
+        except NotFound:
+            return None
+        except CommonplaceError as exc:
+            self._notices.tell(place.path, exc.message)
+            return None
+
+    def wanting(self, refs: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+        """(ref, text) of the entries without an `.embedding`, newest first, or of these refs.
+
+        text: as private-journal-mcp takes it from the file. Blank texts, and folders that cannot
+        be written to, want nothing.
+        """
+        for place in self._all_bare() if refs is None else self._bare(refs):
+            entry = self._read(place)
+            text = reference_text(entry.raw)[0] if entry else ""
+            if entry and text:
+                self._offered[place.ref] = entry.stamp
+                yield place.ref, text
+
+    def _all_bare(self) -> Iterator[Place]:
+        try:
+            days = list_days(self._root)
+        except OSError:
+            return
+        for day in reversed(days):
+            listing = self._listed(day.name)
+            if listing and os.access(self._root.path / day.name, os.W_OK):
+                bare = places_of(self._root, day.name, listing)
+                yield from (
+                    x for x in bare if x.path.name.removesuffix(SUFFIX) not in listing.sidecars
+                )
+
+    def _bare(self, refs: Sequence[str]) -> Iterator[Place]:
+        for ref in refs:
+            with contextlib.suppress(CommonplaceError):
+                place = lexical_place(ref, (self._root,))
+                if os.access(place.path.parent, os.W_OK) and not os.path.lexists(place.sidecar):
+                    yield place
+
+    def keep(self, ref: str, vector: Vector, identity: str) -> None:
+        """Write the `.embedding` of an entry that has none.
+
+        A vector of another encoder, a text that changed since it was handed over, a lost race
+        and a folder that cannot be written to leave things as they are.
+        """
+        numbers = vector.tolist()
+        if not identity.startswith(MAKER) or not is_usable(numbers):
+            return
+        place = lexical_place(ref, (self._root,))
+        entry = self._read(place)
+        offered = self._offered.pop(ref, None)
+        if entry is None or offered not in {None, entry.stamp}:
+            return
+        text, sections = reference_text(entry.raw)
+        if not text:
+            return
+        content = render_embedding(
+            Embedding(
+                vector=float32(numbers),
+                text=text,
+                sections=sections,
+                timestamp=to_millis(entry.at),
+                path=str(place.path),
+            )
+        )
+        try:
+            write_new(place.sidecar, content.encode(), mode=0o600)
+            if (
+                _stamp_now(place) != entry.stamp
+            ):  # edited or deleted meanwhile: this text is no more
+                remove_file(place.sidecar)
+        except FileExistsError:
+            return
+        except CommonplaceError as exc:
+            self._notices.tell(self._root.path, f"no .embedding can be written: {exc.message}")
+
+
+def _stamp_now(place: Place) -> str:
+    try:
+        return stamp_of(os.lstat(place.path))
+    except OSError:
+        return ""
+
+
+def doc_of(entry: Entry) -> Doc:
+    """What the index holds of an entry."""
+    return Doc(
+        ref=entry.ref,
+        journal=JOURNAL,
+        scope=entry.scope,
+        at=entry.at,
+        text=entry.text,
+        stamp=entry.stamp,
+        headings=entry.headings,
+    )
+
+
+def _parse_mark(mark: str | None) -> dict[str, str] | None:
+    try:
+        found = json.loads(mark) if mark else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
