@@ -79,7 +79,7 @@ class Encoder(Protocol):
         ...
 
     def split(self, text: str) -> tuple[tuple[int, int], ...]:
-        """(start, end) in characters of overlapping chunks of <= 256 tokens; one for a short text."""
+        """(start, end) in characters of overlapping chunks of <= 256 tokens; one if short."""
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> Vector:

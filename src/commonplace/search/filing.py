@@ -101,7 +101,7 @@ class Filing:
         self._ask(sweep=True)
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
-        """File what other programs wrote, waiting at most so long; sentences on what is not done."""
+        """File what other programs wrote, waiting at most so long; tells what is not done."""
         behind = any(self._index.since(s.name).mark != s.mark() for s in self._sources)
         sweep_due = self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S
         if not behind and not sweep_due:
@@ -252,7 +252,7 @@ class Filing:
     def _fill(
         self, encoder: Encoder, refs: Sequence[str] | None, whole: dict[str, tuple[str, Vector]]
     ) -> None:
-        """Fill the places that journals keep for vectors, with one of the whole text if we have it."""
+        """Fill the places that journals keep for vectors, from `whole` where it has the text."""
         for source in self._sources:
             if not isinstance(source, KeepsVectors):
                 continue

@@ -75,7 +75,7 @@ def _by(candidate: Candidate, floor: float) -> By:
 
 
 def collapsed(ranked: Iterable[Ranked], *, limit: int, policy: Policy) -> list[Ranked]:
-    """The best `limit`; near-duplicates are folded into the best of them, which keeps their refs."""
+    """The best `limit`; near-duplicates fold into the best of them, which keeps their refs."""
     kept: list[Ranked] = []
     bags: list[frozenset[str]] = []
     also: list[list[str]] = []

@@ -14,6 +14,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter, Found, Hit, Interval, Put
 from commonplace.core.when import parse_since, read_interval
+from commonplace.journals.private_source import doc_of
 from commonplace.search import policy
 from commonplace.search.filing import Pending
 from commonplace.search.finder import Question
@@ -120,11 +121,11 @@ class PrivateTools:
             idempotency_key=idempotency_key or None,
         )
         entries = [self._desk().journal.read_entry(ref) for ref in written.refs]
-        filed = self._desk().filing.file([Put(entry.doc) for entry in entries])
+        filed = self._desk().filing.file([Put(doc_of(entry)) for entry in entries])
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
-        lines += [f"Ref: {ref}" for ref in written.refs]
+        lines += [f"{entry.ref} in {entry.path}" for entry in entries]
         notes = [f"Not found by meaning yet: {filed.why}"] if isinstance(filed, Pending) else []
         return self._answer(
             lines,
@@ -132,7 +133,7 @@ class PrivateTools:
                 "refs": list(written.refs),
                 "at": written.at.isoformat(),
                 "repeated": written.repeated,
-                "roots": sorted({str(entry.root) for entry in entries}),
+                "paths": [str(entry.path) for entry in entries],
             },
             notes,
         )
@@ -272,7 +273,7 @@ class PrivateTools:
     def _answer(self, lines: Iterable[str], facts: dict[str, Any], notes: Sequence[str]) -> Answer:
         notes = [
             *notes,
-            *([self._desk().journal.roots.note] if self._desk().journal.roots.note else []),
+            *([self._desk().journal.note] if self._desk().journal.note else []),
         ]
         text = "\n".join(lines)
         if notes:
@@ -285,7 +286,7 @@ class PrivateTools:
     def _hit_lines(self, number: int, hit: Hit) -> list[str]:
         head = f"{number}. [Score: {hit.score:.3f}] {self._stamp(hit.doc.at)}"
         path = self._desk().journal.path_of(hit.doc.ref)
-        lines = [f"{head} ({self._desk().journal.kind_of(hit.doc.scope)})"]
+        lines = [f"{head} ({_kind(hit)})"]
         return lines + self._block(hit.doc.headings, str(path), hit.excerpt, hit.also)
 
     def _block(
@@ -302,7 +303,7 @@ class PrivateTools:
             "ref": hit.doc.ref,
             "path": str(self._desk().journal.path_of(hit.doc.ref)),
             "at": hit.doc.at.isoformat(),
-            "type": self._desk().journal.kind_of(hit.doc.scope),
+            "type": _kind(hit),
             "sections": list(hit.doc.headings),
             "score": round(hit.score, 3),
             "similarity": None if hit.similarity is None else round(hit.similarity, 3),
@@ -330,6 +331,11 @@ def _found_lines(found: Found, interval: Interval | None, zone: tzinfo, render: 
     for number, hit in enumerate(found.hits, 1):
         lines += render(number, hit)
     return lines
+
+
+def _kind(hit: Hit) -> str:
+    """`project` or `user`: the scope of a project's root goes on with its digest."""
+    return hit.doc.scope.partition("@")[0]
 
 
 def _interval_facts(interval: Interval | None) -> dict[str, str | None] | None:

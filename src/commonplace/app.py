@@ -1,0 +1,147 @@
+"""The wiring: everything one owner uses, made once and only when it is needed.
+
+Nothing below this room imports it; it decides nothing that a room could decide.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import tempfile
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.owners import owner_folder
+from commonplace.tools.private import PrivateDesk, PrivateTools
+
+if TYPE_CHECKING:
+    from commonplace.config import Settings
+    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex
+    from commonplace.journals.private import PrivateJournal
+    from commonplace.search.filing import Filing
+    from commonplace.tools.toolset import Toolset
+
+
+class App:
+    """One owner's journals, index, encoder and tools.
+
+    user_home: the user's home folder, None where there is none. Thread-safe. Close it at the end.
+    """
+
+    def __init__(
+        self, settings: Settings, *, user_home: Path | None, clock: Clock = utc_now
+    ) -> None:
+        self.settings = settings
+        self._user_home = user_home
+        self._clock = clock
+        self._wiring = threading.RLock()
+
+    @property
+    def folder(self) -> Path:
+        """What of this owner is only ours: the index, and the keys of writes that may be retried."""
+        return self.settings.home / "users" / owner_folder(self.settings.owner)
+
+    def toolsets(self) -> list[Toolset]:
+        """The toolsets that the settings ask for; making them opens nothing."""
+        made = {"private": self.private.toolset}
+        chosen = [made[name] for name in self.settings.toolsets]
+        return [t.read_only() for t in chosen] if self.settings.read_only else chosen
+
+    @cached_property
+    def private(self) -> PrivateTools:
+        """The private journal's tools."""
+        return PrivateTools(desk=self.private_desk)
+
+    def private_desk(self) -> PrivateDesk:
+        """What the private journal's tools work with."""
+        with self._wiring:
+            return self._private_desk
+
+    @cached_property
+    def _private_desk(self) -> PrivateDesk:
+        from commonplace.search.finder import Finder  # noqa: PLC0415  wired at the first call
+
+        return PrivateDesk(
+            journal=self.journal,
+            filing=self.filing,
+            finder=Finder(index=self.index, encoder=self.encoder, filing=self.filing),
+            clock=self._clock,
+            zone=self.settings.timezone,
+        )
+
+    @cached_property
+    def journal(self) -> PrivateJournal:
+        """The private journal of this owner and this project."""
+        from commonplace.journals.private import PrivateJournal  # noqa: PLC0415  as above
+        from commonplace.journals.private_roots import resolve_roots  # noqa: PLC0415  as above
+
+        roots = resolve_roots(
+            home=self._user_home,
+            project=self.settings.project,
+            journal_path=_text(self.settings.private_path),
+            private_user=_text(self.settings.private_user_path),
+            private_journal_path=_text(self.settings.private_both_path),
+            temp=Path(tempfile.gettempdir()),
+        )
+        return PrivateJournal(
+            roots=roots,
+            zone=self.settings.timezone,
+            clock=self._clock,
+            keys=self.folder / "keys" / "private",
+            random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
+        )
+
+    @cached_property
+    def indexes(self) -> Index:
+        """The indexes of all owners on this machine."""
+        from commonplace.index.sqlite import SqliteIndex  # noqa: PLC0415  imports numpy
+
+        return SqliteIndex(
+            lambda owner: self.settings.home / "users" / owner_folder(owner) / "index"
+        )
+
+    @cached_property
+    def index(self) -> OwnerIndex:
+        """This owner's index."""
+        return self.indexes.within(self.settings.owner)
+
+    @cached_property
+    def encoder(self) -> EncoderSlot:
+        """The encoder's slot; loading begins at its `start`."""
+        from commonplace.inference.slot import BackgroundEncoder  # noqa: PLC0415  wired when needed
+
+        return BackgroundEncoder(self.settings)
+
+    @cached_property
+    def filing(self) -> Filing:
+        """What keeps the index behind the journals."""
+        from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
+
+        return Filing(
+            index=self.index,
+            sources=self.journal.sources(),
+            encoder=self.encoder,
+            holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",  # noqa: S311  a name
+        )
+
+    def warm_up(self) -> None:
+        """Load the encoder and look at every entry, in the background."""
+        self.encoder.start()
+        self.private_desk().filing.start()
+
+    def close(self) -> None:
+        """Stop the background work and let go of the index; may be called twice."""
+        with self._wiring:
+            made = self.__dict__
+            if "filing" in made:
+                self.filing.close()
+            if "indexes" in made:
+                self.indexes.close()
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
