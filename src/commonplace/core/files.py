@@ -241,8 +241,9 @@ def _link_new(temp: Path, path: Path) -> None:
     else:
         return
     # No hard links here: an empty file made with O_EXCL holds the name until the temp replaces it.
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    reserved = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        os.close(reserved)
         os.replace(temp, path)
     except OSError:
         _discard(path)

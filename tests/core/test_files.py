@@ -1,0 +1,295 @@
+"""Files are written whole or not at all, and what a disk refuses is told in our words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
+from commonplace.core.files import (
+    LEFTOVER_AGE_S,
+    is_leftover,
+    locked,
+    make_folder,
+    remove_file,
+    remove_leftovers,
+    replace_file,
+    translated,
+    write_new,
+)
+
+STEPS = ("open", "write", "fsync", "close", "link", "unlink", "chmod", "replace")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with nothing else in it."""
+    path = tmp_path / "folder"
+    path.mkdir()
+    return path
+
+
+class FailingDisk:
+    """Lets the n-th step of a write fail with an errno; every other step is the system's own."""
+
+    def __init__(self, monkeypatch, step: int, code: int, steps: tuple[str, ...] = STEPS) -> None:
+        self.left = step
+        for name in steps:
+            monkeypatch.setattr(os, name, self._failing(getattr(os, name), code, name))
+
+    def _failing(self, real, code, name):
+        def call(*args, **kwargs):
+            self.left -= 1
+            if self.left == 0:
+                if name == "close":
+                    real(*args)
+                raise OSError(code, os.strerror(code))
+            return real(*args, **kwargs)
+
+        return call
+
+
+def test_a_new_file_is_whole_and_private(folder):
+    """The content arrives byte for byte, in a file of mode 0600, and nothing lies beside it."""
+    write_new(folder / "a.md", b"one\r\n\0two", mode=0o600)
+    assert (folder / "a.md").read_bytes() == b"one\r\n\0two"
+    assert (folder / "a.md").stat().st_mode & 0o777 == 0o600
+    assert os.listdir(folder) == ["a.md"]
+
+
+def test_a_taken_name_is_never_overwritten(folder):
+    """FileExistsError tells that the name is taken; the file there stays as it was."""
+    (folder / "a.md").write_bytes(b"first")
+    with pytest.raises(FileExistsError):
+        write_new(folder / "a.md", b"second")
+    assert (folder / "a.md").read_bytes() == b"first"
+    assert os.listdir(folder) == ["a.md"]
+
+
+def test_a_dangling_link_is_a_taken_name(folder):
+    """A symbolic link that leads nowhere is not written through."""
+    (folder / "a.md").symlink_to(folder / "elsewhere")
+    with pytest.raises(FileExistsError):
+        write_new(folder / "a.md", b"text")
+    assert not (folder / "elsewhere").exists()
+
+
+def test_one_of_many_writers_wins_a_name(folder):
+    """Eight threads write one name: one succeeds, and the file is its own."""
+    won: list[int] = []
+    barrier = threading.Barrier(8)
+
+    def write(number: int) -> None:
+        barrier.wait()
+        try:
+            write_new(folder / "a.md", f"writer {number}".encode() * 1000)
+        except FileExistsError:
+            return
+        won.append(number)
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert (folder / "a.md").read_bytes() == f"writer {won[0]}".encode() * 1000
+    assert os.listdir(folder) == ["a.md"]
+
+
+@pytest.mark.parametrize("links", [None, errno.EPERM, errno.EOPNOTSUPP])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES])
+def test_a_failing_step_leaves_nothing(folder, monkeypatch, code, links):
+    """Whichever step of a new file fails, there is an error, no file and no temp; then it works."""
+    step, errors = 0, []
+    while True:
+        step += 1
+        with monkeypatch.context() as patch:
+            if links is not None:
+                patch.setattr(os, "link", _without_links(links))
+            disk = FailingDisk(
+                patch, step, code, tuple(x for x in STEPS if links is None or x != "link")
+            )
+            try:
+                write_new(folder / "a.md", b"text" * 100)
+            except CommonplaceError as exc:
+                errors.append(exc)
+        if disk.left > 0:
+            break
+        assert os.listdir(folder) == [], f"after step {step}"
+    assert len(errors) == step - 1 > 6
+    assert all(str(folder / "a.md") in x.message and x.hint for x in errors)
+    assert (folder / "a.md").read_bytes() == b"text" * 100
+    assert os.listdir(folder) == ["a.md"]
+
+
+def _without_links(code):
+    def link(*args, **kwargs):
+        raise OSError(code, os.strerror(code))
+
+    return link
+
+
+def test_without_hard_links_a_taken_name_still_stands(folder, monkeypatch):
+    """On a filesystem that knows no hard links the name is reserved, and never written over."""
+    monkeypatch.setattr(os, "link", _without_links(errno.EOPNOTSUPP))
+    write_new(folder / "a.md", b"first")
+    with pytest.raises(FileExistsError):
+        write_new(folder / "a.md", b"second")
+    assert (folder / "a.md").read_bytes() == b"first"
+    assert os.listdir(folder) == ["a.md"]
+
+
+def test_replacing_keeps_the_mode(folder):
+    """The new content is under the name, with the mode the file had; a new file gets the default."""
+    path = folder / "a.md"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    replace_file(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    replace_file(folder / "b.md", b"new")
+    assert (folder / "b.md").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_failing_replacement_leaves_one_whole_content(folder, monkeypatch, code):
+    """Old or new is under the name after any failing step, and no temp is left."""
+    path = folder / "a.md"
+    step, errors = 0, []
+    while True:
+        step += 1
+        path.write_bytes(b"old")
+        with monkeypatch.context() as patch:
+            disk = FailingDisk(patch, step, code)
+            try:
+                replace_file(path, b"new")
+            except Unavailable as exc:
+                errors.append(exc)
+        if disk.left > 0:
+            break
+        assert path.read_bytes() in {b"old", b"new"}
+        assert os.listdir(folder) == ["a.md"]
+    assert len(errors) == step - 1 > 6
+    assert all(str(path) in x.message for x in errors)
+    assert path.read_bytes() == b"new"
+
+
+def test_removing_tells_whether_there_was_a_file(folder):
+    """True for a file that was there, False for one that was not."""
+    (folder / "a").write_bytes(b"")
+    assert remove_file(folder / "a") is True
+    assert remove_file(folder / "a") is False
+
+
+def test_folders_are_made_closed_to_others(folder):
+    """Each missing folder gets mode 0700; one that is there keeps its own; twice is once."""
+    (folder / "there").mkdir(mode=0o755)
+    assert make_folder(folder / "there" / "a" / "b") is True
+    assert make_folder(folder / "there" / "a" / "b") is False
+    modes = [(folder / x).stat().st_mode & 0o777 for x in ("there", "there/a", "there/a/b")]
+    assert modes == [0o755, 0o700, 0o700]
+
+
+def test_a_file_in_the_way_of_a_folder_is_named(folder):
+    """A file where a folder should be is an error that names the path."""
+    (folder / "a").write_bytes(b"")
+    with pytest.raises(Invalid, match=re.escape(str(folder / "a"))):
+        make_folder(folder / "a")
+
+
+def _temp_name(folder, pid: int) -> str:
+    """The name a writer of this machine and of this process would use."""
+    seen: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor):
+        seen.extend(os.listdir(folder))
+        return real(descriptor)
+
+    os.fsync = fsync
+    try:
+        write_new(folder / "probe", b"")
+    finally:
+        os.fsync = real
+    (folder / "probe").unlink()
+    return re.sub(r"^\.\d+", f".{pid}", seen[0])
+
+
+def test_leftovers_of_dead_writers_go(folder):
+    """A temp of a dead process goes; one of a living process, or of another machine, stays."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    name = _temp_name(folder, dead.pid)
+    assert is_leftover(name)
+    ours = _temp_name(folder, os.getpid())
+    elsewhere = re.sub(r"-[0-9a-f]{8}-", "-00000000-", name)
+    for each in (name, ours, elsewhere, "notes.tmp", ".hidden.tmp"):
+        (folder / each).write_bytes(b"half")
+    assert remove_leftovers(folder) == 1
+    assert sorted(os.listdir(folder)) == sorted([ours, elsewhere, "notes.tmp", ".hidden.tmp"])
+
+
+def test_old_leftovers_go_whoever_left_them(folder):
+    """After ten minutes a temp of another machine is nobody's."""
+    path = folder / ".12-00000000-0123456789abcdef.tmp"
+    path.write_bytes(b"half")
+    now = path.stat().st_mtime
+    os.utime(path, (now, now - LEFTOVER_AGE_S - 1))
+    assert remove_leftovers(folder) == 1
+    assert remove_leftovers(folder / "missing") == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (errno.ENOSPC, Unavailable),
+        (errno.EDQUOT, Unavailable),
+        (errno.EIO, Unavailable),
+        (errno.ESTALE, Unavailable),
+        (errno.EACCES, Denied),
+        (errno.EPERM, Denied),
+        (errno.EROFS, Denied),
+        (errno.ELOOP, Denied),
+        (errno.ENOENT, NotFound),
+        (errno.ENAMETOOLONG, Invalid),
+        (errno.ENOTDIR, Invalid),
+        (errno.EISDIR, Invalid),
+    ],
+)
+def test_what_a_disk_refuses_is_ours(code, kind):
+    """Each refusal has its code, names the path, and says what to do."""
+    with pytest.raises(kind, match="/journal/a") as caught, translated("/journal/a.md"):
+        raise OSError(code, os.strerror(code))
+    assert caught.value.hint[0].isupper()
+    assert type(caught.value) is kind
+
+
+def test_a_taken_name_passes_untranslated():
+    """FileExistsError is an answer, not a fault."""
+    with pytest.raises(FileExistsError), translated("/journal/a.md"):
+        raise FileExistsError(errno.EEXIST, "exists")
+
+
+def test_a_lock_holds_against_threads(folder):
+    """Eight threads add to one number under the lock, and no addition is lost."""
+    count = folder / "count"
+    count.write_text("0")
+
+    def add() -> None:
+        for _ in range(25):
+            with locked(folder):
+                count.write_text(str(int(count.read_text()) + 1))
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert count.read_text() == "200"
