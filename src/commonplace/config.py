@@ -150,14 +150,29 @@ def write_setting(
     value: as in the environment; a relative path is meant from `cwd`. Raises Invalid for an
     unknown key, a value that does not parse, or a file that cannot be edited in place.
     """
-    setting = _setting(key, f"the setting {key!r}")
-    parsed = setting.parse(value, _Place(key, cwd or file.parent, home))
+    parsed = parse_setting(key, value, cwd=cwd or file.parent, home=home)
     target = Path(os.path.realpath(file))
     text = _read_text(target) if target.exists() else ""
     _flat_keys(parse_toml(text, name=str(file)), file)
     edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
     make_folder(target.parent)
     replace_file(target, edited.encode())
+
+
+def parse_setting(
+    key: str,
+    value: str,
+    *,
+    cwd: Path | None = None,
+    home: Path | None = None,
+    toolsets: Sequence[str] = TOOLSETS,
+) -> object:
+    """What a text means as the value of a setting.
+
+    cwd: where relative paths begin. Raises Invalid as `read_settings` does.
+    """
+    setting = _setting(key, f"the setting {key!r}")
+    return setting.parse(value, _Place(key, cwd or Path(), home, toolsets))
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:

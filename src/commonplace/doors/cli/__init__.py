@@ -1,0 +1,61 @@
+"""The command line: `commonplace` and the table of its commands.
+
+Never imports a command, a setting or a journal before it is called for: `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import click
+
+from commonplace.doors.cli.frame import Frame, Lazy
+
+COMMANDS = {
+    "private": Lazy(
+        "commonplace.doors.cli.private:private", "Write and search the private journal."
+    ),
+    "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
+    "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
+    "config": Lazy("commonplace.doors.cli.config:config", "Show or change settings."),
+    "completion": Lazy(
+        "commonplace.doors.cli.completion:completion", "Print a shell's completion script."
+    ),
+}
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"commonplace {_version()}")
+        ctx.exit()
+
+
+def _version() -> str:
+    """What is installed, told by the name of its metadata's folder."""
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder or "."):
+                if name.startswith("commonplace-") and name.endswith(".dist-info"):
+                    return name.removeprefix("commonplace-").removesuffix(".dist-info")
+    from importlib.metadata import version  # noqa: PLC0415  parses mail headers: 25 ms
+
+    return version("commonplace")
+
+
+@click.group(
+    cls=Frame,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def main() -> None:
+    """One memory for AI assistants: journals in files you own, found by meaning and by words."""

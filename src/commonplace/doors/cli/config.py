@@ -1,0 +1,72 @@
+"""`commonplace config`: what is set and where it comes from, and changing the user's own file.
+
+Never knows a setting by name: the table in `commonplace.config` does.
+"""
+
+from __future__ import annotations
+
+import click
+
+from commonplace import config as table
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import (
+    common_options,
+    home_folder,
+    json_option,
+    settings,
+    show,
+    working_folder,
+)
+
+
+@click.group()
+def config() -> None:
+    """Show or change settings."""
+
+
+@config.command(name="show")
+@common_options
+def show_settings(as_json: bool) -> None:
+    """Show each value and where it comes from."""
+    read = settings()
+    facts = {
+        row.key: {
+            "value": table.render_setting(getattr(read, row.field)),
+            "origin": read.origins[row.key],
+        }
+        for row in table.SETTINGS
+    }
+    rows = [(key, _shown(fact["value"]), fact["origin"]) for key, fact in facts.items()]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"{key:{widths[0]}}  {value:{widths[1]}}  {origin}" for key, value, origin in rows]
+    show(Answer(text="\n".join(lines), facts=facts), as_json)
+
+
+@config.command(name="set")
+@click.argument("key")
+@click.argument("value")
+@json_option
+def set_setting(key: str, value: str, as_json: bool) -> None:
+    """Set KEY to VALUE in the user's settings file."""
+    file = table.user_file()
+    table.write_setting(key, value, file, cwd=working_folder(), home=home_folder())
+    answer = Answer(
+        text=f"Set {key} in {file}.", facts={"key": key, "value": value, "file": str(file)}
+    )
+    show(answer, as_json)
+
+
+@config.command()
+@json_option
+def path(as_json: bool) -> None:
+    """Print where the user's settings file is, or would be."""
+    file = str(table.user_file())
+    show(Answer(text=file, facts={"path": file}), as_json)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(value)
+    return "-" if value is None else str(value)

@@ -1,0 +1,139 @@
+"""Where the log goes: warnings to stderr for the server, all else to a file that is asked for.
+
+Never writes the text of entries, and nothing happens at import. Of a foreign exception only its
+kind and its place are logged: its message may quote what it choked on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import traceback
+from logging.handlers import RotatingFileHandler
+from typing import TYPE_CHECKING, Any, TextIO
+
+from commonplace.core.errors import CommonplaceError, Invalid
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from commonplace.config import Settings
+
+LOG_BYTES = 1_000_000
+LOG_FILES = 3
+_LOGGER = "commonplace"
+
+
+def set_up_logging(settings: Settings, *, stderr: TextIO | None = None) -> None:
+    """Send our log to the configured file, and warnings to a stream where one is given.
+
+    May be called again: the last call counts. Raises Invalid where the file cannot be written.
+    """
+    close_logging()
+    logger = logging.getLogger(_LOGGER)
+    logger.propagate = False
+    if settings.log is not None:
+        logger.addHandler(_open_file(settings.log))
+        logger.setLevel(logging.INFO)
+    if stderr is not None:
+        stream = logging.StreamHandler(stderr)
+        stream.setLevel(logging.WARNING)
+        stream.setFormatter(_Formatter("commonplace: %(message)s"))
+        logger.addHandler(stream)
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())  # else the last resort prints to stderr
+
+
+def close_logging() -> None:
+    """Close what `set_up_logging` opened; may be called at any time."""
+    logger = logging.getLogger(_LOGGER)
+    for handler in [*logger.handlers]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.propagate = True
+    logger.setLevel(logging.NOTSET)
+
+
+def log_failure(exc: BaseException) -> str:
+    """Log an unexpected exception; the name of the log file, empty where there is none."""
+    logger = logging.getLogger(_LOGGER)
+    files = [h.baseFilename for h in logger.handlers if isinstance(h, RotatingFileHandler)]
+    if files:
+        logger.error("internal error", exc_info=exc)
+    return files[0] if files else ""
+
+
+def _open_file(path: os.PathLike[str]) -> logging.Handler:
+    try:
+        handler = _LogFile(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8")
+    except (OSError, ValueError) as exc:
+        why = os.strerror(exc.errno) if isinstance(exc, OSError) and exc.errno else "a broken name"
+        raise Invalid(
+            f"The log file {os.fspath(path)} cannot be written: {why}.",
+            hint="Name a file in a folder that is there and yours (COMMONPLACE_LOG).",
+        ) from exc
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"))
+    return handler
+
+
+class _LogFile(RotatingFileHandler):
+    """A rotating file, readable by its user alone, that several processes may write to."""
+
+    def _open(self) -> Any:
+        return open(
+            self.baseFilename,
+            self.mode,
+            encoding=self.encoding,
+            errors="backslashreplace",
+            opener=lambda name, flags: os.open(name, flags, 0o600),
+        )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write to the file that has the name now: another process may have rotated it."""
+        if self.stream is not None and not _same_file(self.stream, self.baseFilename):
+            self.stream.close()
+            self.stream = self._open()
+        super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  logging's name
+        """A log that cannot be written stops nothing and says nothing on stderr."""
+
+
+def _same_file(stream: Any, name: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), os.stat(name))
+    except OSError:
+        return False
+
+
+class _Formatter(logging.Formatter):
+    """One line a record, UTC times, exceptions without the messages of others."""
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  logging's name
+        """The record's line; a line break in it is shown as such."""
+        return super().formatMessage(record).replace("\n", "\\n").replace("\r", "\\r")
+
+    def formatException(  # noqa: N802  logging's name
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None]
+        | tuple[None, None, None],
+    ) -> str:
+        """The places an exception passed and its kind, its causes below."""
+        lines: list[str] = []
+        exc = ei[1]
+        while exc is not None:
+            lines += [line.rstrip() for line in traceback.format_tb(exc.__traceback__)]
+            lines.append(f"{type(exc).__module__}.{type(exc).__qualname__}{_known_message(exc)}")
+            exc = exc.__cause__ or (None if exc.__suppress_context__ else exc.__context__)
+        return "\n".join(lines)
+
+
+def _known_message(exc: BaseException) -> str:
+    if isinstance(exc, CommonplaceError):
+        return f": {exc.message}"
+    return f": errno {exc.errno}" if isinstance(exc, OSError) and exc.errno else ""
