@@ -29,7 +29,8 @@ _DAY = timedelta(days=1)
 _INSTANT = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
     r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,30}))?)?"
-    r" ?(?:(?P<utc>Z)|(?P<sign>[+-])(?P<off_hour>[0-9]{2}):?(?P<off_minute>[0-9]{2})?)?",
+    r" ?(?:(?P<utc>Z)|(?P<sign>[+-])(?P<off_hour>[0-9]{2})"
+    r"(?::?(?P<off_minute>[0-9]{2})(?::?(?P<off_second>[0-9]{2}))?)?)?",
     re.IGNORECASE,
 )
 
@@ -158,7 +159,7 @@ def parse_instant(text: str, zone: tzinfo) -> datetime:
     alone included.
     """
     found = _INSTANT.fullmatch(text.strip())
-    if found is None or (found["sign"] and int(found["off_hour"]) > 23):  # noqa: PLR2004  hours of a day
+    if found is None:
         raise _not_an_instant(text)
     second = int(found["second"] or 0)
     leap = second == 60  # noqa: PLR2004  the second that UTC inserts
@@ -179,8 +180,10 @@ def _offset(found: re.Match[str]) -> timezone | None:
         return UTC
     if not found["sign"]:
         return None
-    minutes = time(minute=int(found["off_minute"] or 0)).minute
-    ahead = timedelta(hours=int(found["off_hour"]), minutes=minutes)
+    # Seconds of an offset are no ISO 8601, yet Python writes them for local mean times.
+    hour, minute, second = (int(found[f"off_{name}"] or 0) for name in ("hour", "minute", "second"))
+    parts = time(hour, minute, second)
+    ahead = timedelta(hours=parts.hour, minutes=parts.minute, seconds=parts.second)
     return timezone(-ahead if found["sign"] == "-" else ahead)
 
 

@@ -160,10 +160,14 @@ def _read_last(found: re.Match[str], frame: Frame) -> Reading:
     return _calendar_back(found["unit"], 1, frame)
 
 
-def _read_so_far(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_so_far(found: re.Match[str], frame: Frame) -> Reading:
     unit = found["unit"] or "day"
     span = one_day(frame.today, frame) if unit == "day" else _calendar_back(unit, 0, frame)
-    return replace(span, end=frame.now, day=None) if span.start < frame.now else None
+    if span.start == frame.now:
+        raise Invalid(
+            f"Time phrase of no length: {found[0]!r}.", hint="Name the whole of it, or one before."
+        )
+    return replace(span, end=frame.now, day=None)
 
 
 def _read_weekend(found: re.Match[str], frame: Frame) -> Reading:
