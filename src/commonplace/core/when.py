@@ -3,7 +3,8 @@
 Never guesses: a phrase that is ambiguous, or understood only in part, is an error with examples.
 
 Where a phrase could be read in several ways, this is how it is read (case, extra spaces, closing
-punctuation, quotes around it, a leading in/on/at/during and `the` do not matter):
+punctuation, quotes around it, a leading in/on/at/during and, save in `the last week`, `the` do not
+matter):
 
 | phrase | read as |
 |---|---|
