@@ -1,0 +1,273 @@
+"""SQLite as every room uses it: connections, transactions, and its errors in our words.
+
+Never runs a query of its own on anybody's tables, never leaves a transaction to Python's guesswork.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from commonplace.core.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+BUSY_S = 30.0
+REPAIR_HINT = "Run `commonplace doctor --repair`."
+
+Synchronous: TypeAlias = Literal["full", "normal"]
+
+_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_REFUSED = {
+    sqlite3.SQLITE_READONLY: ("cannot be written: it is read-only", "Check who may write there."),
+    sqlite3.SQLITE_PERM: ("cannot be opened: permission is denied", "Check who may write there."),
+    sqlite3.SQLITE_AUTH: ("cannot be opened: permission is denied", "Check who may write there."),
+    sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "Free some space, then try again."),
+    sqlite3.SQLITE_TOOBIG: ("cannot hold a value that large", "Store less at once."),
+    sqlite3.SQLITE_IOERR: (
+        "cannot be read or written: the disk reports an error",
+        "Check the disk.",
+    ),
+    sqlite3.SQLITE_NOMEM: (
+        "cannot be used: memory has run out",
+        "Close something, then try again.",
+    ),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check that its folder exists and is yours."),
+}
+
+
+class Corrupted(Unavailable):
+    """A database file whose contents are not what SQLite wrote."""
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises about a database's state into our errors, naming its file.
+
+    Locked, read-only, full, failing and unreadable become Unavailable, damaged becomes Corrupted.
+    A broken constraint is an answer, not a state, and passes through, as do faults of our own SQL.
+    """
+    try:
+        yield
+    except sqlite3.Error as exc:
+        ours = _ours(exc, path)
+        if ours is None:
+            raise
+        raise ours from exc
+
+
+def _ours(exc: sqlite3.Error, path: Path) -> Unavailable | None:
+    code = getattr(exc, "sqlite_errorcode", None)
+    if code is None:
+        closed = isinstance(exc, sqlite3.ProgrammingError) and "closed database" in str(exc)
+        return Unavailable(f"{path} is closed.", hint="Open it again.") if closed else None
+    primary = code & 0xFF
+    if primary in _CORRUPT:
+        return Corrupted(f"{path} is corrupt.", hint=REPAIR_HINT)
+    if primary in _BUSY:
+        return Unavailable(
+            f"{path} is locked by another process.",
+            hint="Try again, or end the process that holds it.",
+        )
+    if primary in _REFUSED:
+        state, hint = _REFUSED[primary]
+        return Unavailable(f"{path} {state}.", hint=hint)
+    return None
+
+
+@contextmanager
+def transaction(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Hold the write lock from the first statement on; commit at the end, roll back on any error.
+
+    `BEGIN IMMEDIATE` waits for its turn up to the busy timeout; a deferred transaction that reads
+    and then writes is refused at once when another has written meanwhile.
+    """
+    with _between(conn, "BEGIN IMMEDIATE"):
+        yield conn
+
+
+@contextmanager
+def snapshot(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Read several times from one state of the database; takes no write lock."""
+    with _between(conn, "BEGIN"):
+        yield conn
+
+
+@contextmanager
+def _between(conn: sqlite3.Connection, begin: str) -> Iterator[None]:
+    conn.execute(begin)
+    try:
+        yield
+        conn.execute("COMMIT")
+    except BaseException:
+        # A full disk makes SQLite roll back by itself.
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+
+
+def connect(
+    path: Path, *, synchronous: Synchronous = "full", page_size: int = 4096
+) -> sqlite3.Connection:
+    """Open a database for reading and writing, made with mode 0600 if it is not there.
+
+    WAL, foreign keys on, 30 s of patience, explicit transactions only. `full` survives a power cut
+    with every commit, `normal` may lose the last ones. page_size matters to a new file alone.
+    Raises: Unavailable, Corrupted.
+    """
+    with translated(path):
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as exc:
+            raise Unavailable(
+                f"{path} cannot be opened: {exc.strerror}.", hint="Check who may write there."
+            ) from exc
+        conn = sqlite3.connect(path, BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            conn.execute(f"PRAGMA page_size = {int(page_size)}")
+            _use_wal(conn)
+            conn.execute("PRAGMA foreign_keys = ON")
+            conn.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open an existing database for reading alone, even in a folder where nothing may be written.
+
+    Raises: Unavailable, Corrupted.
+    """
+    with translated(path):
+        # A database in WAL mode needs its -shm file; where none can be made, and no -wal waits to
+        # be read, the file itself is the whole truth.
+        for option in ("mode=ro", "mode=ro&immutable=1"):
+            conn = sqlite3.connect(
+                f"{path.absolute().as_uri()}?{option}",
+                BUSY_S,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=True,
+            )
+            try:
+                conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            except sqlite3.OperationalError as exc:
+                conn.close()
+                wal = path.with_name(path.name + "-wal")
+                waiting = wal.exists() and wal.stat().st_size > 0
+                if waiting or option != "mode=ro" or exc.sqlite_errorcode & 0xFF in _BUSY:
+                    raise
+            except BaseException:
+                conn.close()
+                raise
+            else:
+                return conn
+    raise Unavailable(f"{path} cannot be opened.")  # pragma: no cover  the loop returns or raises
+
+
+def _use_wal(conn: sqlite3.Connection) -> None:
+    # Changing the mode does not wait on the busy timeout when two processes make the file at once.
+    deadline = time.monotonic() + BUSY_S
+    while conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            conn.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+class _Held:
+    """One thread's connection, and the lock that keeps it from being closed under that thread."""
+
+    __slots__ = ("conn", "lock")
+
+    def __init__(self, conn: sqlite3.Connection) -> None:
+        self.conn = conn
+        self.lock = threading.RLock()
+
+
+class Database:
+    """A database file with one connection a thread.
+
+    open_connection: makes a connection where `connect` with its defaults is not what is wanted.
+    Not to be carried over a fork.
+    """
+
+    def __init__(
+        self, path: Path, *, open_connection: Callable[[Path], sqlite3.Connection] = connect
+    ) -> None:
+        self.path = path
+        self._open_connection = open_connection
+        self._lock = threading.Lock()
+        self._held: dict[int, _Held] = {}
+        self._closed = False
+
+    def connection(self) -> sqlite3.Connection:
+        """The connection of the calling thread, opened at its first call.
+
+        Raises: Unavailable when closed or not to be opened.
+        """
+        return self._mine().conn
+
+    @contextmanager
+    def using(self) -> Iterator[sqlite3.Connection]:
+        """Use this thread's connection, errors translated; `close` elsewhere waits for the end."""
+        held = self._mine()
+        with held.lock, translated(self.path):
+            yield held.conn
+
+    def close(self) -> None:
+        """Close the connections of all threads, each once it is idle; may be called twice."""
+        with self._lock:
+            self._closed = True
+            held, self._held = self._held, {}
+        for each in held.values():
+            with each.lock:
+                each.conn.close()
+
+    def close_idle(self) -> bool:
+        """Close the connections no thread is using now, open no new ones; whether none is left."""
+        with self._lock:
+            self._closed = True
+            for ident, each in list(self._held.items()):
+                if each.lock.acquire(blocking=False):
+                    each.conn.close()
+                    each.lock.release()
+                    del self._held[ident]
+            return not self._held
+
+    def _mine(self) -> _Held:
+        ident = threading.get_ident()
+        with self._lock:
+            held = self._held.get(ident)
+            if held is not None:
+                return held
+            self._refuse_closed()
+            self._close_orphans()
+        held = _Held(self._open_connection(self.path))
+        with self._lock:
+            try:
+                self._refuse_closed()
+            except Unavailable:
+                held.conn.close()
+                raise
+            self._held[ident] = held
+        return held
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise Unavailable(f"{self.path} is closed.", hint="Open it again.")
+
+    def _close_orphans(self) -> None:
+        alive = {thread.ident for thread in threading.enumerate()}
+        for ident in [i for i in self._held if i not in alive]:
+            self._held.pop(ident).conn.close()
