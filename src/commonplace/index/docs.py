@@ -1,0 +1,166 @@
+"""Docs as rows: where each lies, what it shares with others, and how it becomes a Doc again.
+
+Never ranks and never filters; callers hold the transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import fold_name, text_hash, well_formed
+from commonplace.core.values import Doc
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping
+
+SECOND_BITS = 20
+HEADING_SIGN = "\x1f"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+Queries: TypeAlias = "Mapping[str, str]"
+
+
+class Shelf(NamedTuple):
+    """What many docs have alike."""
+
+    journal: str
+    scope: str
+    kind: str
+    headings: tuple[str, ...]
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since the epoch, negative before it. Raises: Invalid without a time zone."""
+    if at.tzinfo is None:
+        raise Invalid(f"{at.isoformat()} has no time zone.", hint="Give an aware instant.")
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def plain(name: str) -> str:
+    """A name as the tables hold and compare it: as UTF-8 can, without NUL."""
+    return well_formed(name).replace("\0", "\ufffd")
+
+
+def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
+    """File a doc in place of any with its ref; its vectors stay while its text does."""
+    at_us = micros(doc.at)
+    row = {
+        "ref": well_formed(doc.ref),
+        "shelf": _shelf(conn, sql, doc),
+        "at_us": at_us,
+        "blank": int(not doc.text.strip()),
+        "text_hash": text_hash(doc.text),
+        "stamp": well_formed(doc.stamp),
+        "tags": json.dumps([well_formed(tag) for tag in doc.tags]) if doc.tags else "[]",
+        "text": well_formed(doc.text),
+    }
+    before = conn.execute(sql["find_doc"], row).fetchone()
+    if before is None:
+        row["id"] = _next_id(conn, sql, at_us)
+        conn.execute(sql["add_doc"], row)
+    else:
+        _replace_doc(conn, sql, row, before)
+    for tag in doc.tags:
+        conn.execute(sql["add_tag"], {"tag": plain(tag), "id": row["id"]})
+
+
+def drop_doc(conn: sqlite3.Connection, sql: Queries, ref: str) -> None:
+    """Take a doc out, if it is there."""
+    found = conn.execute(sql["find_doc"], {"ref": well_formed(ref)}).fetchone()
+    if found is not None:
+        conn.execute(sql["drop_doc"], {"id": found[0]})
+
+
+def read_docs(
+    conn: sqlite3.Connection, sql: Queries, shelves: dict[int, Shelf], ids: Iterable[int]
+) -> dict[int, Doc]:
+    """The docs of these ids, by id. shelves: those known so far, added to."""
+    rows = conn.execute(sql["read_docs"], {"ids": json.dumps(list(ids))}).fetchall()
+    if any(row[2] not in shelves for row in rows):
+        for number, journal, scope, kind, headings in conn.execute(
+            sql["list_shelves"], {"last": max(shelves, default=0)}
+        ):
+            shelves[number] = Shelf(journal, scope, kind, tuple(json.loads(headings)))
+    docs = {}
+    for number, ref, shelf, at_us, stamp, tags, text in rows:
+        on = shelves[shelf]
+        docs[number] = Doc(
+            ref=ref,
+            journal=on.journal,
+            scope=on.scope,
+            at=_EPOCH + timedelta(microseconds=at_us),
+            text=text,
+            stamp=stamp,
+            kind=on.kind,
+            headings=on.headings,
+            tags=() if tags == "[]" else tuple(json.loads(tags)),
+        )
+    return docs
+
+
+def prefix_end(prefix: str) -> str | None:
+    """The least text above all that begin so; None when there is none."""
+    for i in reversed(range(len(prefix))):
+        if prefix[i] < "\U0010ffff":
+            above = ord(prefix[i]) + 1
+            return prefix[:i] + chr(0xE000 if 0xD800 <= above < 0xE000 else above)  # noqa: PLR2004  surrogates cannot be bound
+    return None
+
+
+def _replace_doc(
+    conn: sqlite3.Connection,
+    sql: Queries,
+    row: dict[str, object],
+    before: tuple[int, int, int, str],
+) -> None:
+    number, shelf, at_us, digest = before
+    same_second = at_us // 1_000_000 == int(str(row["at_us"])) // 1_000_000
+    same_text = digest == row["text_hash"]
+    conn.execute(sql["drop_tags"], {"id": number})
+    if same_text and same_second and shelf == row["shelf"]:
+        row["id"] = number
+        conn.execute(sql["restamp_doc"], row)
+        return
+    # Matrices remember where each vector's doc lies: a doc that moves gets new vector ids.
+    kept = (
+        conn.execute(sql["list_doc_vectors"], {"doc": number, "encoder": None}).fetchall()
+        if same_text
+        else []
+    )
+    conn.execute(sql["drop_doc"], {"id": number})
+    row["id"] = number if same_second else _next_id(conn, sql, int(str(row["at_us"])))
+    conn.execute(sql["add_doc"], row)
+    conn.executemany(sql["add_vector"], [(row["id"], *vector) for vector in kept])
+
+
+def _next_id(conn: sqlite3.Connection, sql: Queries, at_us: int) -> int:
+    low = at_us // 1_000_000 << SECOND_BITS
+    span = {"low": low, "high": low + (1 << SECOND_BITS)}
+    last = conn.execute(sql["last_of_second"], span).fetchone()[0]
+    number = low if last is None else int(last) + 1
+    if number >= span["high"]:
+        raise Invalid(
+            f"More than {1 << SECOND_BITS} entries lie in one second.",
+            hint="Give entries times of their own.",
+        )
+    return number
+
+
+def _shelf(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> int:
+    row = {
+        "journal": plain(doc.journal),
+        "scope": plain(doc.scope),
+        "kind": plain(doc.kind),
+        "headings": json.dumps([well_formed(heading) for heading in doc.headings]),
+        "folded": "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in doc.headings),
+    }
+    found = conn.execute(sql["find_shelf"], row).fetchone()
+    if found is not None:
+        return int(found[0])
+    return int(conn.execute(sql["add_shelf"], row).lastrowid or 0)

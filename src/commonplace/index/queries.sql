@@ -1,0 +1,228 @@
+-- name: find_doc
+-- What is held under a ref, without its text.
+SELECT id, shelf, at_us, text_hash FROM docs WHERE ref = :ref;
+
+-- name: last_of_second
+-- The highest id given in one second, or none.
+SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
+
+-- name: add_doc
+-- A doc under its id; triggers file its words.
+INSERT INTO docs (id, ref, shelf, at_us, blank, text_hash, stamp, tags, text)
+VALUES (:id, :ref, :shelf, :at_us, :blank, :text_hash, :stamp, :tags, :text);
+
+-- name: restamp_doc
+-- The same text in the same second on the same shelf: only what nothing is derived from.
+UPDATE docs SET at_us = :at_us, stamp = :stamp, tags = :tags WHERE id = :id;
+
+-- name: drop_doc
+-- A doc leaves; triggers take its words and vectors along.
+DELETE FROM docs WHERE id = :id;
+
+-- name: drop_tags
+-- The tags of a doc leave.
+DELETE FROM doc_tags WHERE doc = :id;
+
+-- name: add_tag
+-- One tag of a doc.
+INSERT OR IGNORE INTO doc_tags (tag, doc) VALUES (:tag, :id);
+
+-- name: find_shelf
+-- The shelf of what many docs have alike.
+SELECT id FROM shelves
+WHERE journal = :journal AND scope = :scope AND kind = :kind AND headings = :headings;
+
+-- name: add_shelf
+-- A new shelf.
+INSERT INTO shelves (journal, scope, kind, headings, folded)
+VALUES (:journal, :scope, :kind, :headings, :folded);
+
+-- name: list_shelves
+-- All shelves newer than the last one seen.
+SELECT id, journal, scope, kind, headings FROM shelves WHERE id > :last;
+
+-- name: drop_bare_shelves
+-- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.
+DELETE FROM shelves WHERE id NOT IN (SELECT shelf FROM docs);
+
+-- name: read_docs
+-- Whole docs, of a list of ids.
+SELECT id, ref, shelf, at_us, stamp, tags, text FROM docs
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: list_stamps
+-- Refs and stamps from a prefix up to where it ends.
+SELECT ref, stamp FROM docs WHERE ref >= :low AND (:high IS NULL OR ref < :high);
+
+-- name: read_mark
+-- The last mark of a source.
+SELECT mark FROM sources WHERE name = :name;
+
+-- name: keep_mark
+-- Remember the mark of a source.
+INSERT INTO sources (name, mark) VALUES (:name, :mark)
+ON CONFLICT (name) DO UPDATE SET mark = excluded.mark;
+
+-- name: find_encoder
+-- An encoder by its identity.
+SELECT id, identity, dimensions FROM encoders WHERE identity = :identity;
+
+-- name: add_encoder
+-- A new encoder.
+INSERT INTO encoders (identity, dimensions) VALUES (:identity, :dimensions);
+
+-- name: list_encoders
+-- All encoders whose vectors are held.
+SELECT id, identity, dimensions FROM encoders ORDER BY id;
+
+-- name: list_unencoded
+-- Docs with words in them and no vector of an encoder, newest first.
+SELECT ref, text, text_hash, at_us FROM docs
+WHERE blank = 0
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: count_unencoded
+-- How many docs with words in them have no vector of an encoder.
+SELECT count(*) FROM docs
+WHERE blank = 0 AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
+
+-- name: count_docs
+-- How many docs there are.
+SELECT docs FROM state;
+
+-- name: list_doc_vectors
+-- The vectors of a doc, of one encoder or of all.
+SELECT encoder, text_hash, chunk, start, "end", vector FROM vectors
+WHERE doc = :doc AND (:encoder IS NULL OR encoder = :encoder) ORDER BY encoder, chunk;
+
+-- name: drop_doc_vectors
+-- The vectors of a doc and an encoder leave.
+DELETE FROM vectors WHERE doc = :doc AND encoder = :encoder;
+
+-- name: add_vector
+-- The vector of one chunk.
+INSERT INTO vectors (doc, encoder, text_hash, chunk, start, "end", vector)
+VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: read_position
+-- How far the matrix file of an encoder reaches, and how far the tables do.
+SELECT
+    (SELECT name FROM state) AS name,
+    (SELECT pruned FROM state) AS pruned,
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'vectors'), 0) AS newest_vector,
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'dropped'), 0) AS newest_drop,
+    m.file, m.rows, m.last_vector, m.last_drop
+FROM (SELECT :encoder AS encoder) AS asked LEFT JOIN matrices AS m USING (encoder);
+
+-- name: list_newer_vectors
+-- The vectors of an encoder added since one was seen, with what filters ask of their docs.
+SELECT v.id, v.doc, d.shelf, v.vector FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+WHERE v.id > :seen AND v.encoder = :encoder AND length(v.vector) = :bytes ORDER BY v.id;
+
+-- name: list_newer_drops
+-- The vectors dropped since one drop was seen.
+SELECT vector FROM dropped WHERE seq > :seen;
+
+-- name: keep_matrix
+-- The file that now holds an encoder's matrix.
+INSERT INTO matrices (encoder, file, rows, last_vector, last_drop)
+VALUES (:encoder, :file, :rows, :last_vector, :last_drop)
+ON CONFLICT (encoder) DO UPDATE SET
+    file = excluded.file, rows = excluded.rows,
+    last_vector = excluded.last_vector, last_drop = excluded.last_drop;
+
+-- name: list_matrices
+-- Every matrix file there should be.
+SELECT m.encoder, e.identity, e.dimensions, m.file FROM matrices AS m
+JOIN encoders AS e ON e.id = m.encoder ORDER BY m.encoder;
+
+-- name: drop_matrices
+-- No matrix file counts any more.
+DELETE FROM matrices;
+
+-- name: keep_pruned
+-- Note how far `dropped` is about to be pruned: as far as every matrix file has taken it in.
+UPDATE state SET pruned = max(pruned, coalesce((SELECT min(last_drop) FROM matrices), 0));
+
+-- name: prune_dropped
+-- Drops that every matrix file has taken in.
+DELETE FROM dropped WHERE seq <= (SELECT pruned FROM state);
+
+-- name: count_matches
+-- How many docs of a span of time match.
+SELECT count(*) FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
+
+-- name: list_matches
+-- The docs of a span of time that match, and their figure by words.
+SELECT rowid, -rank FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
+
+-- name: list_matches_on_shelves
+-- The same, of some shelves.
+SELECT w.rowid, -w.rank FROM words AS w CROSS JOIN docs AS d ON d.id = w.rowid
+WHERE w.words MATCH :match AND w.rowid >= :low AND w.rowid < :high
+    AND d.shelf IN (SELECT value FROM json_each(:shelves));
+
+-- name: find_shelves
+-- The shelves a filter lets in; an empty list lets in all.
+SELECT id FROM shelves
+WHERE (:journals = '[]' OR journal IN (SELECT value FROM json_each(:journals)))
+    AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds)))
+    AND (:scopes = '[]' OR scope IN (SELECT value FROM json_each(:scopes)))
+    AND (:headings = '[]' OR (folded != '' AND EXISTS (
+        SELECT 1 FROM json_each(:headings) WHERE instr(folded, value) > 0
+    )));
+
+-- name: list_tagged
+-- The docs that bear one of some tags, in order.
+SELECT DISTINCT doc FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags)) ORDER BY doc;
+
+-- name: list_barred
+-- The docs of one second that lie outside a span given to the microsecond.
+SELECT id FROM docs
+WHERE id >= :low AND id < :high AND (at_us < :start OR at_us >= :end);
+
+-- name: take_lease
+-- Take a lease that is free, run out, or one's own.
+INSERT INTO leases (name, holder, until) VALUES (:name, :holder, :until)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE leases.holder = excluded.holder OR leases.until <= :now;
+
+-- name: drop_lease
+-- Give a lease back.
+DELETE FROM leases WHERE name = :name AND holder = :holder;
+
+-- name: check_words
+-- Raises where the word index and the docs it was made from differ.
+INSERT INTO words (words, rank) VALUES ('integrity-check', 1);
+
+-- name: rebuild_words
+-- Make the word index anew from the docs.
+INSERT INTO words (words) VALUES ('rebuild');
+
+-- name: merge_words
+-- Merge the word index into one, so that what was dropped is gone from it.
+INSERT INTO words (words) VALUES ('optimize');
+
+-- name: count_orphan_vectors
+-- Vectors of docs that are gone or whose text has changed.
+SELECT count(*) FROM vectors
+WHERE NOT EXISTS (
+    SELECT 1 FROM docs WHERE docs.id = vectors.doc AND docs.text_hash = vectors.text_hash
+);
+
+-- name: drop_orphan_vectors
+-- Those vectors leave.
+DELETE FROM vectors
+WHERE NOT EXISTS (
+    SELECT 1 FROM docs WHERE docs.id = vectors.doc AND docs.text_hash = vectors.text_hash
+);
+
+-- name: tally_docs
+-- The docs counted one by one, against the number kept and the rows of the word index.
+SELECT (SELECT count(*) FROM docs) AS docs, (SELECT docs FROM state) AS kept,
+    (SELECT count(*) FROM words_docsize) AS filed;
+
+-- name: keep_tally
+-- The number of docs, counted anew.
+UPDATE state SET docs = (SELECT count(*) FROM docs);

@@ -1,0 +1,114 @@
+"""How far a search reaches: a filter as a span of rows and a set of shelves, before any ranking.
+
+Never looks at words or vectors.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commonplace.core.text import fold_name
+from commonplace.index.docs import SECOND_BITS, micros, plain
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from numpy.typing import NDArray
+
+    from commonplace.core.values import Filter, Interval
+    from commonplace.index.docs import Queries
+
+    Ids = NDArray[np.int64]
+
+_FIRST, _LAST = -(1 << 62), 1 << 62
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The docs a search may look at: low <= id < high, not barred, on a shelf, among the tagged.
+
+    shelves, tagged: in order; None lets all in.
+    """
+
+    low: int
+    high: int
+    barred: Ids
+    shelves: Ids | None
+    tagged: Ids | None
+
+    @property
+    def all_time(self) -> bool:
+        """Whether neither bound cuts anything off."""
+        return (self.low, self.high) == (_FIRST, _LAST)
+
+    def mask(self, docs: Ids, shelves: Ids | None) -> NDArray[np.bool_] | None:
+        """Which of these docs, all inside [low, high), are let in; None for all.
+
+        shelves: the shelf of each doc, None where the caller has seen to that already.
+        """
+        masks = []
+        if self.shelves is not None and shelves is not None:
+            masks.append(_among(shelves, self.shelves))
+        if self.tagged is not None:
+            masks.append(_among(docs, self.tagged))
+        if len(self.barred):
+            masks.append(~_among(docs, self.barred))
+        return np.logical_and.reduce(masks) if masks else None
+
+
+def reach_of(conn: sqlite3.Connection, sql: Queries, within: Filter) -> Reach:
+    """What a filter means for this index now. Raises: Invalid for a bound without a time zone."""
+    low, high, barred = _span(conn, sql, within.within)
+    shelves = None
+    if within.journals or within.kinds or within.scopes or within.headings:
+        found = conn.execute(
+            sql["find_shelves"],
+            {
+                "journals": json.dumps([plain(each) for each in within.journals]),
+                "kinds": json.dumps([plain(each) for each in within.kinds]),
+                "scopes": json.dumps([plain(each) for each in within.scopes]),
+                "headings": json.dumps([plain(fold_name(each)) for each in within.headings]),
+            },
+        )
+        shelves = np.array(sorted(row[0] for row in found), dtype=np.int64)
+    tagged = None
+    if within.tags:
+        found = conn.execute(
+            sql["list_tagged"], {"tags": json.dumps([plain(each) for each in within.tags])}
+        )
+        tagged = np.array([row[0] for row in found], dtype=np.int64)
+    return Reach(low, high, barred, shelves, tagged)
+
+
+def _span(conn: sqlite3.Connection, sql: Queries, span: Interval) -> tuple[int, int, Ids]:
+    start = None if span.start is None else micros(span.start)
+    end = None if span.end is None else micros(span.end)
+    low = _FIRST if start is None else start // _SECOND_US << SECOND_BITS
+    high = _LAST if end is None else -(-end // _SECOND_US) << SECOND_BITS
+    # Inside a second rows lie as they came: those of a cut second are asked for their instant.
+    barred: set[int] = set()
+    for cut in (start, end):
+        if cut is not None and cut % _SECOND_US:
+            second = cut // _SECOND_US << SECOND_BITS
+            bounds = {
+                "low": second,
+                "high": second + (1 << SECOND_BITS),
+                "start": _FIRST if start is None else start,
+                "end": _LAST if end is None else end,
+            }
+            barred.update(row[0] for row in conn.execute(sql["list_barred"], bounds))
+    return low, high, np.array(sorted(barred), dtype=np.int64)
+
+
+def _among(values: Ids, members: Ids) -> NDArray[np.bool_]:
+    """Which values are among members, which are in order."""
+    if not len(members):
+        return np.zeros(len(values), dtype=np.bool_)
+    places = np.searchsorted(members, values)
+    places[places == len(members)] = 0
+    return np.asarray(members[places] == values)

@@ -1,0 +1,113 @@
+-- The index of one owner. Derived: an older one is dropped and filled again, never migrated.
+
+-- Rows lie in time order: id = epoch seconds << 20 | the next number free in that second.
+CREATE TABLE docs (
+    id INTEGER PRIMARY KEY,
+    ref TEXT NOT NULL UNIQUE,
+    shelf INTEGER NOT NULL REFERENCES shelves (id),
+    at_us INTEGER NOT NULL,
+    blank INTEGER NOT NULL,
+    text_hash TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX docs_blank ON docs (blank);
+
+-- What many docs have alike, once; `folded` holds U+001F before each heading as it is compared.
+CREATE TABLE shelves (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    journal TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    headings TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    UNIQUE (journal, scope, kind, headings)
+);
+
+CREATE TABLE doc_tags (
+    tag TEXT NOT NULL,
+    doc INTEGER NOT NULL REFERENCES docs (id) ON DELETE CASCADE,
+    PRIMARY KEY (tag, doc)
+) WITHOUT ROWID;
+CREATE INDEX doc_tags_doc ON doc_tags (doc);
+
+-- The word index reads each text folded, and stores it nowhere a second time.
+CREATE VIEW doc_words AS SELECT id, folded_words(text) AS body FROM docs;
+CREATE VIRTUAL TABLE words USING fts5 (
+    body,
+    content = 'doc_words',
+    content_rowid = 'id',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER docs_filed AFTER INSERT ON docs BEGIN
+    INSERT INTO words (rowid, body) VALUES (new.id, folded_words(new.text));
+    UPDATE state SET docs = docs + 1;
+END;
+CREATE TRIGGER docs_dropped AFTER DELETE ON docs BEGIN
+    INSERT INTO words (words, rowid, body) VALUES ('delete', old.id, folded_words(old.text));
+    DELETE FROM vectors WHERE doc = old.id;
+    UPDATE state SET docs = docs - 1;
+END;
+CREATE TRIGGER docs_retold AFTER UPDATE OF id, text ON docs BEGIN
+    INSERT INTO words (words, rowid, body) VALUES ('delete', old.id, folded_words(old.text));
+    INSERT INTO words (rowid, body) VALUES (new.id, folded_words(new.text));
+    DELETE FROM vectors WHERE doc = old.id;
+END;
+
+CREATE TABLE encoders (
+    id INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL UNIQUE,
+    dimensions INTEGER NOT NULL
+);
+
+-- An id is never used twice, so a reader asks for what is newer than the last it has seen.
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    doc INTEGER NOT NULL,
+    encoder INTEGER NOT NULL REFERENCES encoders (id),
+    text_hash TEXT NOT NULL,
+    chunk INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX vectors_doc ON vectors (doc, encoder);
+
+-- What left since the matrices were written: every reader takes it out of its own.
+CREATE TABLE dropped (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    vector INTEGER NOT NULL
+);
+CREATE TRIGGER vectors_dropped AFTER DELETE ON vectors BEGIN
+    INSERT INTO dropped (vector) VALUES (old.id);
+END;
+
+-- The matrix file of each encoder and how far it reaches.
+CREATE TABLE matrices (
+    encoder INTEGER PRIMARY KEY REFERENCES encoders (id),
+    file TEXT NOT NULL,
+    rows INTEGER NOT NULL,
+    last_vector INTEGER NOT NULL,
+    last_drop INTEGER NOT NULL
+);
+
+CREATE TABLE sources (
+    name TEXT PRIMARY KEY,
+    mark TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE leases (
+    name TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    until REAL NOT NULL
+) WITHOUT ROWID;
+
+-- One row. name: tells this file from one made later in its place; docs: how many there are;
+-- pruned: the highest seq ever removed from `dropped`.
+CREATE TABLE state (
+    name TEXT NOT NULL,
+    docs INTEGER NOT NULL,
+    pruned INTEGER NOT NULL
+);
+INSERT INTO state (name, docs, pruned) VALUES (lower(hex(randomblob(8))), 0, 0);
