@@ -1,0 +1,427 @@
+"""Fakes that work, and the laws every index keeps: for our tests, and for those who add a backend.
+
+Never imported by the product itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import fold_name, text_hash
+from commonplace.core.values import Doc, Drop, Encoded, Filter, Interval, Put
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from commonplace.core.ports import Encoder, Index, OwnerIndex
+    from commonplace.core.values import Candidate, Change, Since, Vector
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+_WORD = re.compile(r"\S+")
+_DIMENSIONS = 64
+_CHUNK, _OVERLAP = 256, 32
+
+
+class HashingEncoder:
+    """An encoder without a model: words have directions, a text points along the sum of its own.
+
+    The same text gives the same vector, texts that share words are alike, others are nearly at
+    right angles. Case, underscores and runs of space do not matter.
+    """
+
+    identity = f"hashing:{_DIMENSIONS}:bag:l2:00000000"
+    dimensions = _DIMENSIONS
+
+    def split(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Spans of at most 256 words, overlapping by 32; one span for a short text."""
+        words = [match.span() for match in _WORD.finditer(text)]
+        if len(words) <= _CHUNK:
+            return ((0, len(text)),)
+        starts = range(0, len(words) - _OVERLAP, _CHUNK - _OVERLAP)
+        chunks = (words[start : start + _CHUNK] for start in starts)
+        return tuple((chunk[0][0], chunk[-1][1]) for chunk in chunks)
+
+    def encode_passages(self, texts: Sequence[str]) -> Vector:
+        """(n, 64) float32, each of length 1."""
+        if not texts:
+            return np.zeros((0, _DIMENSIONS), dtype=np.float32)
+        return np.stack([self.encode_query(text) for text in texts])
+
+    def encode_query(self, text: str) -> Vector:
+        """(64,) float32 of length 1."""
+        total = np.zeros(_DIMENSIONS, dtype=np.float32)
+        for word in re.findall(r"\w+", fold_name(text)) or [""]:
+            digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=_DIMENSIONS)
+            direction = np.frombuffer(digest.digest(), dtype=np.uint8).astype(np.float32) - 127.5
+            total += direction / np.linalg.norm(direction)
+        vector: Vector = total / np.linalg.norm(total)
+        return vector
+
+
+class FrozenClock:
+    """A clock that stands still until told to go on; called, it gives an aware UTC instant."""
+
+    def __init__(self, at: datetime = START) -> None:
+        self.at = at
+
+    def __call__(self) -> datetime:
+        """The instant it stands at."""
+        return self.at
+
+    def seconds(self) -> float:
+        """The same as seconds since the epoch, for clocks that count so."""
+        return self.at.timestamp()
+
+    def advance(self, seconds: float) -> datetime:
+        """Go on by so many seconds, backwards if negative; the new instant."""
+        self.at += timedelta(seconds=seconds)
+        return self.at
+
+
+class ReadySlot:
+    """An encoder slot that holds what it was given: an encoder, or a reason for none."""
+
+    def __init__(self, encoder: Encoder | None = None, *, reason: str = "") -> None:
+        self.encoder = encoder
+        self._reason = reason or "No encoder is configured."
+
+    def start(self) -> None:
+        """Nothing is to be loaded."""
+
+    def get(self, timeout_s: float = 0.0) -> Encoder | None:  # noqa: ARG002  the port's signature
+        """The encoder, at once."""
+        return self.encoder
+
+    def reason(self) -> str:
+        """Why there is none; empty when there is one."""
+        return "" if self.encoder is not None else self._reason
+
+
+class OneSource:
+    """A source over a list of docs, which a test changes as somebody else's program would."""
+
+    def __init__(self, name: str = "test:one", docs: Iterable[Doc] = ()) -> None:
+        self.name = name
+        self.docs = {doc.ref: doc for doc in docs}
+        self._changes = 0
+
+    def put(self, doc: Doc) -> None:
+        """Write a doc, in place of any with its ref."""
+        self.docs[doc.ref] = doc
+        self._changes += 1
+
+    def drop(self, ref: str) -> None:
+        """Delete a doc."""
+        del self.docs[ref]
+        self._changes += 1
+
+    def mark(self) -> str:
+        """The number of changes so far."""
+        return str(self._changes)
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """What differs from the stamps the index holds, oldest first, then what is gone."""
+        known = since.stamps("")
+        for doc in sorted(self.docs.values(), key=lambda each: each.at):
+            if known.get(doc.ref) != doc.stamp:
+                yield Put(doc)
+        for ref in known:
+            if ref not in self.docs:
+                yield Drop(ref)
+
+
+def a_doc(ref: str, text: str, *, minutes: float = 0.0, **rest: Any) -> Doc:
+    """A doc of the journal `notes`, so many minutes after START; the rest are fields of Doc.
+
+    Its stamp follows from its text.
+    """
+    doc = Doc(
+        ref=ref,
+        journal="notes",
+        scope="user",
+        at=START + timedelta(minutes=minutes),
+        text=text,
+        stamp=text_hash(text),
+    )
+    return replace(doc, **rest)
+
+
+def encode_all(index: OwnerIndex, encoder: Encoder, *, limit: int = 1000) -> int:
+    """Make and file every vector an index lacks; how many docs were encoded."""
+    made = 0
+    while waiting := index.unencoded(encoder.identity, limit):
+        batch = []
+        for each in waiting:
+            spans = encoder.split(each.text)
+            vectors = encoder.encode_passages([each.text[start:end] for start, end in spans])
+            batch.append(
+                Encoded(ref=each.ref, text_hash=each.text_hash, spans=spans, vectors=vectors)
+            )
+        index.put_vectors(encoder.identity, batch)
+        made += len(batch)
+    return made
+
+
+class IndexContract:
+    """The laws of `core.ports.Index`, as tests: subclass it and give a fixture named `index`.
+
+    ```python
+    class TestMine(IndexContract):
+        @pytest.fixture
+        def index(self, tmp_path):
+            index = MyIndex(tmp_path)
+            yield index
+            index.close()
+    ```
+    """
+
+    encoder = HashingEncoder()
+
+    def find(
+        self, index: OwnerIndex, words: str, *, within: Filter | None = None, limit: int = 10
+    ) -> dict[str, Candidate]:
+        """Candidates by words and meaning of the same text, by ref."""
+        found = index.candidates(
+            words=words,
+            vector=self.encoder.encode_query(words),
+            identity=self.encoder.identity,
+            within=within or Filter(),
+            limit=limit,
+        )
+        assert len({each.doc.ref for each in found}) == len(found)
+        return {each.doc.ref: each for each in found}
+
+    def filled(self, index: Index, docs: Iterable[Doc], owner: str = "me") -> OwnerIndex:
+        """The index of an owner with these docs and their vectors."""
+        mine = index.within(owner)
+        mine.apply([Put(doc) for doc in docs])
+        encode_all(mine, self.encoder)
+        return mine
+
+    def test_what_is_put_is_found_with_both_figures(self, index: Index) -> None:
+        """A doc comes back whole, with its BM25 and its cosine."""
+        doc = a_doc("n:1", "the quiet harbour", kind="note", headings=("Feelings",), tags=("sea",))
+        mine = self.filled(index, [doc, a_doc("n:2", "a loud street")])
+        found = self.find(mine, "harbour quiet")
+        assert found["n:1"].doc == doc
+        assert found["n:1"].words is not None
+        assert found["n:1"].words > 0
+        assert (found["n:1"].similarity or 0.0) > (found["n:2"].similarity or 0.0)
+        assert found["n:2"].words is None
+
+    def test_words_are_found_without_any_vector(self, index: Index) -> None:
+        """Word search needs no encoder, and finds other forms of a word."""
+        mine = index.within("me")
+        mine.apply([Put(a_doc("n:1", "we deployed the release"))])
+        found = mine.candidates(
+            words="deploying", vector=None, identity="none", within=Filter(), limit=5
+        )
+        assert [each.doc.ref for each in found] == ["n:1"]
+        assert found[0].similarity is None
+
+    def test_accents_and_other_scripts_are_found(self, index: Index) -> None:
+        """Composed, decomposed and bare letters, sharp s, Chinese pairs and single signs."""
+        texts = ["un caf\u00e9 noir", "nai\u0308f ideas", "die Stra\u00dfe", "今天天气很好"]
+        mine = self.filled(index, [a_doc(f"n:{i}", text) for i, text in enumerate(texts)])
+        sought = ["cafe", "cafe\u0301", "na\u00efve", "naif", "STRASSE", "天气", "气"]
+        hits = [self._words(mine, word) for word in sought]
+        assert hits == [{"n:0"}, {"n:0"}, set(), {"n:1"}, {"n:2"}, {"n:3"}, {"n:3"}]
+
+    def test_no_text_raises(self, index: Index) -> None:
+        """What is an operator to a search engine is a word here, or nothing."""
+        mine = self.filled(index, [a_doc("n:1", "don't use C++ in foo-bar, see a:b")])
+        hostile = ["don't", "C++", "foo-bar", "AND", '"', "a OR", "NEAR(", "*", "-x", "(a", "a:b"]
+        hostile += ["\0", "\ud800", "^", "{", "", " ", "_", "'); DROP TABLE docs; --", "x" * 5000]
+        for text in hostile:
+            self.find(mine, text)
+        assert set(self._words(mine, "foo-bar")) == {"n:1"}
+
+    def test_an_outside_doc_never_displaces_an_inside_one(self, index: Index) -> None:
+        """Filters come before the best are taken, for each kind of filter."""
+        inside = a_doc("in", "harbour among other things", minutes=90, journal="a", scope="s")
+        inside = replace(inside, kind="k", headings=("Technical Insights",), tags=("t",))
+        others = [a_doc(f"out:{i}", "harbour", minutes=i) for i in range(20)]
+        mine = self.filled(index, [inside, *others])
+        later = Interval(start=START + timedelta(minutes=60))
+        for within in (
+            Filter(within=later),
+            Filter(journals=("a",)),
+            Filter(scopes=("s", "elsewhere")),
+            Filter(kinds=("k",)),
+            Filter(headings=("technical_ins",)),
+            Filter(tags=("u", "t")),
+        ):
+            found = self.find(mine, "harbour", within=within, limit=1)
+            assert set(found) == {"in"}
+            assert found["in"].words is not None
+            assert found["in"].similarity is not None
+
+    def test_headings_match_folded_and_in_part(self, index: Index) -> None:
+        """Case, spaces and underscores do not matter, and a part is enough; not across headings."""
+        docs = [
+            a_doc("n:1", "x", headings=("Technical Insights", "Feelings")),
+            a_doc("n:2", "x", headings=("Project_Notes",)),
+            a_doc("n:3", "x"),
+        ]
+        mine = self.filled(index, docs)
+        asked = ["technical_insights", "FEEL", "project notes", "insights feelings", "notes\x1f"]
+        found = [set(self.find(mine, "x", within=Filter(headings=(each,)))) for each in asked]
+        assert found == [{"n:1"}, {"n:1"}, {"n:2"}, set(), {"n:2"}]
+
+    def test_time_is_half_open_to_the_microsecond(self, index: Index) -> None:
+        """The start belongs to a span and the end does not, inside one second and before 1970."""
+        for start in (START, datetime(1969, 12, 31, 23, 59, 59, 999_990, tzinfo=UTC)):
+            owner = start.isoformat()
+            at = [start + timedelta(microseconds=i) for i in (7, 3, 5, 0, 9)]
+            docs = [a_doc(f"n:{each.microsecond}", "tick", at=each) for each in at]
+            mine = self.filled(index, docs, owner)
+            span = Interval(start=min(at) + timedelta(microseconds=3), end=max(at))
+            found = self.find(mine, "tick", within=Filter(within=span))
+            assert set(found) == {doc.ref for doc in docs if span.holds(doc.at)}
+
+    def test_put_twice_is_once(self, index: Index) -> None:
+        """The same change again alters nothing, and no vector is asked for again."""
+        mine = self.filled(index, [a_doc("n:1", "harbour")])
+        mine.apply([Put(a_doc("n:1", "harbour"))])
+        counts = mine.counts(self.encoder.identity)
+        assert (counts.docs, counts.pending) == (1, 0)
+        assert set(self.find(mine, "harbour")) == {"n:1"}
+
+    def test_a_dropped_doc_is_gone(self, index: Index) -> None:
+        """Neither words nor meaning find it, its stamp is gone; dropping it again is nothing."""
+        mine = self.filled(index, [a_doc("n:1", "harbour"), a_doc("n:2", "harbour")])
+        mine.apply([Drop("n:1")])
+        mine.apply([Drop("n:1")])
+        assert set(self.find(mine, "harbour")) == {"n:2"}
+        assert set(mine.since("").stamps("")) == {"n:2"}
+
+    def test_another_text_needs_another_vector(self, index: Index) -> None:
+        """A changed text is found by its new words at once and waits for its vector."""
+        mine = self.filled(index, [a_doc("n:1", "harbour")])
+        mine.apply([Put(a_doc("n:1", "mountain"))])
+        assert self._words(mine, "harbour") == set()
+        assert self.find(mine, "mountain")["n:1"].similarity is None
+        assert [each.text for each in mine.unencoded(self.encoder.identity, 5)] == ["mountain"]
+
+    def test_what_is_not_text_may_change_under_the_vectors(self, index: Index) -> None:
+        """Time, headings and tags change; the vector stays, and filters see the new values."""
+        mine = self.filled(index, [a_doc("n:1", "harbour", tags=("old",))])
+        moved = a_doc("n:1", "harbour", minutes=500, tags=("new",), headings=("Later",))
+        mine.apply([Put(moved)])
+        late = Interval(start=START + timedelta(minutes=499))
+        found = self.find(mine, "harbour", within=Filter(within=late, headings=("later",)))
+        assert found["n:1"].doc == moved
+        assert found["n:1"].similarity is not None
+        assert self.find(mine, "harbour", within=Filter(tags=("old",))) == {}
+        assert set(self.find(mine, "harbour", within=Filter(tags=("new",)))) == {"n:1"}
+
+    def test_a_late_vector_is_passed_over(self, index: Index) -> None:
+        """A vector of a text that has changed meanwhile, or of a dropped doc, is not filed."""
+        mine = self.filled(index, [])
+        vectors = self.encoder.encode_passages(["harbour"])
+        late = [
+            Encoded(ref=ref, text_hash=text_hash("harbour"), spans=((0, 7),), vectors=vectors)
+            for ref in ("n:1", "n:gone")
+        ]
+        mine.apply([Put(a_doc("n:1", "mountain"))])
+        mine.put_vectors(self.encoder.identity, late)
+        assert mine.counts(self.encoder.identity).pending == 1
+
+    def test_vectors_that_cannot_be_are_refused(self, index: Index) -> None:
+        """NaN, other dimensions, a length other than 1, a span too many: Invalid, none filed."""
+        mine = self.filled(index, [a_doc("n:1", "harbour"), a_doc("n:2", "wood")])
+        mine.apply([Put(a_doc("n:3", "sea"))])
+        good = self.encoder.encode_query("sea")
+        for bad in (good * np.nan, good * 2, good[:32] / np.linalg.norm(good[:32]), good[:0]):
+            self._refused(mine, bad[np.newaxis], spans=((0, 3),))
+        self._refused(mine, good[np.newaxis], spans=((0, 1), (1, 3)))
+        assert [each.ref for each in mine.unencoded(self.encoder.identity, 5)] == ["n:3"]
+
+    def test_the_best_chunk_speaks_for_a_doc(self, index: Index) -> None:
+        """A doc with many chunks appears once, as similar as the nearest of them."""
+        long = " ".join(["filler"] * 600 + ["harbour"] * 200)
+        mine = self.filled(index, [a_doc("n:long", long), a_doc("n:2", "wood")])
+        found = self.find(mine, "harbour", limit=2)
+        spans = self.encoder.split(long)
+        chunks = self.encoder.encode_passages([long[start:end] for start, end in spans])
+        nearest = float(np.max(chunks @ self.encoder.encode_query("harbour")))
+        assert abs((found["n:long"].similarity or 0.0) - nearest) < 1e-5  # noqa: PLR2004  float32
+        assert set(found) == {"n:long", "n:2"}
+
+    def test_unencoded_are_newest_first_and_never_blank(self, index: Index) -> None:
+        """The newest are encoded first; a text without words in it never asks for a vector."""
+        docs = [a_doc(f"n:{i}", f"text {i}", minutes=i) for i in (2, 0, 3, 1)]
+        mine = index.within("me")
+        mine.apply([Put(doc) for doc in [*docs, a_doc("n:blank", " \n\t", minutes=9)]])
+        waiting = mine.unencoded(self.encoder.identity, 3)
+        assert [each.ref for each in waiting] == ["n:3", "n:2", "n:1"]
+        counts = mine.counts(self.encoder.identity)
+        assert (counts.docs, counts.pending) == (5, 4)
+
+    def test_encoders_are_never_mixed(self, index: Index) -> None:
+        """A doc encoded by one encoder is waiting for another, and not compared by it."""
+        mine = self.filled(index, [a_doc("n:1", "harbour")])
+        assert mine.counts("other:64:mean:l2:11111111").pending == 1
+        found = mine.candidates(
+            words="",
+            vector=self.encoder.encode_query("harbour"),
+            identity="other:64:mean:l2:11111111",
+            within=Filter(),
+            limit=5,
+        )
+        assert found == []
+
+    def test_owners_never_see_each_other(self, index: Index) -> None:
+        """What one owner files, no other finds, counts, lists or drops."""
+        self.filled(index, [a_doc("n:1", "harbour")], "ann")
+        other = self.filled(index, [a_doc("n:2", "harbour")], "Ann")
+        other.apply([Drop("n:1")])
+        assert set(self.find(other, "harbour")) == {"n:2"}
+        assert set(self.find(index.within("ann"), "harbour")) == {"n:1"}
+        assert index.within("bob").counts(self.encoder.identity).docs == 0
+
+    def test_marks_and_stamps_are_kept(self, index: Index) -> None:
+        """The mark of a source comes back, and stamps are listed under a prefix to the letter."""
+        mine = index.within("me")
+        refs = ["a:1", "a:2", "a:\uffff\U0001f600", "a;", "A:1", "a:ä", "b:1"]
+        changes = [Put(a_doc(ref, "x", stamp=f"stamp of {ref}")) for ref in refs]
+        assert mine.since("src").mark is None
+        mine.apply(changes, source="src", mark="7")
+        since = mine.since("src")
+        assert since.mark == "7"
+        assert mine.since("other").mark is None
+        under = [ref for ref in refs if ref.startswith("a:")]
+        assert since.stamps("a:") == {ref: f"stamp of {ref}" for ref in under}
+
+    def test_a_refused_change_undoes_the_whole_call(self, index: Index) -> None:
+        """A call with an instant without a time zone files none of its docs and no mark."""
+        mine = index.within("me")
+        naive = a_doc("n:2", "x", at=START.replace(tzinfo=None))
+        try:
+            mine.apply([Put(a_doc("n:1", "x")), Put(naive)], source="s", mark="1")
+        except Invalid:
+            assert mine.counts("e").docs == 0
+            assert mine.since("s").mark is None
+        else:
+            raise AssertionError("An instant without a time zone was taken.")
+
+    def _words(self, index: OwnerIndex, words: str) -> set[str]:
+        return {ref for ref, each in self.find(index, words).items() if each.words is not None}
+
+    def _refused(
+        self, index: OwnerIndex, vectors: Vector, *, spans: tuple[tuple[int, int], ...]
+    ) -> None:
+        bad = Encoded(ref="n:3", text_hash=text_hash("sea"), spans=spans, vectors=vectors)
+        try:
+            index.put_vectors(self.encoder.identity, [bad])
+        except Invalid:
+            return
+        raise AssertionError(f"Vectors of shape {vectors.shape} were taken.")

@@ -1,0 +1,95 @@
+"""Every index keeps the laws of the port."""
+
+import pytest
+
+from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.ports import Forgetting, Leasing, Mendable
+from commonplace.index.memory import MemoryIndex
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.testing import FrozenClock, IndexContract, a_doc
+
+
+class LeaseContract:
+    """The laws of `core.ports.Leasing`."""
+
+    def test_a_lease_has_one_holder_until_it_runs_out(self, index, clock):
+        """Another takes it only when it was given back or its time is over; the holder renews it."""
+        mine = index.within("me")
+        assert isinstance(mine, Leasing)
+        assert mine.take_lease("work", "a", 10)
+        assert not mine.take_lease("work", "b", 10)
+        assert mine.take_lease("other", "b", 10)
+        clock.advance(9)
+        assert mine.take_lease("work", "a", 10)
+        clock.advance(9.5)
+        assert not mine.take_lease("work", "b", 10)
+        clock.advance(0.5)
+        assert mine.take_lease("work", "b", 10)
+
+    def test_only_the_holder_gives_a_lease_back(self, index):
+        """A stranger's giving back changes nothing."""
+        mine = index.within("me")
+        mine.take_lease("work", "a", 10)
+        mine.drop_lease("work", "b")
+        assert not mine.take_lease("work", "b", 10)
+        mine.drop_lease("work", "a")
+        assert mine.take_lease("work", "b", 10)
+
+
+class OwnerContract:
+    """What our backends promise beyond the port."""
+
+    def test_no_search_without_an_owner(self, index):
+        """An empty owner is refused."""
+        with pytest.raises(Invalid):
+            index.within("")
+
+    def test_what_is_forgotten_is_gone(self, index):
+        """A forgotten doc is neither found nor counted."""
+        mine = IndexContract().filled(index, [a_doc("n:1", "harbour"), a_doc("n:2", "wood")])
+        assert isinstance(mine, Forgetting)
+        mine.forget(["n:1", "n:never"])
+        assert set(IndexContract().find(mine, "harbour")) == {"n:2"}
+        assert mine.counts("e").docs == 1
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock()
+
+
+class TestMemoryIndex(IndexContract, LeaseContract, OwnerContract):
+    """The index in memory."""
+
+    @pytest.fixture
+    def index(self, clock):
+        index = MemoryIndex(clock=clock.seconds)
+        yield index
+        index.close()
+
+
+class TestSqliteIndex(IndexContract, LeaseContract, OwnerContract):
+    """The index on disk."""
+
+    @pytest.fixture
+    def index(self, tmp_path, clock):
+        index = SqliteIndex(lambda owner: tmp_path / owner.encode().hex(), clock=clock.seconds)
+        yield index
+        index.close()
+
+    def test_it_finds_nothing_wrong_with_itself(self, index):
+        """After use there is nothing to mend."""
+        mine = IndexContract().filled(index, [a_doc("n:1", "harbour")])
+        assert isinstance(mine, Mendable)
+        assert mine.problems() == []
+        assert mine.repair() == []
+
+    def test_a_closed_index_is_unavailable(self, index):
+        """Closing twice is fine; use after it is refused."""
+        mine = index.within("me")
+        index.close()
+        index.close()
+        with pytest.raises(Unavailable):
+            index.within("me")
+        with pytest.raises(Unavailable):
+            mine.counts("e")
