@@ -21,9 +21,14 @@ from commonplace.tools.private import PrivateDesk, PrivateTools
 if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.core.ports import EncoderSlot, Index, OwnerIndex
+    from commonplace.inference.models import Missing, Weights
     from commonplace.journals.private import PrivateJournal
     from commonplace.search.filing import Filing
     from commonplace.tools.toolset import Toolset
+
+
+ENCODER_LOAD_S = 600.0
+"""The longest that a model may take to be fetched and loaded."""
 
 
 class App:
@@ -42,7 +47,7 @@ class App:
 
     @property
     def folder(self) -> Path:
-        """What of this owner is only ours: the index, and the keys of writes that may be retried."""
+        """What of this owner is only ours: the index, and the keys of retried writes."""
         return self.settings.home / "users" / owner_folder(self.settings.owner)
 
     def toolsets(self) -> list[Toolset]:
@@ -114,7 +119,24 @@ class App:
         """The encoder's slot; loading begins at its `start`."""
         from commonplace.inference.slot import BackgroundEncoder  # noqa: PLC0415  wired when needed
 
-        return BackgroundEncoder(self.settings)
+        return BackgroundEncoder(self.find_weights, home=self.settings.home)
+
+    def find_weights(self) -> Weights | Missing:
+        """The weights of the encoder in use; fetched first where the settings allow it."""
+        from commonplace.inference.models import (  # noqa: PLC0415  wired when needed
+            Missing,
+            find_weights,
+            read_profile,
+        )
+
+        settings = self.settings
+        profile = read_profile(settings.encoder_model)
+        found = find_weights(profile, home=settings.home, folder=settings.encoder_folder)
+        if isinstance(found, Missing) and settings.encoder_auto_download:
+            from commonplace.inference.download import fetch  # noqa: PLC0415  wired when needed
+
+            return fetch(profile, settings.home)
+        return found
 
     @cached_property
     def filing(self) -> Filing:
@@ -125,13 +147,16 @@ class App:
             index=self.index,
             sources=self.journal.sources(),
             encoder=self.encoder,
-            holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",  # noqa: S311  a name
+            holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",
         )
 
     def warm_up(self) -> None:
-        """Load the encoder and look at every entry, in the background."""
+        """Load the encoder and look at every entry; takes as long as loading does."""
         self.encoder.start()
-        self.private_desk().filing.start()
+        filing = self.private_desk().filing
+        filing.start()
+        if self.encoder.get(ENCODER_LOAD_S) is not None:
+            filing.wake()
 
     def close(self) -> None:
         """Stop the background work and let go of the index; may be called twice."""

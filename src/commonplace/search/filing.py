@@ -66,7 +66,8 @@ class Filing:
         self._done = 0
         self._sweep = False
         self._swept_at = float("-inf")
-        self._kept_all = False
+        self._all_made = False
+        self._patient = True
         self._closed = False
         self._trouble = ""
         self._worker: threading.Thread | None = None
@@ -77,12 +78,17 @@ class Filing:
             self._index.apply(changes)
             encoder = self._encoder.get()
             if encoder is None:
-                return Pending(self._encoder.reason())
+                return self._pending(self._encoder.reason())
             self._encode(encoder, [_unencoded(c) for c in changes if isinstance(c, Put)])
         except (CommonplaceError, MemoryError) as exc:
             _log.warning("An entry is written and waits to be filed: %s", exc)
-            return Pending(str(exc))
+            return self._pending(str(exc))
         return Filed()
+
+    def _pending(self, why: str) -> Pending:
+        with self._state:
+            self._all_made = False
+        return Pending(why)
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
@@ -100,6 +106,23 @@ class Filing:
         """Look at everything once, in the background: entries, edits in place, missing vectors."""
         self._ask(sweep=True)
 
+    def wake(self) -> None:
+        """Look for missing vectors now: the encoder is there."""
+        self._ask(sweep=False)
+
+    def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
+        """Wait at most so long for vectors that are being made; tells how many are missing then.
+
+        A backlog that is longer than one wait is waited for once, not by every search.
+        """
+        with self._state:
+            if self._worker is not None and self._patient:
+                self._patient = self._state.wait_for(lambda: self._all_made, wait_s)
+            if self._all_made:
+                return ()
+        pending = self._index.counts(identity).pending
+        return (f"{pending} entries wait for their vector; words find them.",) if pending else ()
+
     def refresh(self, wait_s: float) -> tuple[str, ...]:
         """File what other programs wrote, waiting at most so long; tells what is not done."""
         behind = any(self._index.since(s.name).mark != s.mark() for s in self._sources)
@@ -115,13 +138,17 @@ class Filing:
                 return (f"Not every entry could be filed: {self._trouble}",)
             return () if done else ("Entries are still being filed; a later search may find more.",)
 
+    def sweep(self) -> None:
+        """File every change in words, edits in place included, now and in this thread."""
+        self._file_sources(sweep=True)
+
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything and make every missing vector, now, in this thread; how many were made.
 
         progress: called with (made so far, still to make). Without an encoder only words are filed.
         Raises: Unavailable when the index or a journal cannot be used.
         """
-        self._file_sources(sweep=True)
+        self.sweep()
         encoder = self._encoder.get(timeout_s=60.0)
         return self._encode_missing(encoder, progress) if encoder else 0
 
@@ -147,7 +174,7 @@ class Filing:
         retry_s, longest_s = _RETRY_S
         while True:
             with self._state:
-                self._state.wait_for(self._called, None if self._kept_all else retry_s)
+                self._state.wait_for(self._called, None if self._all_made else retry_s)
                 if self._closed:
                     return
                 turn, sweep, self._sweep = self._asked, self._sweep, False
@@ -183,7 +210,8 @@ class Filing:
         while batch := list(islice(changes, policy.APPLY_BATCH)):
             self._index.apply(batch, source=source.name)
             if any(isinstance(change, Put) for change in batch):
-                self._kept_all = False
+                with self._state:
+                    self._all_made = False
         self._index.apply([], source=source.name, mark=mark)
 
     def _make_vectors(self) -> bool:
@@ -198,7 +226,7 @@ class Filing:
             return False
         if made:
             _log.info("Made the vectors of %d entries.", made)
-        return self._kept_all
+        return self._all_made
 
     def _encode_missing(self, encoder: Encoder, progress: Callable[[int, int], None] | None) -> int:
         made = 0
@@ -247,7 +275,9 @@ class Filing:
 
     def _fill_places(self, encoder: Encoder) -> None:
         self._fill(encoder, None, {})
-        self._kept_all = True
+        with self._state:
+            self._all_made = self._patient = True
+            self._state.notify_all()
 
     def _fill(
         self, encoder: Encoder, refs: Sequence[str] | None, whole: dict[str, tuple[str, Vector]]

@@ -61,6 +61,8 @@ class Finder:
         if encoder is None:
             notes = (*notes, f"Searched by words alone: {self._encoder.reason()}")
         identity = encoder.identity if encoder else ""
+        if encoder is not None:
+            notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
         candidates = self._index.candidates(
             words=question.text,
             vector=encoder.encode_query(question.text) if encoder else None,

@@ -16,6 +16,9 @@ ENCODER_WAIT_S = 2.0
 FILING_WAIT_S = 2.0
 """How long a search waits for entries that other programs wrote to be filed."""
 
+VECTORS_WAIT_S = 1.0
+"""How long a search waits for vectors that are just being made."""
+
 SWEEP_EVERY_S = 5.0
 """A search starts a sweep for entries edited in place when the last one is older than this."""
 

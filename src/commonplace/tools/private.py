@@ -253,6 +253,23 @@ class PrivateTools:
             )
         return self._answer(["\n\n".join(blocks)], facts, ())
 
+    def edit_entry(self, *, path: str, text: str, expected: str | None = None) -> Answer:
+        """Replace the text of one entry, and file it anew; for people, no model is offered this."""
+        desk = self._desk()
+        entry = desk.journal.edit(path, text, expected=expected)
+        filed = desk.filing.file([Put(doc_of(entry))])
+        notes = [f"Not found by meaning yet: {filed.why}"] if isinstance(filed, Pending) else []
+        return self._answer([f"Edited {entry.ref}."], self._entry_facts(entry), notes)
+
+    def delete_entry(self, *, path: str, expected: str | None = None) -> Answer:
+        """Delete one entry and every trace of its text; for people, no model is offered this."""
+        desk = self._desk()
+        ref = desk.journal.read_entry(path).ref
+        desk.journal.delete(ref, expected=expected)
+        filed = desk.filing.forget([ref])
+        notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
+        return self._answer([f"Deleted {ref}."], {"ref": ref}, notes)
+
     def _instant(self, at: str) -> datetime | None:
         if not at.strip():
             return None

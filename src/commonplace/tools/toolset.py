@@ -175,6 +175,10 @@ class Toolset:
     guide: str
     tools: tuple[Tool, ...]
 
+    def tool(self, name: str) -> Tool:
+        """The tool of this name, which must be one of them."""
+        return next(tool for tool in self.tools if tool.name == name)
+
     def read_only(self) -> Toolset:
         """The same without the tools that write."""
         kept = tuple(tool for tool in self.tools if not tool.effects.writes)

@@ -1,0 +1,201 @@
+"""`commonplace private`: the private journal from a terminal.
+
+Never decides anything about the journal: each command parses, calls one tool and shows its answer.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.app import App
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import (
+    common_options,
+    home_folder,
+    settings,
+    show,
+    text_input,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENCODER_WAIT_S = 10.0
+"""A command waits this long for the encoder, since it ends before a background could help."""
+
+CATEGORIES = (
+    "feelings",
+    "reflections",
+    "observations",
+    "project_notes",
+    "user_context",
+    "technical_insights",
+    "world_knowledge",
+)
+_KINDS = click.Choice(["project", "user", "both"])
+
+
+@contextmanager
+def opened() -> Iterator[App]:
+    """The app of this call's settings, closed at the end."""
+    app = App(settings(), user_home=home_folder())
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+def call(name: str, arguments: dict[str, Any], *, encoder: str = "not needed") -> Answer:
+    """Call one of the journal's tools as a model would."""
+    with opened() as app:
+        if encoder == "needed":
+            app.encoder.start()
+            app.encoder.get(ENCODER_WAIT_S)
+            app.filing.sweep()
+        return app.private.toolset.tool(name).call(arguments)
+
+
+@click.group()
+def private() -> None:
+    """Write and search the private journal."""
+
+
+def category_options(command: Any) -> Any:
+    """An option for each category of thought."""
+    for category in reversed(CATEGORIES):
+        name = f"--{category.replace('_', '-')}"
+        command = click.option(name, category, metavar="TEXT", help="A thought of this kind.")(
+            command
+        )
+    return command
+
+
+@private.command()
+@click.argument("text", required=False)
+@click.option(
+    "--category",
+    type=click.Choice(CATEGORIES),
+    default="reflections",
+    show_default=True,
+    help="What TEXT is.",
+)
+@category_options
+@click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
+@click.option("--idempotency-key", metavar="KEY", help="The same key twice is one entry.")
+@common_options
+def write(
+    text: str | None,
+    category: str,
+    as_json: bool,
+    **given: str | None,
+) -> None:
+    """Write thoughts down.
+
+    TEXT is the thought; without it, and without a category's option, it is read from stdin or
+    your editor. `-` reads stdin.
+    """
+    thoughts = {name: value for name, value in given.items() if value is not None}
+    if text is not None or not any(name in thoughts for name in CATEGORIES):
+        if category in thoughts:
+            raise Invalid(f"{category} is given twice.", hint="Name another --category.")
+        thoughts[category] = text_input(text)
+    show(call("process_thoughts", thoughts, encoder="needed"), as_json)
+
+
+@private.command()
+@click.argument("query")
+@click.option("-n", "--limit", type=int, help="How many entries at the most.")
+@click.option("--type", "kind", type=_KINDS, help="Which journal.")
+@click.option("--section", "sections", multiple=True, help="Only entries with this heading.")
+@click.option("--when", metavar="TIME", help="Only this time: 'last week', '2026-11'.")
+@click.option("--since", metavar="TIME", help="Only from the start of this time on.")
+@click.option("--until", metavar="TIME", help="Only to the end of this time.")
+@click.option("--floor", type=float, help="Least similarity of a hit by meaning alone.")
+@click.option("--explain", is_flag=True, help="Show what meaning and words gave to each score.")
+@common_options
+def search(
+    query: str,
+    kind: str | None,
+    sections: tuple[str, ...],
+    explain: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Find entries by meaning and by words."""
+    arguments = {**given, "query": query, "type": kind, "sections": list(sections) or None}
+    answer = call("search_journal", arguments, encoder="needed")
+    show(_explained(answer) if explain else answer, as_json)
+
+
+def _explained(answer: Answer) -> Answer:
+    lines = [
+        f"{number}. {hit['score']:.3f} = {hit['legs']['meaning']:.3f} by meaning "
+        f"(similarity {_figure(hit['similarity'])}) + {hit['legs']['words']:.3f} by words"
+        for number, hit in enumerate(answer.facts["results"], 1)
+    ]
+    return Answer(text="\n".join([answer.text.rstrip("\n"), "", *lines]), facts=answer.facts)
+
+
+def _figure(similarity: float | None) -> str:
+    return "none" if similarity is None else f"{similarity:.3f}"
+
+
+@private.command(name="list")
+@click.option("-n", "--limit", type=int, help="How many entries at the most.")
+@click.option("--type", "kind", type=_KINDS, help="Which journal.")
+@click.option("--days", type=int, help="How many days back.")
+@common_options
+def list_entries(limit: int | None, kind: str | None, days: int | None, as_json: bool) -> None:
+    """List the latest entries, newest first."""
+    arguments = {"limit": limit, "type": kind, "days": days}
+    show(call("list_recent_entries", arguments), as_json)
+
+
+@private.command()
+@click.argument("path")
+@common_options
+def read(path: str, as_json: bool) -> None:
+    """Read one entry whole. PATH is its path or its ref."""
+    show(call("read_journal_entry", {"path": path}), as_json)
+
+
+@private.command()
+@click.argument("path")
+@click.argument("text", required=False)
+@common_options
+def edit(path: str, text: str | None, as_json: bool) -> None:
+    """Replace the text of one entry: TEXT, stdin, or what you leave in your editor.
+
+    PATH is its path or its ref. A frontmatter that the new text lacks is kept.
+    """
+    with opened() as app:
+        entry = app.journal.read_entry(path)
+        if text is None and sys.stdin.isatty():
+            edited = click.edit(entry.raw, extension=".md")
+            if edited is None:
+                raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
+        else:
+            edited = text_input(text)
+        app.encoder.start()
+        app.encoder.get(ENCODER_WAIT_S)
+        show(app.private.edit_entry(path=entry.ref, text=edited, expected=entry.version), as_json)
+
+
+@private.command()
+@click.argument("path")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def delete(path: str, yes: bool, as_json: bool) -> None:
+    """Delete one entry, and every trace of its text in the index. PATH is its path or its ref."""
+    with opened() as app:
+        entry = app.journal.read_entry(path)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise Invalid("Deleting asks first, and nobody is there.", hint="Give --yes.")
+            click.confirm(f"Delete {entry.path} for good?", abort=True, err=True)
+        show(app.private.delete_entry(path=entry.ref, expected=entry.version), as_json)
