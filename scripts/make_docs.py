@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from click.testing import CliRunner
-from commonplace.doors.cli import main as cli
 
 from commonplace.config import SETTINGS
+from commonplace.doors.cli import main as cli
 from commonplace.tools.private import PrivateTools
 
 if TYPE_CHECKING:

@@ -1,5 +1,51 @@
-"""Commonplace: the memory of AI assistants, in files you own."""
+"""Commonplace: the memory of AI assistants, in files you own.
+
+The names below are the library's public face. Each is imported when it is first used.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from commonplace.app import App
+    from commonplace.config import Settings, read_settings
+    from commonplace.core.errors import (
+        CommonplaceError,
+        Conflict,
+        Denied,
+        Internal,
+        Invalid,
+        NotFound,
+        Unavailable,
+    )
+    from commonplace.core.values import Answer
+
+__all__ = [
+    "Answer",
+    "App",
+    "CommonplaceError",
+    "Conflict",
+    "Denied",
+    "Internal",
+    "Invalid",
+    "NotFound",
+    "Settings",
+    "Unavailable",
+    "read_settings",
+]
+
+_ROOMS = {
+    "Answer": "core.values",
+    "App": "app",
+    "Settings": "config",
+    "read_settings": "config",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported now."""
+    if name not in __all__:
+        raise AttributeError(f"module 'commonplace' has no attribute {name!r}")
+    return getattr(import_module(f"commonplace.{_ROOMS.get(name, 'core.errors')}"), name)

@@ -1,1 +1,1 @@
-"""The ground room: values, ports, clock, time phrases, text and errors; the standard library only."""
+"""The ground room: values, ports, clock, time phrases, text, errors; the standard library only."""
