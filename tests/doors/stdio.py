@@ -36,6 +36,7 @@ class RawServer:
         )
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._errors: list[bytes] = []
+        self._unread_errors: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._read_errors, daemon=True).start()
         self._next = 0
@@ -50,10 +51,15 @@ class RawServer:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self._errors.append(line)
+            self._unread_errors.put(line)
 
     @property
     def stderr(self) -> str:
         return b"".join(self._errors).decode()
+
+    def next_error(self) -> str:
+        """The next line of stderr."""
+        return self._unread_errors.get(timeout=DEADLINE_S).decode()
 
     def send_raw(self, line: bytes) -> None:
         assert self.process.stdin is not None

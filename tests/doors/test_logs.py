@@ -46,13 +46,14 @@ def test_nothing_is_logged_unless_asked(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_server_warns_on_its_stream():
-    """Warnings and worse; what is merely told stays out."""
+def test_the_server_tells_what_it_does_on_its_stream():
+    """How many vectors were made, and warnings; what only a developer wants stays out."""
     stream = io.StringIO()
     set_up_logging(settings(), stderr=stream)
-    LOGGER.info("told")
+    LOGGER.debug("detail")
+    LOGGER.info("made 3 vectors")
     LOGGER.warning("no weights")
-    assert stream.getvalue() == "commonplace: no weights\n"
+    assert stream.getvalue() == "commonplace: made 3 vectors\ncommonplace: no weights\n"
 
 
 def test_the_file_is_private_and_in_utc(tmp_path):

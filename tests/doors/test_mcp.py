@@ -239,3 +239,17 @@ def test_what_a_library_prints_never_reaches_the_protocol(tmp_path):
         server.end()
         assert server.receive() == {}
         assert "raw noise" in server.stderr
+
+
+def test_vectors_made_at_the_start_are_counted_on_stderr(tmp_path):
+    """Entries that another program wrote are filed once the client is there, and counted."""
+    day = tmp_path / "home" / ".private-journal" / "2026-11-20"
+    day.mkdir(parents=True)
+    for number in range(3):
+        (day / f"10-00-0{number}-000000.md").write_text(f"## Feelings\n\nthought {number}\n")
+    with RawServer(cwd=project_folder(tmp_path), env={"HOME": str(tmp_path / "home")}) as server:
+        server.handshake()
+        server.ask("tools/list")
+        while "Made the vectors of 3 entries." not in server.next_error():
+            pass
+    assert len(list(day.glob("*.embedding"))) == 3

@@ -1,4 +1,4 @@
-"""Where the log goes: warnings to stderr for the server, all else to a file that is asked for.
+"""Where the log goes: to stderr for the server, and to a file where one is asked for.
 
 Never writes the text of entries, and nothing happens at import. Of a foreign exception only its
 kind and its place are logged: its message may quote what it choked on.
@@ -26,7 +26,7 @@ _LOGGER = "commonplace"
 
 
 def set_up_logging(settings: Settings, *, stderr: TextIO | None = None) -> None:
-    """Send our log to the configured file, and warnings to a stream where one is given.
+    """Send our log to the configured file, and to a stream where one is given.
 
     May be called again: the last call counts. Raises Invalid where the file cannot be written.
     """
@@ -35,12 +35,11 @@ def set_up_logging(settings: Settings, *, stderr: TextIO | None = None) -> None:
     logger.propagate = False
     if settings.log is not None:
         logger.addHandler(_open_file(settings.log))
-        logger.setLevel(logging.INFO)
     if stderr is not None:
         stream = logging.StreamHandler(stderr)
-        stream.setLevel(logging.WARNING)
         stream.setFormatter(_Formatter("commonplace: %(message)s"))
         logger.addHandler(stream)
+    logger.setLevel(logging.INFO)
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())  # else the last resort prints to stderr
 
