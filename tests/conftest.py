@@ -9,6 +9,7 @@ import pytest
 from commonplace.config import SETTINGS
 
 CLIENT_NAMES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "EDITOR", "VISUAL")
+_SKIPPED: list[str] = []
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +35,25 @@ def own_world(tmp_path, monkeypatch):
     }.items():
         monkeypatch.setenv(name, str(folder))
     monkeypatch.chdir(project)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--no-skips", action="store_true", help="A skipped test fails the run, and says why."
+    )
+
+
+def pytest_runtest_logreport(report):
+    if report.skipped:
+        _SKIPPED.append(f"{report.nodeid}: {report.longrepr}")
+
+
+def pytest_sessionfinish(session):
+    if _SKIPPED and session.config.getoption("--no-skips") and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    if _SKIPPED and terminalreporter.config.getoption("--no-skips"):
+        for line in _SKIPPED:
+            terminalreporter.write_line(f"Skipped, and must not be: {line}")
