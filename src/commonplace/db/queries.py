@@ -59,8 +59,8 @@ def split_statements(sql: str) -> list[str]:
     (`executescript` would commit it first.) Raises: Internal when the last one has no end.
     """
     statements, pending = [], ""
-    for line in sql.splitlines(keepends=True):
-        pending += line
+    for piece in re.split("(?<=;)", sql):
+        pending += piece
         if sqlite3.complete_statement(pending):
             statements.append(pending.strip())
             pending = ""
