@@ -211,7 +211,8 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(descriptor)
+        with contextlib.suppress(OSError):  # what was done under the lock stands
+            os.close(descriptor)
 
 
 def _write_temp(folder: Path, content: bytes, mode: int) -> Path:

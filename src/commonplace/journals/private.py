@@ -65,6 +65,7 @@ class PrivateJournal:
         self._roots = roots.each()
         self._zone = zone
         self._clock = clock
+        self._keys = keys
         self._notices = Notices()
         self._writer = Writer(self._roots, zone, keys, random_micros)
         self._sources = [RootSource(x, zone, self._notices) for x in self._roots]
@@ -209,6 +210,7 @@ class PrivateJournal:
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
+        remove_leftovers(self._keys)
         return [x for root in self._roots for x in repair_root(root)]
 
 

@@ -55,6 +55,8 @@ _JS_SPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+# Ours also takes what Python counts as space, so that a text is blank everywhere or nowhere.
+_SPACE = _JS_SPACE + "\x1c\x1d\x1e\x1f\x85"
 _JS_FRONTMATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _JS_HEADING = re.compile("(?:\\A|(?<=[\n\r\u2028\u2029]))## ([^\n\r\u2028\u2029]+)")
 
@@ -154,7 +156,7 @@ def parse_entry(raw: str) -> Parsed:
     return Parsed(
         frontmatter=_parse_keys(frontmatter),
         headings=tuple(dict.fromkeys(headings)),
-        text=_BLANK_LINES.sub("\n\n", text).strip(_JS_SPACE),
+        text=_BLANK_LINES.sub("\n\n", text).strip(_SPACE),
     )
 
 

@@ -107,11 +107,11 @@ def repair_root(root: Root) -> Iterator[str]:
         with translated(root.path):
             os.chmod(root.path, 0o700)
         yield f"Closed {root.path} to other users."
-    for day in days:
-        folder = root.path / day.name
+    for folder in (root.path, *(root.path / x.name for x in days)):
         removed = remove_leftovers(folder)
         if removed:
             yield f"Removed {removed} leftovers of interrupted writes from {folder}."
+    for day in days:
         try:
             listing = list_day(root, day.name)
         except OSError:

@@ -105,6 +105,7 @@ class RootSource:
 
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of what is new or altered and drops of what is gone, oldest day first."""
+        remove_leftovers(self._root.path)
         try:
             days = {x.name: x for x in list_days(self._root)}
         except FileNotFoundError:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
-from commonplace.core.files import locked, make_folder, remove_leftovers, write_new
+from commonplace.core.files import locked, make_folder, remove_leftovers, translated, write_new
 from commonplace.core.text import nearest, well_formed
 from commonplace.journals.private_format import (
     EARLIEST,
@@ -20,6 +20,7 @@ from commonplace.journals.private_format import (
     LATEST,
     first_micros,
     from_millis,
+    parse_day,
     render_day,
     render_entry,
     render_stem,
@@ -203,16 +204,26 @@ def _checked_at(at: datetime) -> datetime:
 def _make_day(place: Place) -> None:
     """Make the folders of a place, closed to others; a new project's is ignored by git."""
     root, day = place.root.path, place.path.parent
-    made = make_folder(root)
-    if "user" not in place.root.kinds and (made or not os.listdir(root)):
-        with contextlib.suppress(FileExistsError):
-            write_new(root / ".gitignore", b"*\n", mode=0o600)
+    make_folder(root)
+    if "user" not in place.root.kinds:
+        remove_leftovers(root)
+        _ignore_new(root)
     if os.path.islink(day):
         raise Denied(
             f"{day} is a symbolic link; entries are not written through it.",
             hint="Replace it by a folder.",
         )
     make_folder(day)
+
+
+def _ignore_new(root: Path) -> None:
+    """Keep git away from a root that holds no day yet; one in use is its owner's affair."""
+    ignore = root / ".gitignore"
+    with translated(root):
+        if os.path.lexists(ignore) or any(parse_day(x) for x in os.listdir(root)):
+            return
+    with contextlib.suppress(FileExistsError):
+        write_new(ignore, b"*\n", mode=0o600)
 
 
 @contextlib.contextmanager

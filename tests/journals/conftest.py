@@ -1,0 +1,107 @@
+"""A private journal in folders of its own, and golden entries of private-journal-mcp."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace.journals.private import PrivateJournal
+from commonplace.journals.private_roots import resolve_roots
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "private-journal"
+NOW = datetime(2026, 11, 21, 23, 19, 45, 15_000, tzinfo=UTC)
+
+
+@pytest.fixture
+def golden() -> Path:
+    """The folder of golden entries."""
+    return GOLDEN
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A folder with a home and a project in it, and journals opened over them."""
+    return World(tmp_path)
+
+
+class World:
+    """Folders of one user and one project; every journal opened here shares them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.keys = folder / "keys"
+        self.temp = folder / "temp"
+        for each in (self.home, self.project, self.temp):
+            each.mkdir(exist_ok=True)
+        self.user_root = self.home / ".private-journal"
+        self.project_root = self.project / ".private-journal"
+        self.now = NOW
+
+    def open(self, *, zone=UTC, project: bool = True, micros=None, **settings: str):
+        """A journal over these folders; micros: the last digits of file names, else 0, 1, 2."""
+        count = itertools.count()
+        roots = resolve_roots(
+            home=self.home, project=self.project if project else None, temp=self.temp, **settings
+        )
+        return PrivateJournal(
+            roots=roots,
+            zone=zone,
+            clock=lambda: self.now,
+            keys=self.keys,
+            random_micros=micros or (lambda: next(count) % 1000),
+        )
+
+    def put_golden(self, version: str) -> None:
+        """Lay the golden folders of one version where their tool would have written them."""
+        shutil.copytree(GOLDEN / version / "home" / "private-journal", self.user_root)
+        shutil.copytree(GOLDEN / version / "proj" / "private-journal", self.project_root)
+
+    def put(self, relative: str, content: bytes, *, root: Path | None = None) -> Path:
+        """Lay one file into a root, by hand."""
+        path = (root or self.user_root) / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def files(self) -> list[str]:
+        """Every file below both roots but .gitignore, by its path below the world."""
+        found = [x for root in (self.user_root, self.project_root) for x in root.rglob("*")]
+        return sorted(
+            str(x.relative_to(self.home.parent))
+            for x in found
+            if not x.is_dir() and x.name != ".gitignore"
+        )
+
+
+@contextlib.contextmanager
+def _plain_permissions():
+    """Make root obey the modes of files, as everybody else does."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3 of the interface, this thread
+    sets = (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, sets) == 0
+    effective = sets[0]
+    sets[0] = effective & ~0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    assert libc.capset(header, sets) == 0
+    try:
+        yield
+    finally:
+        sets[0] = effective
+        assert libc.capset(header, sets) == 0
+
+
+@pytest.fixture
+def plain_permissions():
+    """A context in which modes of files bind even root."""
+    return _plain_permissions
