@@ -193,6 +193,9 @@ class Filing:
         except CommonplaceError as exc:
             _log.warning("Filing stopped: %s", exc)
             return str(exc)
+        except Exception:  # noqa: BLE001  a thread's last line: a dead worker would file nothing more
+            _log.exception("Filing stopped")
+            return "internal error, see the log."
         return ""
 
     def _file_sources(self, *, sweep: bool) -> None:
@@ -223,6 +226,9 @@ class Filing:
             made = self._encode_missing(encoder, None)
         except (CommonplaceError, MemoryError) as exc:
             _log.warning("Making vectors stopped: %s", exc)
+            return False
+        except Exception:  # noqa: BLE001  as in _turn
+            _log.exception("Making vectors stopped")
             return False
         if made:
             _log.info("Made the vectors of %d entries.", made)

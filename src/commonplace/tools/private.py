@@ -192,7 +192,7 @@ class PrivateTools:
         Use it on a path or ref that search_journal or list_recent_entries gave.
         """
         entry = self._desk().journal.read_entry(path)
-        return Answer(text=entry.raw, facts={**self._entry_facts(entry), "text": entry.raw})
+        return self._answer([entry.raw], {**self._entry_facts(entry), "text": entry.raw}, ())
 
     def list_recent_entries(
         self,
