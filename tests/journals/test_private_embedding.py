@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.journals.private_embedding import (
@@ -86,6 +86,7 @@ def test_a_whole_file_looks_as_it_should():
     )
 
 
+@settings(deadline=None)  # a busy machine is no fault of the text
 @given(st.lists(st.floats(-(2.0**127), 2.0**127, width=32), max_size=8))
 def test_numbers_come_back_as_the_same_float32(numbers):
     """Whatever float32 is rendered, the same float32 is parsed, but for the sign of zero."""
@@ -137,6 +138,7 @@ def test_garbage_is_told_and_not_believed(content, reason):
     assert parse_embedding(content) == (None, reason)
 
 
+@settings(deadline=None)  # a busy machine is no fault of the text
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(content):
     """Whatever lies in the file, parsing answers."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.journals.private_format import (
@@ -352,6 +352,7 @@ def test_the_reference_s_extraction(raw, text, sections):
     assert reference_text(raw) == (text, sections)
 
 
+@settings(deadline=None)  # a busy machine is no fault of the text
 @given(
     st.dictionaries(st.sampled_from(list(HEADINGS)), st.text(max_size=200), min_size=1),
     st.integers(31_622_400_000, 7_258_000_000_000),
@@ -372,6 +373,7 @@ def test_what_is_rendered_is_parsed(thoughts, millis, zone):
         assert [x for x in parsed.headings if x in known] == known
 
 
+@settings(deadline=None)  # a busy machine is no fault of the text
 @given(st.text())
 def test_any_text_is_an_entry(raw):
     """No text raises, and cleaning twice is cleaning once for what has no frontmatter."""
