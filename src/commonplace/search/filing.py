@@ -10,7 +10,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
     from commonplace.core.values import Change, Since, Vector
+
+Spans: TypeAlias = tuple[tuple[int, int], ...]
 
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
@@ -79,7 +81,12 @@ class Filing:
             encoder = self._encoder.get()
             if encoder is None:
                 return self._pending(self._encoder.reason())
-            self._encode(encoder, [_unencoded(c) for c in changes if isinstance(c, Put)])
+            docs = [_unencoded(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
+            if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
+                self._ask(sweep=False)
+                return self._pending("It is long, and encoded in the background.")
+            for group in _groups(encoder, docs):
+                self._encode(encoder, group)
         except (CommonplaceError, MemoryError) as exc:
             _log.warning("An entry is written and waits to be filed: %s", exc)
             return self._pending(str(exc))
@@ -244,8 +251,11 @@ class Filing:
                 if not docs:
                     self._fill_places(encoder)
                     break
-                self._encode(encoder, docs)
-                made += len(docs)
+                for group in _groups(encoder, docs):
+                    self._encode(encoder, group)
+                    made += len(group)
+                    if self._interrupted(progress) or not self._lease():
+                        break
                 if progress is not None:
                     progress(made, self._index.counts(encoder.identity).pending)
         finally:
@@ -262,22 +272,16 @@ class Filing:
             return True
         return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
 
-    def _encode(self, encoder: Encoder, docs: Sequence[Unencoded]) -> None:
-        spans = [encoder.split(doc.text) for doc in docs]
-        texts = [
-            doc.text[start:end] for doc, cut in zip(docs, spans, strict=True) for start, end in cut
-        ]
-        if not texts:
-            return
-        vectors = encoder.encode_passages(texts)
-        encoded = list(_encoded(docs, spans, vectors))
+    def _encode(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> None:
+        texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
+        encoded = list(_encoded(group, encoder.encode_passages(texts)))
         self._index.put_vectors(encoder.identity, encoded)
         whole = {
             doc.ref: (doc.text, one.vectors[0])
-            for doc, one in zip(docs, encoded, strict=True)
-            if len(one.spans) == 1 and one.spans[0] == (0, len(doc.text))
+            for (doc, spans), one in zip(group, encoded, strict=True)
+            if spans == ((0, len(doc.text)),)
         }
-        self._fill(encoder, [doc.ref for doc in docs], whole)
+        self._fill(encoder, [doc.ref for doc, _ in group], whole)
 
     def _fill_places(self, encoder: Encoder) -> None:
         self._fill(encoder, None, {})
@@ -305,12 +309,24 @@ def _unencoded(put: Put) -> Unencoded:
     return Unencoded(ref=put.doc.ref, text=put.doc.text, text_hash=text_hash(put.doc.text))
 
 
-def _encoded(
-    docs: Iterable[Unencoded], spans: Iterable[tuple[tuple[int, int], ...]], vectors: Vector
-) -> Iterator[Encoded]:
+def _groups(encoder: Encoder, docs: Sequence[Unencoded]) -> Iterator[list[tuple[Unencoded, Spans]]]:
+    """Docs with their chunks, as many at a time as one commit of vectors should hold."""
+    group: list[tuple[Unencoded, Spans]] = []
+    chunks = 0
+    for doc in docs:
+        spans = encoder.split(doc.text)[: policy.CHUNKS_OF_AN_ENTRY]
+        if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
+            yield group
+            group, chunks = [], 0
+        group.append((doc, spans))
+        chunks += len(spans)
+    if group:
+        yield group
+
+
+def _encoded(group: Iterable[tuple[Unencoded, Spans]], vectors: Vector) -> Iterator[Encoded]:
     at = 0
-    for doc, cut in zip(docs, spans, strict=True):
-        yield Encoded(
-            ref=doc.ref, text_hash=doc.text_hash, spans=cut, vectors=vectors[at : at + len(cut)]
-        )
-        at += len(cut)
+    for doc, spans in group:
+        part = vectors[at : at + len(spans)]
+        yield Encoded(ref=doc.ref, text_hash=doc.text_hash, spans=spans, vectors=part)
+        at += len(spans)

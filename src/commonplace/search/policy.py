@@ -22,8 +22,17 @@ VECTORS_WAIT_S = 1.0
 SWEEP_EVERY_S = 5.0
 """A search starts a sweep for entries edited in place when the last one is older than this."""
 
-ENCODE_BATCH = 32
-"""Docs handed to the encoder between two commits of vectors; it cuts its own token batches."""
+ENCODE_BATCH = 64
+"""Docs taken from the index at a time while vectors are made."""
+
+CHUNKS_AT_ONCE = 128
+"""Chunks handed to the encoder between two commits of vectors; it cuts its own token batches."""
+
+CHUNKS_OF_AN_ENTRY = 256
+"""Chunks of one entry that get a vector, about 50,000 words; what follows is found by words."""
+
+ENCODE_AT_ONCE = 20_000
+"""Characters a write encodes before it returns, about a second; more goes to the background."""
 
 APPLY_BATCH = 500
 """Changes filed in one transaction while catching up."""
