@@ -3,7 +3,7 @@
 import pytest
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.ports import Forgetting, Leasing, Mendable
+from commonplace.core.ports import Clearing, Forgetting, Leasing, Mendable
 from commonplace.index.memory import MemoryIndex
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.testing import FrozenClock, IndexContract, a_doc
@@ -52,6 +52,26 @@ class OwnerContract:
         assert set(IndexContract().find(mine, "harbour")) == {"n:2"}
         assert mine.counts("e").docs == 1
 
+    def test_a_cleared_index_is_empty_and_takes_everything_again(self, index):
+        """No doc, vector or mark is left, leases are; the same docs are then found by both legs."""
+        docs = [a_doc("n:1", "harbour", tags=("sea",)), a_doc("n:2", "wood", kind="note")]
+        mine = IndexContract().filled(index, docs)
+        assert isinstance(mine, Clearing)
+        assert isinstance(mine, Leasing)
+        mine.apply([], source="s", mark="7")
+        mine.take_lease("work", "a", 10)
+        mine.clear()
+        assert mine.counts(IndexContract.encoder.identity).docs == 0
+        assert IndexContract().find(mine, "harbour") == {}
+        assert mine.since("s").mark is None
+        assert mine.since("s").stamps("") == {}
+        assert not mine.take_lease("work", "b", 10)
+        mine.clear()
+        found = IndexContract().find(IndexContract().filled(index, docs), "harbour")
+        assert found["n:1"].doc == docs[0]
+        assert found["n:1"].words is not None
+        assert (found["n:1"].similarity or 0.0) > (found["n:2"].similarity or 0.0)
+
 
 @pytest.fixture
 def clock():
@@ -93,3 +113,32 @@ class TestSqliteIndex(IndexContract, LeaseContract, OwnerContract):
             index.within("me")
         with pytest.raises(Unavailable):
             mine.counts("e")
+
+    def test_who_has_it_open_sees_it_cleared(self, index, tmp_path, clock):
+        """Another opening forgets docs, shelves and vectors, also with a matrix file, and refills."""
+        law = IndexContract()
+        mine = law.filled(index, [a_doc(f"n:{i}", f"harbour {i}") for i in range(1200)])
+        other = SqliteIndex(lambda owner: tmp_path / owner.encode().hex(), clock=clock.seconds)
+        theirs = other.within("me")
+        try:
+            assert len(law.find(theirs, "harbour", limit=3)) >= 3
+            assert list(tmp_path.rglob("*.matrix"))
+            mine.clear()
+            assert law.find(theirs, "harbour") == {}
+            assert list(tmp_path.rglob("*.matrix")) == []
+            law.filled(index, [a_doc("n:new", "wood", kind="note", headings=("Other",))])
+            found = law.find(theirs, "harbour")
+            assert set(found) == {"n:new"}
+            assert found["n:new"].doc.headings == ("Other",)
+            assert theirs.problems() == []
+        finally:
+            other.close()
+
+    def test_a_broken_file_is_cleared_too(self, index, tmp_path):
+        """Tables that are no more, or a file that is none, become an empty index."""
+        mine = IndexContract().filled(index, [a_doc("n:1", "harbour")])
+        file = next(tmp_path.rglob("index.db"))
+        file.write_bytes(b"x" * 20_000)
+        mine.clear()
+        assert mine.counts("e").docs == 0
+        assert mine.problems() == []

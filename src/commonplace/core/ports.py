@@ -194,3 +194,15 @@ class Forgetting(Protocol):
     def forget(self, refs: Sequence[str]) -> None:
         """Drop these refs and erase what their words and vectors left behind."""
         ...
+
+
+@runtime_checkable
+class Clearing(Protocol):
+    """An index that can be emptied while it is in use, so that filing refills it from nothing."""
+
+    def clear(self) -> None:
+        """Drop every doc, vector and mark; leases stay. Other processes see it at their next use.
+
+        Also heals an index that is broken: afterwards it is empty, and whole.
+        """
+        ...

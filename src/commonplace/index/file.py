@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import threading
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,7 +30,6 @@ from commonplace.index.meaning import Meaning
 from commonplace.index.words import Spreads
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
@@ -43,6 +43,8 @@ _APPLICATION_ID = 0x434D4E50
 # Four vectors of 384 numbers to a page and little waste; 4096 would hold two and waste a quarter.
 _PAGE_SIZE = 8192
 _BROKEN_NAME = "index.broken"
+# How SQLite says that a table of ours is not there.
+_TABLES_GONE = ("no such table", "vtable constructor failed")
 
 
 @cache
@@ -93,10 +95,15 @@ class IndexFile:
             with opened.database.using() as conn:
                 yield conn, opened
         except Corrupted:
-            self._broken = True
-            with contextlib.suppress(OSError):
-                self._broken_mark().touch()
+            self._note_broken()
             raise
+        except sqlite3.OperationalError as exc:
+            if _identity(self.path) != opened.identity:
+                raise Unavailable(f"{self.path} was replaced in use.", hint="Try again.") from exc
+            if not str(exc).startswith(_TABLES_GONE):
+                raise
+            self._note_broken()
+            raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT) from exc
 
     def close(self) -> None:
         """Close all connections; no use after it. May be called twice."""
@@ -147,6 +154,11 @@ class IndexFile:
                     with contextlib.suppress(OSError):
                         total += name.stat().st_size
         return total
+
+    def _note_broken(self) -> None:
+        self._broken = True
+        with contextlib.suppress(OSError):
+            self._broken_mark().touch()
 
     def _ready(self, *, write: bool) -> Opened:
         with self._lock:
@@ -305,3 +317,26 @@ def _is_current(conn: sqlite3.Connection, path: Path) -> bool:
             conn.execute(f"PRAGMA user_version = {SCHEMA}")
         _refuse_foreign(conn, path)
         return _version(conn) == SCHEMA
+
+
+def empty(conn: sqlite3.Connection) -> None:
+    """Empty a file in one transaction, so that whoever has it open goes on with it; leases stay.
+
+    All numbers go on where they were: what other processes remember under the number of a shelf,
+    an encoder or a vector is never mistaken for something new.
+    """
+    with transaction(conn):
+        numbers = dict(conn.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+        leases = conn.execute("SELECT name, holder, until FROM leases").fetchall()
+        encoders = conn.execute("SELECT id, identity, dimensions FROM encoders").fetchall()
+        for script in ("empty.sql", "schema.sql"):
+            for statement in split_statements(read_sql("commonplace.index", script)):
+                conn.execute(statement)
+        conn.executemany("INSERT INTO leases (name, holder, until) VALUES (?, ?, ?)", leases)
+        conn.executemany(
+            "INSERT INTO encoders (id, identity, dimensions) VALUES (?, ?, ?)", encoders
+        )
+        # A drop that nobody can have seen makes every reader begin anew.
+        numbers["dropped"] = numbers.get("dropped", 0) + 1
+        conn.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", numbers.items())
+        conn.execute("UPDATE state SET pruned = ?", (numbers["dropped"],))

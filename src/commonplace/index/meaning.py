@@ -131,19 +131,24 @@ class Meaning:
         file = f"index-{encoder.id}-{secrets.token_hex(6)}.matrix"
         rows = write_matrix(self._folder / file, view.parts, binding, reached)
         with transaction(conn):
+            if self.position(conn, encoder.id).name != binding.name:
+                # Cleared meanwhile: what was written is of an index that is no more.
+                (self._folder / file).unlink(missing_ok=True)
+                return
             noted = {"encoder": encoder.id, "file": file, "rows": rows}
             noted |= {"last_vector": reached.vector, "last_drop": reached.drop}
             conn.execute(self._sql["keep_matrix"], noted)
             conn.execute(self._sql["keep_pruned"])
             conn.execute(self._sql["prune_dropped"])
-            wanted = {row[3] for row in conn.execute(self._sql["list_matrices"])}
-        self._sweep(wanted)
+        self.sweep(conn)
 
     @staticmethod
     def _binding(position: Position, encoder: EncoderRow) -> Binding:
         return Binding(position.name, encoder.identity, encoder.dimensions)
 
-    def _sweep(self, wanted: set[str]) -> None:
+    def sweep(self, conn: sqlite3.Connection) -> None:
+        """Remove the matrix files that the tables do not note."""
+        wanted = {row[3] for row in conn.execute(self._sql["list_matrices"])}
         for path in self._folder.glob("index-*.matrix"):
             if path.name not in wanted:
                 # Where files in use cannot be removed, a later sweep does it.

@@ -155,6 +155,12 @@ class MemoryOwnerIndex:
         """Drop these refs; nothing of them stays."""
         self.apply([Drop(ref) for ref in refs])
 
+    def clear(self) -> None:
+        """Drop everything but leases; see the port."""
+        with self._lock:
+            self._held.clear()
+            self._marks.clear()
+
     def _put(self, doc: Doc) -> None:
         digest = text_hash(doc.text)
         before = self._held.get(doc.ref)

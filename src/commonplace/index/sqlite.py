@@ -22,7 +22,7 @@ from commonplace.core.values import Candidate, Counts, Drop, Problem, Since, Une
 from commonplace.db.sqlite import Corrupted, snapshot, transaction
 from commonplace.index import mending
 from commonplace.index.docs import drop_doc, prefix_end, put_doc, read_docs
-from commonplace.index.file import IndexFile, queries
+from commonplace.index.file import IndexFile, empty, queries
 from commonplace.index.matrix import best
 from commonplace.index.meaning import EncoderRow
 from commonplace.index.reach import reach_of
@@ -204,6 +204,18 @@ class SqliteOwnerIndex:
                     f"{self._file.path} is being read, so the bytes of what was forgotten remain.",
                     hint="Forget it again when other processes are done.",
                 )
+
+    def clear(self) -> None:
+        """Empty the index in one transaction, or make its file anew where it is broken.
+
+        Raises: Unavailable where it cannot be written, and for an index of a newer program.
+        """
+        try:
+            with self._file.using(write=True) as (conn, opened):
+                empty(conn)
+                opened.meaning.sweep(conn)
+        except Corrupted:
+            self._file.recreate()
 
     def problems(self) -> list[Problem]:
         """What is wrong with the files now; changes nothing."""
