@@ -65,6 +65,9 @@ def find_faults(file: IndexFile, sql: Queries) -> list[Fault]:
             if broken_matrices(conn, sql, file.folder):
                 faults.append("matrices")
             return faults
+    except sqlite3.OperationalError:
+        # A table of the schema is gone.
+        return ["pages"]
     finally:
         conn.close()
 

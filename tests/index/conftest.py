@@ -1,0 +1,70 @@
+"""An index on disk, and ways to break it."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.testing import HashingEncoder, IndexContract
+
+
+@pytest.fixture
+def encoder():
+    return HashingEncoder()
+
+
+@pytest.fixture
+def law():
+    """The helpers of the contract: `filled` and `find`."""
+    return IndexContract()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of the owner `me`."""
+    return tmp_path / "users" / "me"
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Makes indexes over one folder of owners; each call is what another process would open."""
+    made = []
+
+    def open_index():
+        made.append(SqliteIndex(lambda owner: tmp_path / "users" / owner))
+        return made[-1]
+
+    yield open_index
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def open_to_all():
+    """A folder that any user of the machine may enter."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o777)
+    yield root
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def as_plain_user():
+    """A context in which a read-only folder means something: root may write anywhere."""
+
+    @contextlib.contextmanager
+    def acting():
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return acting
