@@ -53,6 +53,10 @@ class Source(Protocol):
 class KeepsVectors(Protocol):
     """A source whose open format has a place for a vector of the whole text beside each entry."""
 
+    def keeps(self, identity: str) -> bool:
+        """Whether the format's place is made for this encoder's vectors."""
+        ...
+
     def wanting(self, refs: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
         """(ref, text) of the entries whose place is empty; of all entries, or of these refs."""
         ...

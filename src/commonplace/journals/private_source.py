@@ -161,6 +161,10 @@ class RootSource:
             self._notices.tell(place.path, exc.message)
             return None
 
+    def keeps(self, identity: str) -> bool:
+        """Whether private-journal-mcp would understand this encoder's vectors."""
+        return identity.startswith(MAKER)
+
     def wanting(self, refs: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
         """(ref, text) of the entries without an `.embedding`, newest first, or of these refs.
 
@@ -201,7 +205,7 @@ class RootSource:
         and a folder that cannot be written to leave things as they are.
         """
         numbers = vector.tolist()
-        if not identity.startswith(MAKER) or not is_usable(numbers):
+        if not self.keeps(identity) or not is_usable(numbers):
             return
         place = lexical_place(ref, (self._root,))
         entry = self._read(place)

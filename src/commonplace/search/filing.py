@@ -294,7 +294,7 @@ class Filing:
     ) -> None:
         """Fill the places that journals keep for vectors, from `whole` where it has the text."""
         for source in self._sources:
-            if not isinstance(source, KeepsVectors):
+            if not isinstance(source, KeepsVectors) or not source.keeps(encoder.identity):
                 continue
             for ref, text in source.wanting(refs):
                 if self._closed:

@@ -5,12 +5,13 @@ Decides nothing about files or ranking: it parses time, asks the journal and the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.clock import render_instant, render_interval
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter, Found, Hit, Interval, Put
 from commonplace.core.when import parse_since, read_interval
@@ -21,7 +22,7 @@ from commonplace.search.finder import Question
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.journals.private import Entry, PrivateJournal
@@ -120,12 +121,12 @@ class PrivateTools:
             at=self._instant(at),
             idempotency_key=idempotency_key or None,
         )
-        entries = [self._desk().journal.read_entry(ref) for ref in written.refs]
+        entries = list(self._existing(written.refs))
         filed = self._desk().filing.file([Put(doc_of(entry)) for entry in entries])
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
-        lines += [f"{entry.ref} in {entry.path}" for entry in entries]
+        lines += [f"{ref} in {self._desk().journal.path_of(ref)}" for ref in written.refs]
         notes = [f"Not found by meaning yet: {filed.why}"] if isinstance(filed, Pending) else []
         return self._answer(
             lines,
@@ -269,6 +270,12 @@ class PrivateTools:
         filed = desk.filing.forget([ref])
         notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
         return self._answer([f"Deleted {ref}."], {"ref": ref}, notes)
+
+    def _existing(self, refs: Iterable[str]) -> Iterator[Entry]:
+        """The entries of these refs; one that an earlier call wrote may be deleted by now."""
+        for ref in refs:
+            with suppress(NotFound):
+                yield self._desk().journal.read_entry(ref)
 
     def _instant(self, at: str) -> datetime | None:
         if not at.strip():
