@@ -1,1 +1,1 @@
-"""The models: encoder, profiles and where weights come from; never touches a journal or an index."""
+"""The models: encoder, profiles, where weights come from; never touches a journal or an index."""
