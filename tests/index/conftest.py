@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.testing import HashingEncoder, IndexContract
+from commonplace.testing import HashingEncoder, IndexContract, a_doc
 
 
 @pytest.fixture
@@ -46,15 +46,18 @@ def opened(tmp_path):
 @pytest.fixture
 def open_to_all():
     """A folder that any user of the machine may enter."""
-    root = Path(tempfile.mkdtemp())
+    # Root's own folder for temporary files may be closed to others.
+    root = Path(tempfile.mkdtemp(dir="/tmp" if os.geteuid() == 0 else None))
     root.chmod(0o777)
     yield root
     shutil.rmtree(root)
 
 
 @pytest.fixture
-def as_plain_user():
+def as_plain_user(opened, law):
     """A context in which a read-only folder means something: root may write anywhere."""
+    # What is read from the package once is read now: its folder may be closed to others.
+    law.filled(opened(), [a_doc("n:1", "harbour")], "somebody else")
 
     @contextlib.contextmanager
     def acting():

@@ -53,6 +53,11 @@ def queries() -> Mapping[str, str]:
     return read_queries("commonplace.index", "queries.sql")
 
 
+@cache
+def _schema() -> list[str]:
+    return split_statements(read_sql("commonplace.index", "schema.sql"))
+
+
 @dataclass(slots=True)
 class Opened:
     """One opening of the file: its connections, and what is remembered while it lasts.
@@ -311,7 +316,7 @@ def _is_current(conn: sqlite3.Connection, path: Path) -> bool:
     """Whether the file has our schema, made now if the file is empty; False for an older one."""
     with transaction(conn):
         if not conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            for statement in split_statements(read_sql("commonplace.index", "schema.sql")):
+            for statement in _schema():
                 conn.execute(statement)
             conn.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             conn.execute(f"PRAGMA user_version = {SCHEMA}")
