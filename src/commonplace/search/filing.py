@@ -87,9 +87,8 @@ class Filing:
                 return self._pending("It is long, and encoded in the background.")
             for group in _groups(encoder, docs):
                 self._encode(encoder, group)
-        except (CommonplaceError, MemoryError) as exc:
-            _log.warning("An entry is written and waits to be filed: %s", exc)
-            return self._pending(str(exc))
+        except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
+            return self._pending(_told("An entry is written and waits to be filed", exc))
         return Filed()
 
     def _pending(self, why: str) -> Pending:
@@ -104,9 +103,8 @@ class Filing:
                 self._index.forget(refs)
             else:
                 self._index.apply([Drop(ref) for ref in refs])
-        except CommonplaceError as exc:
-            _log.warning("A deleted entry waits to leave the index: %s", exc)
-            return Pending(str(exc))
+        except Exception as exc:  # noqa: BLE001  as in file
+            return Pending(_told("A deleted entry waits to leave the index", exc))
         return Filed()
 
     def start(self) -> None:
@@ -197,23 +195,28 @@ class Filing:
     def _turn(self, *, sweep: bool) -> str:
         try:
             self._file_sources(sweep=sweep)
-        except CommonplaceError as exc:
-            _log.warning("Filing stopped: %s", exc)
-            return str(exc)
-        except Exception:  # noqa: BLE001  a thread's last line: a dead worker would file nothing more
-            _log.exception("Filing stopped")
-            return "internal error, see the log."
+        except Exception as exc:  # noqa: BLE001  a thread's last line: a dead worker files nothing
+            return _told("Filing stopped", exc)
         return ""
 
     def _file_sources(self, *, sweep: bool) -> None:
+        trouble: CommonplaceError | None = None
         for source in self._sources:
-            since = self._index.since(source.name)
-            # The mark is read before the scan: what is written meanwhile makes it differ next time.
-            mark = source.mark()
-            if sweep or since.mark != mark:
-                self._scan(source, replace(since, mark=None) if sweep else since, mark)
+            try:
+                self._file_source(source, sweep=sweep)
+            except CommonplaceError as exc:  # the other journals are filed all the same
+                trouble = trouble or exc
+        if trouble is not None:
+            raise trouble
         if sweep:
             self._swept_at = self._monotonic()
+
+    def _file_source(self, source: Source, *, sweep: bool) -> None:
+        since = self._index.since(source.name)
+        # The mark is read before the scan: what is written meanwhile makes it differ next time.
+        mark = source.mark()
+        if sweep or since.mark != mark:
+            self._scan(source, replace(since, mark=None) if sweep else since, mark)
 
     def _scan(self, source: Source, since: Since, mark: str) -> None:
         changes = iter(source.scan(since))
@@ -231,11 +234,8 @@ class Filing:
             return False
         try:
             made = self._encode_missing(encoder, None)
-        except (CommonplaceError, MemoryError) as exc:
-            _log.warning("Making vectors stopped: %s", exc)
-            return False
-        except Exception:  # noqa: BLE001  as in _turn
-            _log.exception("Making vectors stopped")
+        except Exception as exc:  # noqa: BLE001  as in _turn
+            _told("Making vectors stopped", exc)
             return False
         if made:
             _log.info("Made the vectors of %d entries.", made)
@@ -303,6 +303,15 @@ class Filing:
                 if vector is None or known != text:
                     vector = encoder.encode_passages([text])[0]
                 source.keep(ref, vector, encoder.identity)
+
+
+def _told(what: str, exc: Exception) -> str:
+    """Log what went wrong; returns it as a sentence for an answer."""
+    if isinstance(exc, CommonplaceError):
+        _log.warning("%s: %s", what, exc)
+        return str(exc)
+    _log.error("%s", what, exc_info=exc)
+    return "Memory ran out." if isinstance(exc, MemoryError) else "Internal error, see the log."
 
 
 def _unencoded(put: Put) -> Unencoded:

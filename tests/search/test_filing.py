@@ -1,0 +1,398 @@
+"""Filing: the index follows the journals, vectors are made once, and nothing reaches into a write."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from commonplace.core.errors import Unavailable
+from commonplace.core.values import Drop, Filter, Put
+from commonplace.index.memory import MemoryIndex
+from commonplace.search import policy
+from commonplace.search.filing import Filed, Filing, Pending
+from commonplace.testing import FrozenClock, HashingEncoder, OneSource, ReadySlot, a_doc
+
+DEADLINE_S = 20.0
+
+
+class KeepingSource(OneSource):
+    """A source with a place for a vector beside each doc."""
+
+    def __init__(self, name="test:keeping", docs=()):
+        super().__init__(name, docs)
+        self.places = {}
+
+    def keeps(self, identity):
+        return True
+
+    def wanting(self, refs=None):
+        for ref in list(self.docs) if refs is None else refs:
+            if ref in self.docs and ref not in self.places and self.docs[ref].text.strip():
+                yield ref, self.docs[ref].text
+
+    def keep(self, ref, vector, identity):
+        assert ref not in self.places
+        self.places[ref] = (vector, identity)
+
+
+class CountingEncoder(HashingEncoder):
+    """Counts what it is asked for, and waits at a gate where one is given."""
+
+    def __init__(self, identity=HashingEncoder.identity):
+        self.identity = identity
+        self.texts = []
+        self.busy = threading.Event()
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def encode_passages(self, texts):
+        self.busy.set()
+        assert self.gate.wait(DEADLINE_S)
+        self.texts += texts
+        return super().encode_passages(texts)
+
+
+class BrokenIndex:
+    """An index whose disk fails in a given way."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __getattr__(self, name):
+        def fail(*_args, **_rest):
+            raise self.error
+
+        return fail
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock()
+
+
+@pytest.fixture
+def index(clock):
+    made = MemoryIndex(clock=clock.seconds)
+    yield made.within("me")
+    made.close()
+
+
+@pytest.fixture
+def opened(index, clock):
+    """Makes filings over one index, each as another process would; all are closed at the end."""
+    made = []
+
+    def open_filing(*sources, encoder=None, index=index, holder=None):
+        slot = encoder if isinstance(encoder, ReadySlot) else ReadySlot(encoder)
+        made.append(
+            Filing(
+                index=index,
+                sources=sources,
+                encoder=slot,
+                holder=holder or f"process-{len(made)}",
+                monotonic=clock.seconds,
+            )
+        )
+        return made[-1]
+
+    yield open_filing
+    for each in made:
+        each.close()
+
+
+def pending(index, encoder):
+    return index.counts(encoder.identity).pending
+
+
+def words_of(index, word):
+    found = index.candidates(words=word, vector=None, identity="", within=Filter(), limit=100)
+    return {each.doc.ref for each in found}
+
+
+def until(condition):
+    """Wait for what another thread does, with a deadline."""
+    waiting = threading.Event()
+    for _ in range(int(DEADLINE_S / 0.01)):
+        if condition():
+            return
+        waiting.wait(0.01)
+    raise AssertionError("It did not happen in time.")
+
+
+def test_a_filed_entry_is_found_by_words_and_by_meaning(opened, index):
+    """With an encoder the answer is Filed, and nothing waits."""
+    encoder = HashingEncoder()
+    assert opened(encoder=encoder).file([Put(a_doc("n:1", "the quiet harbour"))]) == Filed()
+    assert words_of(index, "harbour") == {"n:1"}
+    assert pending(index, encoder) == 0
+
+
+def test_without_an_encoder_an_entry_is_pending_and_found_by_words(opened, index):
+    """The answer says why, and words find the entry at once."""
+    filing = opened(encoder=ReadySlot(reason="The weights are on holiday."))
+    assert filing.file([Put(a_doc("n:1", "harbour"))]) == Pending("The weights are on holiday.")
+    assert words_of(index, "harbour") == {"n:1"}
+
+
+@pytest.mark.parametrize(
+    "error", [Unavailable("The disk is full."), MemoryError(), OSError(5, "x"), ValueError("x")]
+)
+def test_filing_never_raises_into_a_write(opened, error):
+    """Whatever the index or the encoder raises, the write has succeeded: the entry is pending."""
+
+    class BrokenEncoder(HashingEncoder):
+        def split(self, text):
+            raise error
+
+    docs = [Put(a_doc("n:1", "harbour"))]
+    for filing in (opened(index=BrokenIndex(error)), opened(encoder=BrokenEncoder())):
+        answer = filing.file(docs)
+        assert isinstance(answer, Pending)
+        assert answer.why
+    assert isinstance(opened(index=BrokenIndex(error)).forget(["n:1"]), Pending)
+
+
+def test_a_blank_text_gets_no_vector_and_its_neighbour_does(opened, index):
+    """An entry of headings alone is filed, wants nothing, and hinders nobody."""
+    encoder = CountingEncoder()
+    source = KeepingSource(docs=[a_doc("n:1", " \n"), a_doc("n:2", "harbour")])
+    filing = opened(source, encoder=encoder)
+    assert filing.file([Put(doc) for doc in source.docs.values()]) == Filed()
+    filing.catch_up()
+    assert encoder.texts == ["harbour"]
+    assert set(source.places) == {"n:2"}
+    assert pending(index, encoder) == 0
+    assert index.counts(encoder.identity).docs == 2
+
+
+def test_a_long_entry_does_not_hold_up_the_write(opened, index):
+    """What is too long to be encoded at once is pending, and the background makes it findable."""
+    encoder = CountingEncoder()
+    encoder.gate.clear()
+    filing = opened(encoder=encoder)
+    long = "harbour " * policy.ENCODE_AT_ONCE
+    assert isinstance(filing.file([Put(a_doc("n:long", long))]), Pending)
+    assert words_of(index, "harbour") == {"n:long"}
+    encoder.gate.set()
+    until(lambda: pending(index, encoder) == 0)
+
+
+def test_an_entry_gets_a_bounded_number_of_vectors(opened, index):
+    """The chunks past the bound are found by words, and the entry does not wait for ever."""
+    encoder = CountingEncoder()
+    long = "filler " * 224 * (policy.CHUNKS_OF_AN_ENTRY + 50) + "harbour"
+    opened(OneSource(docs=[a_doc("n:long", long)]), encoder=encoder).catch_up()
+    assert len(encoder.texts) == policy.CHUNKS_OF_AN_ENTRY
+    assert pending(index, encoder) == 0
+    assert words_of(index, "harbour") == {"n:long"}
+
+
+def test_catching_up_heals_a_crash_between_truth_and_index(opened, index):
+    """Written, never filed: the next process finds it by words and meaning, and marks it done."""
+    encoder = HashingEncoder()
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(3)])
+    assert opened(source, encoder=encoder).catch_up() == 3
+    source.put(a_doc("n:lost", "harbour lost"))
+    source.drop("n:0")
+    again = opened(source, encoder=encoder)
+    assert again.catch_up() == 1
+    assert words_of(index, "harbour") == {"n:1", "n:2", "n:lost"}
+    assert index.since(source.name).mark == source.mark()
+    assert again.catch_up() == 0
+
+
+def test_catching_up_tells_its_progress(opened):
+    """(made, still to make) after each batch, down to none."""
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(135)])
+    told = []
+    opened(source, encoder=HashingEncoder()).catch_up(lambda *each: told.append(each))
+    assert told == [(64, 71), (128, 7), (135, 0)]
+
+
+def test_a_search_sees_what_another_process_wrote(opened, index):
+    """Refresh files it before it returns."""
+    source = OneSource()
+    filing = opened(source, encoder=HashingEncoder())
+    source.put(a_doc("n:1", "harbour"))
+    assert filing.refresh(DEADLINE_S) == ()
+    assert words_of(index, "harbour") == {"n:1"}
+
+
+def test_refreshing_waits_no_longer_than_it_may(opened, index):
+    """A journal that takes its time is not waited for; the answer says so, and it goes on."""
+    going = threading.Event()
+
+    class SlowSource(OneSource):
+        def scan(self, since):
+            assert going.wait(DEADLINE_S)
+            yield from super().scan(since)
+
+    source = SlowSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source)
+    notes = filing.refresh(0.05)
+    assert notes == ("Entries are still being filed; a later search may find more.",)
+    going.set()
+    until(lambda: words_of(index, "harbour") == {"n:1"})
+
+
+@pytest.mark.parametrize("error", [Unavailable("No space is left."), RuntimeError("a fault")])
+def test_a_journal_that_fails_is_named_and_tried_again(opened, index, error):
+    """The note says what is wrong; when it is over, the entry is filed."""
+
+    class FailingSource(OneSource):
+        broken = True
+
+        def scan(self, since):
+            if self.broken:
+                raise error
+            yield from super().scan(since)
+
+    source = FailingSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source)
+    assert "Not every entry could be filed" in filing.refresh(DEADLINE_S)[0]
+    source.broken = False
+    assert filing.refresh(DEADLINE_S) == ()
+    assert words_of(index, "harbour") == {"n:1"}
+
+
+def test_one_broken_journal_does_not_hide_the_others(opened, index):
+    """The project's folder fails; what another program wrote to the user's is filed all the same."""
+
+    class BrokenSource(OneSource):
+        def scan(self, since):
+            raise Unavailable("This disk is gone.")
+
+    filing = opened(BrokenSource("test:broken"), OneSource("test:sound", [a_doc("n:1", "harbour")]))
+    assert "This disk is gone." in filing.refresh(DEADLINE_S)[0]
+    assert words_of(index, "harbour") == {"n:1"}
+
+
+def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
+    """The mark is as it was; the next search after 5 s looks at every entry's stamp."""
+    source = OneSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source, encoder=HashingEncoder())
+    filing.start()
+    until(lambda: words_of(index, "harbour"))
+    source.docs["n:1"] = a_doc("n:1", "mountain")
+    clock.advance(policy.SWEEP_EVERY_S)
+    until(lambda: filing.refresh(0.0) == () and words_of(index, "mountain") == {"n:1"})
+    assert words_of(index, "harbour") == set()
+
+
+def test_another_encoder_encodes_anew_and_nothing_is_mixed(opened, index):
+    """A new identity makes its own vectors; a search by it never sees the old ones."""
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(40)])
+    old, new = CountingEncoder(), CountingEncoder("hashing:64:bag:l2:11111111")
+    opened(source, encoder=old).catch_up()
+    assert pending(index, new) == 40
+    near = {"words": "", "vector": new.encode_query("harbour"), "within": Filter(), "limit": 99}
+    assert index.candidates(identity=new.identity, **near) == []
+    opened(source, encoder=new).catch_up()
+    assert sorted(new.texts) == sorted(old.texts)
+    assert len(index.candidates(identity=new.identity, **near)) == 40
+
+
+def test_only_one_process_encodes(opened, index):
+    """While one works, another makes no vector of a backlog."""
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(5)])
+    first, second = CountingEncoder(), CountingEncoder()
+    first.gate.clear()
+    opened(source, encoder=first).start()
+    assert first.busy.wait(DEADLINE_S)
+    assert opened(source, encoder=second).catch_up() == 0
+    first.gate.set()
+    until(lambda: pending(index, first) == 0)
+    assert second.texts == []
+
+
+def test_a_dead_processs_work_is_taken_over_when_its_lease_is_out(opened, index, clock):
+    """Killed while encoding, it gave nothing back; after the lease another goes on."""
+    encoder = HashingEncoder()
+    source = OneSource(docs=[a_doc("n:1", "harbour")])
+    assert index.take_lease("encoding", "dead", policy.LEASE_S)
+    filing = opened(source, encoder=encoder)
+    assert filing.catch_up() == 0
+    clock.advance(policy.LEASE_S - 1)
+    assert filing.catch_up() == 0
+    clock.advance(1)
+    assert filing.catch_up() == 1
+    assert index.take_lease("encoding", "next", policy.LEASE_S)
+
+
+def test_the_place_beside_an_entry_is_filled_once_from_the_same_vector(opened):
+    """The journal's copy costs no second encoding, and is never made again."""
+    encoder = CountingEncoder()
+    source = KeepingSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source, encoder=encoder)
+    filing.file([Put(source.docs["n:1"])])
+    filing.catch_up()
+    assert encoder.texts == ["harbour"]
+    vector, identity = source.places["n:1"]
+    assert vector.tolist() == encoder.encode_query("harbour").tolist()
+    assert identity == encoder.identity
+
+
+def test_an_empty_place_of_a_filed_entry_is_filled_again(opened):
+    """Somebody removed the file beside an entry: a catch-up puts it back."""
+    encoder = CountingEncoder()
+    source = KeepingSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source, encoder=encoder)
+    filing.catch_up()
+    source.places.clear()
+    filing.catch_up()
+    assert set(source.places) == {"n:1"}
+
+
+def test_closing_returns_at_once_while_it_encodes(opened):
+    """The batch in hand is not waited for longer than asked, and nothing is begun after it."""
+    encoder = CountingEncoder()
+    encoder.gate.clear()
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(100)])
+    filing = opened(source, encoder=encoder)
+    filing.start()
+    assert encoder.busy.wait(DEADLINE_S)
+    filing.close(wait_s=0.05)
+    encoder.gate.set()
+    filing.close(wait_s=DEADLINE_S)
+    assert len(encoder.texts) == policy.ENCODE_BATCH
+
+
+def test_words_are_served_while_a_backlog_is_encoded(opened, index):
+    """A write and a search in the middle of 200 docs are done before the 200 are."""
+    encoder = CountingEncoder()
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(200)])
+    filing = opened(source, encoder=encoder)
+    encoder.gate.clear()
+    filing.start()
+    assert encoder.busy.wait(DEADLINE_S)
+    source.put(a_doc("n:new", "mountain", minutes=1))
+    encoder.gate.set()
+    assert filing.refresh(DEADLINE_S) == ()
+    assert words_of(index, "mountain") == {"n:new"}
+    until(lambda: pending(index, encoder) == 0)
+
+
+def test_a_backlog_is_waited_for_once_and_then_named(opened, index):
+    """Settle tells how many are missing; the second search does not wait again."""
+    encoder = CountingEncoder()
+    encoder.gate.clear()
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(3)])
+    filing = opened(source, encoder=encoder)
+    filing.start()
+    assert encoder.busy.wait(DEADLINE_S)
+    note = ("3 entries wait for their vector; words find them.",)
+    assert filing.settle(encoder.identity, 0.05) == note
+    assert filing.settle(encoder.identity, DEADLINE_S * 10) == note
+    encoder.gate.set()
+    until(lambda: filing.settle(encoder.identity, 0.0) == ())
+
+
+def test_what_is_forgotten_leaves_the_index(opened, index):
+    """A deleted entry is neither found nor counted."""
+    filing = opened(encoder=HashingEncoder())
+    filing.file([Put(a_doc("n:1", "harbour")), Put(a_doc("n:2", "wood"))])
+    assert filing.forget(["n:1"]) == Filed()
+    assert words_of(index, "harbour") == set()
+    assert filing.file([Drop("n:2")]) == Filed()
+    assert index.counts("").docs == 0
