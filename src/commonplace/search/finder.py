@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import excerpt
 from commonplace.core.values import Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.rank import Ranked, collapsed, rank
 
 if TYPE_CHECKING:
-    from commonplace.core.ports import EncoderSlot, OwnerIndex
+    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
+    from commonplace.core.values import Vector
     from commonplace.search.filing import Filing
     from commonplace.search.policy import Policy
 
@@ -58,14 +59,17 @@ class Finder:
             )
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         encoder = self._encoder.get(numbers.ENCODER_WAIT_S)
-        if encoder is None:
-            notes = (*notes, f"Searched by words alone: {self._encoder.reason()}")
+        vector, why = (
+            _encoded(encoder, question.text) if encoder else (None, self._encoder.reason())
+        )
         identity = encoder.identity if encoder else ""
-        if encoder is not None:
+        if vector is None:
+            notes = (*notes, f"Searched by words alone: {why}")
+        else:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
         candidates = self._index.candidates(
             words=question.text,
-            vector=encoder.encode_query(question.text) if encoder else None,
+            vector=vector,
             identity=identity,
             within=question.within,
             limit=question.policy.legs,
@@ -74,6 +78,16 @@ class Finder:
         ranked = rank(candidates, floor=floor, policy=question.policy)
         best = collapsed(ranked, limit=question.limit, policy=question.policy)
         return Found(hits=tuple(_hit(one, question.text) for one in best), notes=notes)
+
+
+def _encoded(encoder: Encoder, text: str) -> tuple[Vector | None, str]:
+    """The vector of a query; None and the reason where the encoder fails at this very moment."""
+    try:
+        return encoder.encode_query(text), ""
+    except MemoryError:
+        return None, "There is not enough memory for the encoder."
+    except CommonplaceError as exc:
+        return None, exc.message
 
 
 def _hit(one: Ranked, query: str) -> Hit:

@@ -1,0 +1,195 @@
+"""The finder: what it refuses, what it says of its own limits, and what it hands to the judgement."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.values import Filter, Interval
+from commonplace.index.memory import MemoryIndex
+from commonplace.search import policy
+from commonplace.search.filing import Filing
+from commonplace.search.finder import Finder, Question
+from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
+
+
+class Search:
+    """A finder over an index in memory and one source."""
+
+    def __init__(self, docs=(), *, slot=None):
+        self.index = MemoryIndex().within("me")
+        self.source = OneSource(docs=docs)
+        self.slot = slot or ReadySlot(HashingEncoder())
+        self.filing = Filing(
+            index=self.index, sources=[self.source], encoder=self.slot, holder="test"
+        )
+        self.filing.catch_up()
+        self.finder = Finder(index=self.index, encoder=self.slot, filing=self.filing)
+
+    def find(self, text, *, limit=10, floor=0.1, **within):
+        question = Question(
+            text=text, within=Filter(**within), limit=limit, floor=floor, policy=policy.PRIVATE
+        )
+        return self.finder.find(question)
+
+    def refs(self, text, **rest):
+        return [hit.doc.ref for hit in self.find(text, **rest).hits]
+
+
+@pytest.fixture
+def search():
+    made = []
+
+    def open_search(docs=(), **rest):
+        made.append(Search(docs, **rest))
+        return made[-1]
+
+    yield open_search
+    for each in made:
+        each.filing.close()
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u3000"])
+def test_a_blank_query_is_refused(search, text):
+    """Nothing asked is no question."""
+    with pytest.raises(Invalid, match="blank"):
+        search().find(text)
+
+
+def test_a_document_is_no_question(search):
+    """10,000 characters are taken, one more is refused with both numbers."""
+    mine = search([a_doc("n:1", "harbour")])
+    mine.find("harbour " + "x" * 9_992)
+    with pytest.raises(Invalid, match=r"10,001 characters. Use at most 10,000"):
+        mine.find("x" * 10_001)
+
+
+def test_without_an_encoder_words_answer_and_say_why(search):
+    """The hits are by words alone, the highest score is 1, and the reason is a note."""
+    mine = search(
+        [a_doc("n:1", "harbour"), a_doc("n:2", "wood")],
+        slot=ReadySlot(reason="The weights are on holiday."),
+    )
+    found = mine.find("harbour")
+    assert [(hit.doc.ref, hit.by, hit.similarity, hit.score) for hit in found.hits] == [
+        ("n:1", "words", None, 1.0)
+    ]
+    assert found.notes == ("Searched by words alone: The weights are on holiday.",)
+
+
+@pytest.mark.parametrize("error", [Unavailable("There is not enough memory."), MemoryError()])
+def test_an_encoder_that_fails_at_the_query_leaves_the_words(search, error):
+    """Out of memory in the middle of a question: words find, and a note says so."""
+
+    class Exhausted(HashingEncoder):
+        def encode_query(self, text):
+            raise error
+
+    slot = ReadySlot(HashingEncoder())
+    mine = search([a_doc("n:1", "harbour")], slot=slot)
+    slot.encoder = Exhausted()
+    found = mine.find("harbour")
+    assert [(hit.doc.ref, hit.by) for hit in found.hits] == [("n:1", "words")]
+    assert found.notes[0].startswith("Searched by words alone: ")
+    assert "memory" in found.notes[0].lower()
+
+
+def test_the_floor_cuts_meaning_and_never_words(search):
+    """At a floor that no cosine reaches, only what shares a word is found."""
+    docs = [a_doc("n:1", "harbour light ship sail water"), a_doc("n:2", "harbour_light")]
+    mine = search(docs)
+    assert set(mine.refs("ship", floor=-1.0)) == {"n:1", "n:2"}
+    found = mine.find("ship", floor=1.0)
+    assert [(hit.doc.ref, hit.by) for hit in found.hits] == [("n:1", "words")]
+
+
+def test_scores_lie_in_the_unit_and_fall(search):
+    """Highest first, each in [0, 1], each the sum of its legs."""
+    docs = [a_doc(f"n:{i}", "harbour " * i + "wood " * (9 - i)) for i in range(10)]
+    hits = search(docs).find("harbour wood", floor=-1.0).hits
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    for hit in hits:
+        assert 0.0 <= hit.score <= 1.0 + 1e-9
+        assert hit.score == pytest.approx(sum(hit.legs.values()))
+
+
+def test_filters_narrow_before_anything_is_ranked(search):
+    """Time, scope and heading each keep the only fitting one of many better matches."""
+    inside = a_doc(
+        "in", "a harbour among other things", minutes=90, scope="s", headings=("Feelings",)
+    )
+    mine = search([inside, *(a_doc(f"out:{i}", f"harbour {i}") for i in range(300))])
+    later = Interval(start=START + timedelta(minutes=60))
+    for within in ({"within": later}, {"scopes": ("s",)}, {"headings": ("feel",)}):
+        assert mine.refs("harbour", limit=1, **within) == ["in"]
+    assert mine.refs("harbour", within=Interval(end=START)) == []
+
+
+def test_the_same_text_is_one_hit_that_names_its_twins(search):
+    """Of near-duplicates the newest stands for all when they score alike."""
+    text = "the harbour was quiet at dawn and every ship slept"
+    docs = [a_doc(f"n:{i}", text, minutes=i) for i in range(3)]
+    hits = search([*docs, a_doc("n:other", "a harbour of wood")]).find("quiet dawn harbour").hits
+    assert [hit.doc.ref for hit in hits] == ["n:2", "n:other"]
+    assert set(hits[0].also) == {"n:0", "n:1"}
+
+
+def test_a_search_finds_what_another_program_just_wrote(search):
+    """Asking files it first."""
+    mine = search([a_doc("n:1", "harbour")])
+    mine.source.put(a_doc("n:2", "harbour wood"))
+    assert set(mine.refs("harbour")) == {"n:1", "n:2"}
+
+
+def test_what_waits_for_its_vector_is_told(search, monkeypatch):
+    """An encoder that comes late: words find all, and a note counts what meaning misses."""
+    monkeypatch.setattr(policy, "VECTORS_WAIT_S", 0.0)
+    slot = ReadySlot()
+    mine = search([a_doc(f"n:{i}", f"harbour {i}") for i in range(3)], slot=slot)
+    slot.encoder = HashingEncoder()
+    found = mine.find("harbour")
+    assert len(found.hits) == 3
+    assert found.notes == ("3 entries wait for their vector; words find them.",)
+
+
+def test_a_hit_shows_the_part_that_was_asked_for(search):
+    """200 characters around the words of the query, `...` where it is cut."""
+    text = "filler " * 100 + "the harbour at dawn " + "filler " * 100
+    excerpt = search([a_doc("n:1", text)]).find("harbour dawn").hits[0].excerpt
+    assert excerpt.startswith("...")
+    assert excerpt.endswith("...")
+    assert "harbour at dawn" in excerpt
+    assert len(excerpt) <= 206
+
+
+HOSTILE = st.text(st.characters(categories=None), max_size=60) | st.lists(
+    st.sampled_from(
+        ['"', "*", "(", ")", "NEAR", "AND", "OR", "NOT", "^", "-", ":", "a", "\0", "'"]
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150
+)
+@given(text=HOSTILE)
+def test_no_text_breaks_a_search(search_of_many, text):
+    """Any text is a question or refused as blank; nothing else happens."""
+    try:
+        found = search_of_many.find(text, floor=-1.0)
+    except Invalid as exc:
+        assert not text.strip()
+        assert "blank" in exc.message
+    else:
+        assert all(hit.doc.ref.startswith("n:") for hit in found.hits)
+
+
+@pytest.fixture
+def search_of_many(search):
+    return search([a_doc(f"n:{i}", text) for i, text in enumerate(["a harbour", "今天", "\0", ""])])
