@@ -183,9 +183,8 @@ def test_no_text_breaks_a_search(search_of_many, text):
     """Any text is a question or refused as blank; nothing else happens."""
     try:
         found = search_of_many.find(text, floor=-1.0)
-    except Invalid as exc:
+    except Invalid:
         assert not text.strip()
-        assert "blank" in exc.message
     else:
         assert all(hit.doc.ref.startswith("n:") for hit in found.hits)
 
