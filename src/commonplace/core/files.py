@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LEFTOVER_AGE_S = 600.0
@@ -87,14 +87,36 @@ def write_new(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     mode: permission bits before the umask. The folder must exist.
     Raises: FileExistsError when the name is taken; Unavailable, Denied, NotFound, Invalid.
     """
-    with translated(path), contextlib.ExitStack() as undo:
-        temp = _write_temp(path.parent, content, mode)
+    with translated(path):
+        _put_new(path, content, mode, sync_file=os.fsync, sync_names=sync_folder)
+
+
+def write_derived(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Make a file that did not exist, whole, without waiting for the disk.
+
+    For what can be made again: a power cut may take it away or leave it torn.
+    Raises: as write_new.
+    """
+    with translated(path):
+        _put_new(path, content, mode, sync_file=_leave, sync_names=_leave)
+
+
+def _put_new(
+    path: Path,
+    content: bytes,
+    mode: int,
+    *,
+    sync_file: Callable[[int], None],
+    sync_names: Callable[[Path], None],
+) -> None:
+    with contextlib.ExitStack() as undo:
+        temp = _write_temp(path.parent, content, mode, sync_file)
         undo.callback(_discard, temp)
         _link_new(temp, path)
         undo.callback(_discard, path)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temp)
-        sync_folder(path.parent)
+        sync_names(path.parent)
         undo.pop_all()
 
 
@@ -110,7 +132,7 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
             kept: int | None = os.lstat(path).st_mode & 0o7777
         except FileNotFoundError:
             kept = None
-        temp = _write_temp(path.parent, content, 0o600 if mode is None else mode)
+        temp = _write_temp(path.parent, content, 0o600 if mode is None else mode, os.fsync)
         undo.callback(_discard, temp)
         if kept is not None:
             os.chmod(temp, kept)
@@ -215,7 +237,11 @@ def locked(folder: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _write_temp(folder: Path, content: bytes, mode: int) -> Path:
+def _leave(_what: object) -> None:
+    """Let the system write it to the disk when it likes."""
+
+
+def _write_temp(folder: Path, content: bytes, mode: int, sync: Callable[[int], None]) -> Path:
     temp = folder / f".{os.getpid()}-{_machine()}-{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -226,7 +252,7 @@ def _write_temp(folder: Path, content: bytes, mode: int) -> Path:
             rest = memoryview(content)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
+            sync(descriptor)
         finally:
             os.close(descriptor)
         undo.pop_all()

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.files import remove_file, remove_leftovers, write_new
+from commonplace.core.files import remove_file, remove_leftovers, write_derived
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.private_embedding import (
     MAKER,
@@ -225,7 +225,8 @@ class RootSource:
             )
         )
         try:
-            write_new(place.sidecar, content.encode(), mode=0o600)
+            # Not synced: 10 ms an entry here, and a torn one is found and mended by `doctor`.
+            write_derived(place.sidecar, content.encode(), mode=0o600)
             if (
                 _stamp_now(place) != entry.stamp
             ):  # edited or deleted meanwhile: this text is no more
