@@ -129,7 +129,7 @@ def connect(
             raise Unavailable(
                 f"{path} cannot be opened: {exc.strerror}.", hint="Check who may write there."
             ) from exc
-        conn = sqlite3.connect(path, BUSY_S, isolation_level=None, check_same_thread=False)
+        conn = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             conn.execute(f"PRAGMA page_size = {int(page_size)}")
             _use_wal(conn)
@@ -152,7 +152,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         for option in ("mode=ro", "mode=ro&immutable=1"):
             conn = sqlite3.connect(
                 f"{path.absolute().as_uri()}?{option}",
-                BUSY_S,
+                timeout=BUSY_S,
                 isolation_level=None,
                 check_same_thread=False,
                 uri=True,
