@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 ENCODER_LOAD_S = 600.0
 """The longest that a model may take to be fetched and loaded."""
 
+ENCODER_CLOSE_S = 0.5
+"""How long closing waits for a load under way: a process that ends inside one may crash."""
+
 
 class App:
     """One owner's journals, index, encoder and tools.
@@ -164,6 +167,8 @@ class App:
             made = self.__dict__
             if "filing" in made:
                 self.filing.close()
+            if "encoder" in made:
+                self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:
                 self.indexes.close()
 

@@ -104,6 +104,9 @@ class ReadySlot:
         """Why there is none; empty when there is one."""
         return "" if self.encoder is not None else self._reason
 
+    def close(self, timeout_s: float = 0.0) -> None:  # noqa: ARG002  the port's signature
+        """Nothing is under way."""
+
 
 class OneSource:
     """A source over a list of docs, which a test changes as somebody else's program would."""

@@ -110,6 +110,10 @@ class EncoderSlot(Protocol):
         """Why there is none now, as one sentence; empty when there is one."""
         ...
 
+    def close(self, timeout_s: float = 0.0) -> None:
+        """Let every waiter go, waiting at most so long for a load under way; may be called twice."""
+        ...
+
 
 class OwnerIndex(Protocol):
     """The words and vectors of one owner. Derived: may be deleted and rebuilt at any time.
