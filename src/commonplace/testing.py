@@ -104,7 +104,7 @@ class ReadySlot:
         """Why there is none; empty when there is one."""
         return "" if self.encoder is not None else self._reason
 
-    def close(self, timeout_s: float = 0.0) -> None:  # noqa: ARG002  the port's signature
+    def close(self, timeout_s: float = 0.0) -> None:
         """Nothing is under way."""
 
 

@@ -111,7 +111,7 @@ class EncoderSlot(Protocol):
         ...
 
     def close(self, timeout_s: float = 0.0) -> None:
-        """Let every waiter go, waiting at most so long for a load under way; may be called twice."""
+        """Let every waiter go; wait at most so long for a load under way. May be called twice."""
         ...
 
 

@@ -60,9 +60,16 @@ def fold_name(name: str) -> str:
 
 
 def words_text(text: str) -> str:
-    """The text as the word index reads it: NFC, NUL as space, CJK runs as spaced pairs."""
+    """The text as the word index reads it: NFC, NUL as space, CJK runs as spaced pairs.
+
+    A run's last character stands alone as well: a query of one character is a prefix, and would
+    find it in no pair.
+    """
     composed = unicodedata.normalize("NFC", well_formed(text).replace("\0", " "))
-    return _CJK_RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", composed)
+    return _CJK_RUN.sub(
+        lambda run: f" {' '.join(dict.fromkeys([*_pairs(run.group()), run.group()[-1]]))} ",
+        composed,
+    )
 
 
 def query_terms(query: str, *, limit: int = 64) -> list[Term]:

@@ -1,0 +1,109 @@
+"""Text: query terms, bigrams, excerpts, hashes; pure and for any text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.text import (
+    Term,
+    excerpt,
+    fold_name,
+    nearest,
+    opening,
+    query_terms,
+    text_hash,
+    well_formed,
+    words_text,
+)
+
+any_text = st.text(st.characters())
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("the database locks", ["database", "locks"]),
+        ("Don't  DON'T", ["don", "t"]),
+        ("what is it", ["what", "is", "it"]),
+        ("C++ v2.1.0 bug-fix", ["c", "v2", "1", "0", "bug", "fix"]),
+        ("日本語", ["日本", "本語"]),
+        ("say 日本語 twice", ["say", "日本", "本語", "twice"]),
+        ('"(*:', []),
+        ("", []),
+    ],
+)
+def test_a_query_becomes_its_distinct_terms(query, terms):
+    """Lower case, no stop words unless nothing else is left, CJK runs as pairs."""
+    assert [term.text for term in query_terms(query)] == terms
+
+
+def test_a_lone_cjk_character_is_a_prefix():
+    """The index holds pairs, so one character must match the beginning of one."""
+    assert query_terms("猫") == [Term("猫", prefix=True)]
+
+
+def test_cjk_text_is_indexed_as_pairs_and_the_last_character():
+    """`好` ends the run, begins no pair, and is found all the same."""
+    assert words_text("天气很好 ok").split() == ["天气", "气很", "很好", "好", "ok"]
+
+
+def test_a_heading_is_compared_without_case_and_joints():
+    """`technical_insights`, `Technical-Insights` and `technical  insights` are one name."""
+    names = {"technical_insights", "Technical-Insights", " technical  insights "}
+    assert {fold_name(name) for name in names} == {"technical insights"}
+
+
+def test_a_short_text_is_its_own_excerpt():
+    """Up to 200 characters nothing is cut."""
+    assert excerpt("x" * 200, "x") == "x" * 200
+
+
+def test_an_excerpt_shows_where_the_words_of_the_query_are():
+    """The window with most of the words wins, cut ends are marked."""
+    text = "a " * 150 + "the needle lies here " + "b " * 150
+    shown = excerpt(text, "needle here")
+    assert "needle lies here" in shown
+    assert shown.startswith("...")
+    assert shown.endswith("...")
+    assert len(shown) <= 206
+
+
+def test_an_excerpt_without_a_match_is_the_beginning():
+    """No window is better than the first."""
+    assert excerpt("word " * 100, "absent") == ("word " * 40).strip() + "..."
+
+
+def test_an_opening_is_cut_at_150_characters():
+    """Longer texts end in three dots."""
+    assert opening("x" * 150) == "x" * 150
+    assert opening("x" * 151) == "x" * 150 + "..."
+
+
+def test_lone_surrogates_become_replacement_characters():
+    """UTF-8 cannot hold half a pair."""
+    assert well_formed("a\ud800b😀") == "a\ufffdb😀"
+
+
+def test_the_nearest_name_is_guessed_or_nothing():
+    """A slip is guessed, anything else is not."""
+    assert nearest("serach", ["search", "list"]) == "search"
+    assert nearest("zzz", ["search", "list"]) == ""
+
+
+@given(any_text)
+def test_no_text_raises(text):
+    """Every function takes every text, and the results can be written as UTF-8."""
+    words_text(text).encode()
+    for term in query_terms(text):
+        term.text.encode()
+    fold_name(text)
+    excerpt(text, text)
+    assert len(text_hash(text)) == 16
+
+
+@given(any_text, any_text)
+def test_equal_texts_have_equal_hashes(one, other):
+    """The hash tells texts apart that UTF-8 tells apart, and no others."""
+    assert (text_hash(one) == text_hash(other)) == (well_formed(one) == well_formed(other))
