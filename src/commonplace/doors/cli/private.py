@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import click
 
@@ -21,22 +21,22 @@ from commonplace.doors.cli.frame import (
     show,
     text_input,
 )
+from commonplace.tools.private import PrivateTools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
 
-CATEGORIES = (
-    "feelings",
-    "reflections",
-    "observations",
-    "project_notes",
-    "user_context",
-    "technical_insights",
-    "world_knowledge",
-)
+_NO_THOUGHT = {"at", "idempotency_key", "return"}
+CATEGORIES: dict[str, str] = {
+    name: hint.__metadata__[0].text
+    for name, hint in get_type_hints(PrivateTools.process_thoughts, include_extras=True).items()
+    if name not in _NO_THOUGHT
+}
+"""What each category of thought is for, as the tool tells a model."""
+
 _KINDS = click.Choice(["project", "user", "both"])
 
 
@@ -50,14 +50,26 @@ def opened() -> Iterator[App]:
         app.close()
 
 
-def call(name: str, arguments: dict[str, Any], *, encoder: str = "not needed") -> Answer:
-    """Call one of the journal's tools as a model would."""
+def call(
+    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
+) -> Answer:
+    """Call one of the journal's tools as a model would, after what a server has done by then."""
     with opened() as app:
-        if encoder == "needed":
-            app.encoder.start()
-            app.encoder.get(ENCODER_WAIT_S)
-            app.filing.sweep()
+        if after is not None:
+            after(app)
         return app.private.toolset.tool(name).call(arguments)
+
+
+def load_encoder(app: App) -> None:
+    """Wait for the encoder as long as a command may."""
+    app.encoder.start()
+    app.encoder.get(ENCODER_WAIT_S)
+
+
+def file_everything(app: App) -> None:
+    """Wait for the encoder, and file every change, edits in place included."""
+    load_encoder(app)
+    app.filing.sweep()
 
 
 @click.group()
@@ -67,11 +79,9 @@ def private() -> None:
 
 def category_options(command: Any) -> Any:
     """An option for each category of thought."""
-    for category in reversed(CATEGORIES):
+    for category, meaning in reversed(CATEGORIES.items()):
         name = f"--{category.replace('_', '-')}"
-        command = click.option(name, category, metavar="TEXT", help="A thought of this kind.")(
-            command
-        )
+        command = click.option(name, category, metavar="TEXT", help=meaning)(command)
     return command
 
 
@@ -79,10 +89,11 @@ def category_options(command: Any) -> Any:
 @click.argument("text", required=False)
 @click.option(
     "--category",
-    type=click.Choice(CATEGORIES),
+    type=click.Choice([*CATEGORIES]),
+    metavar="NAME",
     default="reflections",
     show_default=True,
-    help="What TEXT is.",
+    help="What TEXT is, a name as in the options below: technical_insights.",
 )
 @category_options
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
@@ -104,7 +115,7 @@ def write(
         if category in thoughts:
             raise Invalid(f"{category} is given twice.", hint="Name another --category.")
         thoughts[category] = text_input(text)
-    show(call("process_thoughts", thoughts, encoder="needed"), as_json)
+    show(call("process_thoughts", thoughts, after=load_encoder), as_json)
 
 
 @private.command()
@@ -128,11 +139,13 @@ def search(
 ) -> None:
     """Find entries by meaning and by words."""
     arguments = {**given, "query": query, "type": kind, "sections": list(sections) or None}
-    answer = call("search_journal", arguments, encoder="needed")
+    answer = call("search_journal", arguments, after=file_everything)
     show(_explained(answer) if explain else answer, as_json)
 
 
 def _explained(answer: Answer) -> Answer:
+    if not answer.facts["results"]:
+        return answer
     lines = [
         f"{number}. {hit['score']:.3f} = {hit['legs']['meaning']:.3f} by meaning "
         f"(similarity {_figure(hit['similarity'])}) + {hit['legs']['words']:.3f} by words"
@@ -181,8 +194,7 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
                 raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
         else:
             edited = text_input(text)
-        app.encoder.start()
-        app.encoder.get(ENCODER_WAIT_S)
+        load_encoder(app)
         show(app.private.edit_entry(path=entry.ref, text=edited, expected=entry.version), as_json)
 
 
