@@ -19,6 +19,11 @@ COMMANDS = {
     ),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
+    "reindex": Lazy(
+        "commonplace.doors.cli.reindex:reindex", "Build the index anew from the journals."
+    ),
+    "doctor": Lazy("commonplace.doors.cli.doctor:doctor", "Look for what is wrong, and mend it."),
+    "model": Lazy("commonplace.doors.cli.model:model", "Show, fetch or choose the encoder."),
     "config": Lazy("commonplace.doors.cli.config:config", "Show or change settings."),
     "completion": Lazy(
         "commonplace.doors.cli.completion:completion", "Print a shell's completion script."

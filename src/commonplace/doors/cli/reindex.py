@@ -5,51 +5,52 @@ Never touches a journal: all it deletes is derived.
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.app import ENCODER_LOAD_S
+from commonplace.core.ports import Clearing
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import common_options, show
-from commonplace.doors.cli.private import ENCODER_WAIT_S, opened
+from commonplace.doors.cli.private import opened
+from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-
-@contextmanager
-def progress(title: str, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr that is told (done, still to do); None where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415  on a terminal only
-    from rich.progress import Progress  # noqa: PLC0415  as above
-
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None)
-
-        def tell(done: int, left: int) -> None:
-            bar.update(task, completed=done, total=done + left, description=f"{title} ({unit})")
-
-        yield tell
+    from commonplace.app import App
 
 
 @click.command()
 @common_options
 def reindex(as_json: bool) -> None:
-    """Build the index anew from the journals."""
+    """Build the index anew from the journals.
+
+    Journals of other projects are filed again when you search there.
+    """
     with opened() as app:
         app.encoder.start()
-        app.index.clear()
-        with progress("Making vectors", "entries") as tell:
+        if isinstance(app.index, Clearing):
+            app.index.clear()
+        with show_counting("Making vectors") as tell:
             made = app.filing.catch_up(tell)
-        encoder = app.encoder.get(ENCODER_WAIT_S)
-        counts = app.index.counts(encoder.identity if encoder else "")
-        text = f"Filed {counts.docs} entries and made the vectors of {made}."
-        if counts.pending:
-            text += f"\n{counts.pending} wait for their vector: {app.encoder.reason()}".rstrip(": ")
-        facts = {"entries": counts.docs, "encoded": made, "pending": counts.pending}
-        show(Answer(text=text, facts=facts), as_json)
+        show(_answer(app, made), as_json)
+
+
+def _answer(app: App, made: int) -> Answer:
+    encoder = app.encoder.get(ENCODER_LOAD_S)
+    counts = app.index.counts(encoder.identity if encoder else "")
+    lines = [f"Filed {_entries(counts.docs)} and made the vectors of {made}."]
+    why = ""
+    if encoder is None:
+        why = app.encoder.reason()
+        lines = [f"Filed {_entries(counts.docs)} by their words alone. {why}"]
+    elif counts.pending:
+        why = "Another process is making vectors now."
+        verb = "waits" if counts.pending == 1 else "wait"
+        lines.append(f"{_entries(counts.pending)} still {verb} for a vector. {why}")
+    facts = {"entries": counts.docs, "encoded": made, "pending": counts.pending, "why": why}
+    return Answer(text="\n".join(lines), facts=facts)
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"

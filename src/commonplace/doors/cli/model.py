@@ -1,0 +1,163 @@
+"""`commonplace model`: which encoders there are, fetching their weights, choosing one.
+
+Never loads a model.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.config import user_file, write_setting
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import home_folder, json_option, settings, show, working_folder
+from commonplace.doors.cli.progress import show_fetching
+from commonplace.inference.download import copy_weights, fetch
+from commonplace.inference.mending import altered_files
+from commonplace.inference.models import (
+    PROFILES,
+    Missing,
+    Profile,
+    Weights,
+    find_weights,
+    read_profile,
+)
+
+if TYPE_CHECKING:
+    from commonplace.config import Settings
+
+
+@click.group()
+def model() -> None:
+    """Show, fetch or choose the encoder."""
+
+
+@model.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Show each encoder: whether it is here, where from, and which is in use."""
+    read = settings()
+    read_profile(read.encoder_model)
+    facts = [_state(profile, read) for profile in PROFILES.values()]
+    width = max(len(one["name"]) for one in facts)
+    lines = [
+        f"{'*' if one['in_use'] else ' '} {one['name']:{width}}  {_line(one)}" for one in facts
+    ]
+    text = "\n".join([*lines, "", "* in use"])
+    show(Answer(text=text, facts={"encoders": facts}), as_json)
+
+
+def _state(profile: Profile, read: Settings) -> dict[str, Any]:
+    in_use = profile.name == read.encoder_model
+    found = _find(profile, read)
+    here = isinstance(found, Weights)
+    return {
+        "name": profile.name,
+        "in_use": in_use,
+        "here": here,
+        "identity": found.identity if isinstance(found, Weights) else None,
+        "origin": found.origin if isinstance(found, Weights) else None,
+        "folder": str(found.model.parent) if isinstance(found, Weights) else None,
+        "reason": found.reason if isinstance(found, Missing) else None,
+    }
+
+
+def _line(one: dict[str, Any]) -> str:
+    if one["here"]:
+        return f"here, from {one['origin']}; {one['identity']}"
+    if one["in_use"]:
+        return str(one["reason"])
+    return f"not here: `commonplace model fetch {one['name']}`"
+
+
+def _find(profile: Profile, read: Settings) -> Weights | Missing:
+    """The weights where they would be looked for; a configured folder is for the one in use."""
+    folder = read.encoder_folder if profile.name == read.encoder_model else None
+    return find_weights(profile, home=read.home, folder=folder)
+
+
+@model.command(name="fetch")
+@click.argument("name", required=False)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Copy the published files from this folder; nothing is downloaded.",
+)
+@json_option
+def fetch_weights(name: str | None, source: Path | None, as_json: bool) -> None:
+    """Fetch the weights of the encoder NAME, or of the one in use.
+
+    They come from the Hugging Face hub at a pinned revision, and are checked before they are used.
+    An interrupted download goes on where it broke off.
+    """
+    read = settings()
+    profile = read_profile(name or read.encoder_model)
+    here = find_weights(profile, home=read.home)
+    if source is None and isinstance(here, Weights) and not altered_files(here):
+        text = f"The weights of {profile.name} are here already, from {here.origin}."
+        show(_fetched(text, here, read, fetched=False), as_json)
+        return
+    with show_fetching() as tell:
+        if source is not None:
+            found = copy_weights(profile, source, read.home, progress=tell)
+        else:
+            found = fetch(profile, read.home, progress=tell)
+    text = f"The weights of {profile.name} are in {found.model.parent}."
+    show(_fetched(text, found, read, fetched=True), as_json)
+
+
+def _fetched(text: str, found: Weights, read: Settings, *, fetched: bool) -> Answer:
+    name = found.profile.name
+    notes = []
+    if name != read.encoder_model:
+        notes.append(
+            f"{read.encoder_model} is in use: `commonplace model use {name}` changes that."
+        )
+    elif read.encoder_folder is not None:
+        origin = read.origins["encoder.folder"]
+        notes.append(f"They are not used while encoder.folder is {read.encoder_folder} ({origin}).")
+    facts = {
+        "name": name,
+        "fetched": fetched,
+        "identity": found.identity,
+        "origin": found.origin,
+        "folder": str(found.model.parent),
+        "notes": notes,
+    }
+    return Answer(text="\n".join([text, *notes]), facts=facts)
+
+
+@model.command()
+@click.argument("name")
+@json_option
+def use(name: str, as_json: bool) -> None:
+    """Use the encoder NAME from now on.
+
+    Entries are encoded anew: vectors of two encoders are never compared.
+    """
+    profile = read_profile(name)
+    file = user_file()
+    write_setting("encoder.model", name, file, cwd=working_folder(), home=home_folder())
+    read = settings()
+    lines = [
+        f"Set encoder.model to {name} in {file}.",
+        "A running server goes on with the former one until it is started again.",
+        "Entries are encoded anew in the background, or now by `commonplace reindex`.",
+    ]
+    if read.encoder_model != name:
+        origin = read.origins["encoder.model"]
+        lines[1:] = [f"Yet {read.encoder_model} stays in use: {origin} comes first."]
+    found = _find(profile, read)
+    if isinstance(found, Missing):
+        lines.append(f"Its weights are not here: run `commonplace model fetch {name}`.")
+    facts = {
+        "name": name,
+        "file": str(file),
+        "in_use": read.encoder_model,
+        "here": isinstance(found, Weights),
+    }
+    show(Answer(text="\n".join(lines), facts=facts), as_json)

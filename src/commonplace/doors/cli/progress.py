@@ -1,0 +1,68 @@
+"""Bars on stderr for what takes long: entries that are encoded, files that are fetched.
+
+Never prints anything where stderr is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.progress import TaskID
+
+
+@contextmanager
+def show_counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar to be told (done, still to do); None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415  on a terminal only
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  as above
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def tell(done: int, left: int) -> None:
+            bar.update(task, completed=done, total=done + left)
+
+        yield tell
+
+
+@contextmanager
+def show_fetching() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each file, to be told (its name, bytes here, bytes in all)."""
+    if not sys.stderr.isatty():
+        yield lambda _name, _done, _total: None
+        return
+    from rich.console import Console  # noqa: PLC0415  on a terminal only
+    from rich.progress import (  # noqa: PLC0415  as above
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=None)
+            bar.update(tasks[name], completed=done, total=total or None)
+
+        yield tell
