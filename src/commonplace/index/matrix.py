@@ -78,24 +78,24 @@ class Rows:
         docs, matrix = self.docs[start:stop], self.matrix[start:stop]
         mask = self._mask(start, stop, reach)
         if mask is None:
-            return docs, matrix @ query
+            return docs, _products(matrix, query)
         chosen = np.flatnonzero(mask)
         if len(chosen) * _GATHER < len(docs):
-            return docs[chosen], matrix[chosen] @ query
-        return docs[chosen], (matrix @ query)[chosen]
+            return docs[chosen], _products(matrix[chosen], query)
+        return docs[chosen], _products(matrix, query)[chosen]
 
     def similarities_of(self, docs: Ids, query: Vector) -> tuple[Ids, Vector]:
         """The same for the chunks of some docs alone."""
         if self.ordered:
             first = np.searchsorted(self.docs, docs, side="left")
-            last = np.searchsorted(self.docs, docs, side="right")
-            spans = [np.arange(a, b) for a, b in zip(first, last, strict=True) if a < b]
-            chosen = np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
+            counts = np.searchsorted(self.docs, docs, side="right") - first
+            # The rows of each doc, one after the other: its first, its second, and so on.
+            chosen = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         else:
             chosen = np.flatnonzero(np.isin(self.docs, docs))
         if self.alive is not None:
             chosen = chosen[self.alive[chosen]]
-        return self.docs[chosen], self.matrix[chosen] @ query
+        return self.docs[chosen], _products(self.matrix[chosen], query)
 
     def _mask(self, start: int, stop: int, reach: Reach) -> NDArray[np.bool_] | None:
         docs = self.docs[start:stop]
@@ -106,6 +106,16 @@ class Rows:
         if not self.ordered and not reach.all_time:
             masks.append((docs >= reach.low) & (docs < reach.high))
         return np.logical_and.reduce(masks) if masks else None
+
+
+def _products(matrix: Vector, query: Vector) -> Vector:
+    """The product of each row with a vector, in this thread alone.
+
+    `matrix @ query` is no faster where memory is the bound, and its threads go on spinning for
+    25 ms after it: on two cores that takes a third from the encoder and from everybody else.
+    """
+    products: Vector = np.einsum("ij,j->i", matrix, query)
+    return products
 
 
 def best(docs: Ids, figures: NDArray[np.floating], limit: int) -> dict[int, float]:
