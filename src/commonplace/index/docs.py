@@ -81,7 +81,7 @@ def read_docs(
     conn: sqlite3.Connection, sql: Queries, shelves: dict[int, Shelf], ids: Iterable[int]
 ) -> dict[int, Doc]:
     """The docs of these ids, by id. shelves: those known so far, added to."""
-    rows = conn.execute(sql["read_docs"], {"ids": json.dumps(list(ids))}).fetchall()
+    rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
     if any(row[2] not in shelves for row in rows):
         for number, journal, scope, kind, headings in conn.execute(
             sql["list_shelves"], {"last": max(shelves, default=0)}

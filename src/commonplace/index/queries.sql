@@ -173,6 +173,10 @@ WHERE (:journals = '[]' OR journal IN (SELECT value FROM json_each(:journals)))
         SELECT 1 FROM json_each(:headings) WHERE instr(folded, value) > 0
     )));
 
+-- name: count_shelves
+-- How many shelves there are.
+SELECT count(*) FROM shelves;
+
 -- name: list_tagged
 -- The docs that bear one of some tags, in order.
 SELECT DISTINCT doc FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags)) ORDER BY doc;

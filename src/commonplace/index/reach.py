@@ -76,6 +76,9 @@ def reach_of(conn: sqlite3.Connection, sql: Queries, within: Filter) -> Reach:
             },
         )
         shelves = np.array(sorted(row[0] for row in found), dtype=np.int64)
+        # A filter that every shelf passes is none, and costs nothing then.
+        if len(shelves) == conn.execute(sql["count_shelves"]).fetchone()[0]:
+            shelves = None
     tagged = None
     if within.tags:
         found = conn.execute(
