@@ -5,6 +5,7 @@ Never writes, and never ranks: the index narrows and measures, `rank` decides.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from commonplace.search import policy as numbers
 from commonplace.search.rank import Ranked, collapsed, rank
 
 if TYPE_CHECKING:
-    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
+    from commonplace.core.ports import EncoderSlot, OwnerIndex
     from commonplace.core.values import Vector
     from commonplace.search.filing import Filing
     from commonplace.search.policy import Policy
@@ -57,14 +58,14 @@ class Finder:
                 f"The query has {len(question.text):,} characters.",
                 hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
             )
+        # Looking at the journals waits for the disk, encoding for the processor: side by side.
+        encoding = _Encoding(self._encoder, question.text)
+        encoding.start()
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
-        encoder = self._encoder.get(numbers.ENCODER_WAIT_S)
-        vector, why = (
-            _encoded(encoder, question.text) if encoder else (None, self._encoder.reason())
-        )
-        identity = encoder.identity if encoder else ""
+        encoding.join()
+        vector, identity = encoding.vector, encoding.identity
         if vector is None:
-            notes = (*notes, f"Searched by words alone: {why}")
+            notes = (*notes, f"Searched by words alone: {encoding.why}")
         else:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
         candidates = self._index.candidates(
@@ -80,14 +81,29 @@ class Finder:
         return Found(hits=tuple(_hit(one, question.text) for one in best), notes=notes)
 
 
-def _encoded(encoder: Encoder, text: str) -> tuple[Vector | None, str]:
-    """The vector of a query; None and the reason where the encoder fails at this very moment."""
-    try:
-        return encoder.encode_query(text), ""
-    except MemoryError:
-        return None, "There is not enough memory for the encoder."
-    except CommonplaceError as exc:
-        return None, exc.message
+class _Encoding(threading.Thread):
+    """The encoding of one query; after it `vector` is there, or `why` tells why it is not."""
+
+    def __init__(self, slot: EncoderSlot, text: str) -> None:
+        super().__init__(name="query", daemon=True)
+        self._slot = slot
+        self._text = text
+        self.vector: Vector | None = None
+        self.identity = ""
+        self.why = ""
+
+    def run(self) -> None:
+        encoder = self._slot.get(numbers.ENCODER_WAIT_S)
+        if encoder is None:
+            self.why = self._slot.reason()
+            return
+        self.identity = encoder.identity
+        try:
+            self.vector = encoder.encode_query(self._text)
+        except MemoryError:
+            self.why = "There is not enough memory for the encoder."
+        except CommonplaceError as exc:
+            self.why = exc.message
 
 
 def _hit(one: Ranked, query: str) -> Hit:

@@ -36,36 +36,30 @@ def rank(candidates: Sequence[Candidate], *, floor: float, policy: Policy) -> li
     floor: cosine under which a candidate is cut; one that a word matches is never cut.
     Without any similarity the words alone make the score. Ties: newer first, then by ref.
     """
-    kept = [c for c in candidates if c.words is not None or _similarity(c) >= floor]
-    top_meaning = max((_similarity(c) for c in kept), default=0.0)
-    top_words = max((c.words or 0.0 for c in kept), default=0.0)
-    by_words_alone = all(c.similarity is None for c in kept)
+    kept = [
+        (c, similarity, c.words or 0.0)
+        for c in candidates
+        if (similarity := max(c.similarity or 0.0, 0.0)) >= floor or c.words is not None
+    ]
+    top_meaning = max((similarity for _, similarity, _ in kept), default=0.0) or 1.0
+    top_words = max((figure for _, _, figure in kept), default=0.0) or 1.0
+    by_words_alone = all(c.similarity is None for c, _, _ in kept)
     most = policy.words if by_words_alone else policy.most
-    ranked = []
-    for one in kept:
-        meaning = policy.meaning * _share(_similarity(one), top_meaning) / most
-        words = policy.words * _share(one.words or 0.0, top_words) / most
-        ranked.append(
-            Ranked(
-                candidate=one,
-                score=meaning + words,
-                by=_by(one, floor),
-                meaning=meaning,
-                words=words,
-            )
+    ranked = [
+        Ranked(
+            candidate=one,
+            score=(meaning := policy.meaning * (similarity / top_meaning) / most)
+            + (words := policy.words * (figure / top_words) / most),
+            by=_by(one, floor),
+            meaning=meaning,
+            words=words,
         )
+        for one, similarity, figure in kept
+    ]
     # Sorted twice, since a time has no negative: ref ascending within newest first within score.
     ranked.sort(key=lambda r: r.candidate.doc.ref)
     ranked.sort(key=lambda r: (r.score, r.candidate.doc.at), reverse=True)
     return ranked
-
-
-def _similarity(candidate: Candidate) -> float:
-    return max(candidate.similarity or 0.0, 0.0)
-
-
-def _share(figure: float, top: float) -> float:
-    return figure / top if top else 0.0
 
 
 def _by(candidate: Candidate, floor: float) -> By:
