@@ -159,6 +159,8 @@ def _refuse_malformed(text: str) -> None:
 
 
 def _is_plain(name: str) -> bool:
+    if name.isascii():
+        return name.isprintable()
     return not any(unicodedata.category(x) in {"Cc", "Cs", "Zl", "Zp"} for x in name)
 
 
@@ -264,7 +266,7 @@ def stamp_of(status: os.stat_result) -> str:
 def list_days(root: Root) -> list[Day]:
     """The day folders of a root, oldest first; links are none. Raises OSError."""
     days = []
-    with os.scandir(root.path) as names:
+    with _scanned(root.path) as names:
         for name in names:
             if _names_day(name.name) and name.is_dir(follow_symlinks=False):
                 try:
@@ -272,6 +274,21 @@ def list_days(root: Root) -> list[Day]:
                 except FileNotFoundError:
                     continue
     return sorted(days)
+
+
+@contextlib.contextmanager
+def _scanned(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What lies in a folder, each to be asked for its status without walking the path again."""
+    if os.scandir not in os.supports_fd:
+        with os.scandir(folder) as names:
+            yield names
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.scandir(descriptor) as names:
+            yield names
+    finally:
+        os.close(descriptor)
 
 
 @lru_cache(maxsize=8192)
