@@ -72,7 +72,7 @@ class Place:
 
 
 class Day(NamedTuple):
-    """A day folder of a root. mtime_ns: of the folder. A tuple, as each search makes hundreds."""
+    """A day folder of a root. mtime_ns: of the folder."""
 
     name: str
     mtime_ns: int
@@ -265,15 +265,23 @@ def stamp_of(status: os.stat_result) -> str:
 
 def list_days(root: Root) -> list[Day]:
     """The day folders of a root, oldest first; links are none. Raises OSError."""
-    days = []
+    return [Day(*day) for day in sorted(day_times(root).items())]
+
+
+def day_times(root: Root) -> dict[str, int]:
+    """The mtime_ns of each day folder of a root by name, in no order. Raises OSError.
+
+    Every search asks this of every root, so it is one pass over bare numbers.
+    """
+    times: dict[str, int] = {}
     with _scanned(root.path) as names:
         for name in names:
             if _names_day(name.name) and name.is_dir(follow_symlinks=False):
                 try:
-                    days.append(Day(name.name, name.stat(follow_symlinks=False).st_mtime_ns))
+                    times[name.name] = name.stat(follow_symlinks=False).st_mtime_ns
                 except FileNotFoundError:
                     continue
-    return sorted(days)
+    return times
 
 
 @contextlib.contextmanager

@@ -27,6 +27,7 @@ from commonplace.journals.private_places import (
     SUFFIX,
     Listing,
     Place,
+    day_times,
     lexical_place,
     list_day,
     list_days,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Since, Vector
     from commonplace.journals.private_format import Entry
-    from commonplace.journals.private_places import Day
     from commonplace.journals.private_roots import Root
 
 JOURNAL = "private"
@@ -74,6 +74,8 @@ class RootSource:
         self._zone = zone
         self._notices = notices
         self._offered: dict[str, str] = {}
+        # The times of the folders when last none was young, and the mark they made.
+        self._settled: tuple[dict[str, int], str] = ({}, "{}")
 
     @property
     def name(self) -> str:
@@ -83,23 +85,30 @@ class RootSource:
     def mark(self) -> str:
         """The mtime of each day folder, as JSON; with the number of entries where it is young."""
         try:
-            days = list_days(self._root)
+            days = day_times(self._root)
         except FileNotFoundError:
             return "{}"
         except OSError:
             return _UNREADABLE
+        settled, mark = self._settled
+        if days == settled:
+            return mark
         now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
-        marks = {
-            x.name: f"{x.mtime_ns}:{self._count(x)}"
-            if now - x.mtime_ns < _RACY_NS
-            else f"{x.mtime_ns}"
-            for x in days
-        }
-        return json.dumps(marks, separators=(",", ":"))
+        marks: dict[str, str] = {}
+        young = False
+        for name, mtime_ns in sorted(days.items()):
+            marks[name] = f"{mtime_ns}"
+            if now - mtime_ns < _RACY_NS:
+                marks[name] += f":{self._count(name)}"
+                young = True
+        mark = json.dumps(marks, separators=(",", ":"))
+        if not young:
+            self._settled = days, mark
+        return mark
 
-    def _count(self, day: Day) -> int:
+    def _count(self, day: str) -> int:
         try:
-            return sum(x.endswith(SUFFIX) for x in os.listdir(self._root.path / day.name))
+            return sum(x.endswith(SUFFIX) for x in os.listdir(self._root.path / day))
         except OSError:
             return 0
 
