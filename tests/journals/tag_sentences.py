@@ -5,7 +5,10 @@ The held-out half was written before the rules and is never used to tune them: i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 
 class Sentence(NamedTuple):
@@ -174,4 +177,33 @@ TUNING = (
     Sentence("started on the settings screen", "work"),
     Sentence("sent the press release to the printer", "work"),
     Sentence("released the file lock earlier", "work"),
+    Sentence("stayed home with a stomach bug", "work"),
+    Sentence("bought test strips for the aquarium", "work"),
+    Sentence("shipping the order tomorrow", "work"),
+    Sentence("wrote specs for the booking flow", "testing"),
+    Sentence("server down since 4am", "incident"),
+    Sentence("P1: checkout returns 500s", "incident"),
+    Sentence("finished reviewing Anna's MR", "review"),
+    Sentence("rewrote the importer from scratch in Go", "refactoring"),
+    Sentence("of course it works now", "work"),
+    Sentence("main course was great", "work"),
+    Sentence("released my frustration at the gym", "work"),
+    Sentence("going with Anna to the cinema", "work"),
+    Sentence("prefixes, suffixes and affixes", "work"),
+    Sentence("attested copies at the notary", "work"),
+    Sentence("bug_fix in date_utils", "bug-fix"),
+    Sentence("relearned vim", "learning"),
+    Sentence("picked Rust and set up the project", "decision"),
 )
+
+
+def precision_recall(
+    pairs: Iterable[tuple[Collection[str], Collection[str]]],
+) -> tuple[float, float]:
+    """Precision and recall over (expected, suggested) tags, every tag of every sentence alike."""
+    hits = expected_count = suggested_count = 0
+    for expected, suggested in pairs:
+        hits += len(set(expected) & set(suggested))
+        expected_count += len(set(expected))
+        suggested_count += len(set(suggested))
+    return hits / max(suggested_count, 1), hits / max(expected_count, 1)
