@@ -5,7 +5,7 @@ Never writes, and never ranks: the index narrows and measures, `rank` decides.
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Vector
     from commonplace.search.filing import Filing
     from commonplace.search.policy import Policy
+
+_ENCODING_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class Finder:
         self._index = index
         self._encoder = encoder
         self._filing = filing
+        self._aside = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     def find(self, question: Question) -> Found:
         """The best hits for a question, filters before everything.
@@ -59,13 +62,11 @@ class Finder:
                 hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
             )
         # Looking at the journals waits for the disk, encoding for the processor: side by side.
-        encoding = _Encoding(self._encoder, question.text)
-        encoding.start()
+        encoding = self._aside.submit(_encoded, self._encoder, question.text)
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
-        encoding.join()
-        vector, identity = encoding.vector, encoding.identity
+        vector, identity, why = encoding.result()
         if vector is None:
-            notes = (*notes, f"Searched by words alone: {encoding.why}")
+            notes = (*notes, f"Searched by words alone: {why}")
         else:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
         candidates = self._index.candidates(
@@ -81,29 +82,17 @@ class Finder:
         return Found(hits=tuple(_hit(one, question.text) for one in best), notes=notes)
 
 
-class _Encoding(threading.Thread):
-    """The encoding of one query; after it `vector` is there, or `why` tells why it is not."""
-
-    def __init__(self, slot: EncoderSlot, text: str) -> None:
-        super().__init__(name="query", daemon=True)
-        self._slot = slot
-        self._text = text
-        self.vector: Vector | None = None
-        self.identity = ""
-        self.why = ""
-
-    def run(self) -> None:
-        encoder = self._slot.get(numbers.ENCODER_WAIT_S)
-        if encoder is None:
-            self.why = self._slot.reason()
-            return
-        self.identity = encoder.identity
-        try:
-            self.vector = encoder.encode_query(self._text)
-        except MemoryError:
-            self.why = "There is not enough memory for the encoder."
-        except CommonplaceError as exc:
-            self.why = exc.message
+def _encoded(slot: EncoderSlot, text: str) -> tuple[Vector | None, str, str]:
+    """The vector of a query and the encoder's identity; or None, and the reason at the end."""
+    encoder = slot.get(numbers.ENCODER_WAIT_S)
+    if encoder is None:
+        return None, "", slot.reason()
+    try:
+        return encoder.encode_query(text), encoder.identity, ""
+    except MemoryError:
+        return None, encoder.identity, "There is not enough memory for the encoder."
+    except CommonplaceError as exc:
+        return None, encoder.identity, exc.message
 
 
 def _hit(one: Ranked, query: str) -> Hit:
