@@ -1,0 +1,160 @@
+"""`make bench`: every figure in one run, as a table and as JSON.
+
+Never ends with an error because a figure is over its limit: machines differ, people judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench import filings, homes, memory, searches, starts, writes
+from bench.corpus import make_questions, make_thoughts
+from bench.figures import render_table, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bench.figures import Figure
+
+RESULTS = Path(__file__).with_name("results")
+PARTS = ("memory", "starts", "searches", "writes", "disk", "reindex", "help")
+_SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How large and how often. synthetic: entries of the home without real vectors, 0 for none."""
+
+    entries: int
+    synthetic: int
+    starts: int
+    questions: int
+    writes: int
+    reindex: tuple[int, int]
+    catch_up_again: int
+
+
+FULL = Plan(
+    entries=10_000,
+    synthetic=100_000,
+    starts=11,
+    questions=60,
+    writes=25,
+    reindex=(16, 150),
+    catch_up_again=2_000,
+)
+QUICK = Plan(
+    entries=1_000,
+    synthetic=0,
+    starts=3,
+    questions=15,
+    writes=8,
+    reindex=(2, 80),
+    catch_up_again=200,
+)
+
+
+def main() -> None:
+    """Measure what was asked for, print the table, write the JSON."""
+    asked = _options()
+    plan = QUICK if asked.quick else FULL
+    parts = tuple(asked.only or PARTS)
+    if "memory" in parts and not Path("/proc/self/status").exists():
+        _say("Memory is not measured: this system has no /proc.")
+        parts = tuple(part for part in parts if part != "memory")
+    began = time.monotonic()
+    scratch = Path(tempfile.mkdtemp(prefix="commonplace-bench-"))
+    figures: list[Figure] = []
+    try:
+        for figure in _measured(plan, asked.cache, scratch, parts):
+            figures.append(figure)
+            _say(f"  {figure.name}: {figure.measured} {figure.unit}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(render_table(figures))
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = asked.json or RESULTS / f"{stamp}.json"
+    mode = "quick" if asked.quick else "full"
+    write_json(figures, path, mode=mode, seconds=time.monotonic() - began)
+    _say(f"Written to {path}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="1,000 entries, few repetitions")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="where the JSON goes")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        default=Path(tempfile.gettempdir()) / "commonplace-bench-cache",
+        help="keeps prepared homes between runs (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--only", action="append", choices=PARTS, help="one part; may be given several times"
+    )
+    return parser.parse_args()
+
+
+def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
+    questions = make_questions(plan.questions)
+    if "memory" in parts:
+        yield _caught_up(plan, cache, scratch)
+    home = homes.encoded_home(cache, plan.entries)
+    if "memory" in parts:
+        _say("Memory at rest")
+        yield memory.steady_figure(home, questions, entries=plan.entries, repetitions=3)
+    if "disk" in parts:
+        yield filings.disk_figure(home, entries=plan.entries)
+    if "starts" in parts:
+        _say("Starts")
+        places = {0: homes.Home(scratch / "empty").make()}
+        places |= {n: homes.encoded_home(cache, n) for n in sorted({1_000, plan.entries})}
+        yield from starts.start_figures(places, questions[0], repetitions=plan.starts)
+    if "searches" in parts:
+        _say("Searches")
+        yield from searches.search_figures(home, questions, entries=plan.entries, allowed_ms=6.0)
+        if plan.synthetic:
+            _say(f"A home of {plan.synthetic:,} entries")
+            large = homes.synthetic_home(cache, plan.synthetic)
+            yield from searches.search_figures(
+                large, questions, entries=plan.synthetic, allowed_ms=35.0, note=_SYNTHETIC
+            )
+    if "writes" in parts:
+        _say("Writes")
+        yield writes.write_figure(home, entries=plan.entries, repetitions=plan.writes)
+    if "reindex" in parts:
+        _say("Reindex")
+        rounds, entries = plan.reindex
+        yield filings.reindex_figure(
+            scratch, rounds=rounds, entries=entries, apart=timedelta(hours=9)
+        )
+    if "help" in parts:
+        yield starts.help_figure(home, repetitions=plan.starts)
+
+
+def _caught_up(plan: Plan, cache: Path, scratch: Path) -> Figure:
+    """The first time the server fills the home that is kept; later, part of one beside it."""
+    home = homes.written_home(cache, plan.entries)
+    _say(f"A server catches up {plan.entries:,} entries")
+    if not homes.is_caught_up(home):
+        return memory.catch_up_figure(home, entries=plan.entries, vectors=plan.entries)
+    beside = homes.Home(scratch / "foreign").make()
+    beside.write(make_thoughts(plan.entries))
+    return memory.catch_up_figure(beside, entries=plan.entries, vectors=plan.catch_up_again)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

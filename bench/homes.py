@@ -1,0 +1,197 @@
+"""Homes to measure in: a user's folder, a project and our own data, filled and caught up once.
+
+Never touches the journals, the index or the settings of whoever runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from bench.corpus import make_thoughts
+from commonplace.app import App
+from commonplace.config import read_settings
+from commonplace.core.text import text_hash
+from commonplace.core.values import Encoded
+from commonplace.journals.private_format import first_micros, render_day, render_entry, render_stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from bench.corpus import Thought
+    from commonplace.core.values import Vector
+
+UTC = ZoneInfo("UTC")
+ENCODER_WAIT_S = 60.0
+JOURNAL = ".private-journal"
+_FOREIGN = ("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "XDG_")
+_CLUSTERS = 200
+_BATCH = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A folder that holds a user's home, a project, and what is only ours."""
+
+    folder: Path
+
+    @property
+    def user(self) -> Path:
+        """The user's home folder."""
+        return self.folder / "user"
+
+    @property
+    def project(self) -> Path:
+        """The project's folder."""
+        return self.folder / "project"
+
+    @property
+    def own(self) -> Path:
+        """What COMMONPLACE_HOME names."""
+        return self.folder / "own"
+
+    @property
+    def index_folder(self) -> Path:
+        """The whole index of the one owner."""
+        return self.own / "users" / "me" / "index"
+
+    @property
+    def roots(self) -> tuple[Path, Path]:
+        """The two folders of entries, the user's first."""
+        return self.user / JOURNAL, self.project / JOURNAL
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a process that lives here."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+        return {
+            **kept,
+            "HOME": str(self.user),
+            "COMMONPLACE_HOME": str(self.own),
+            "COMMONPLACE_PROJECT": str(self.project),
+            "COMMONPLACE_TIMEZONE": "UTC",
+        }
+
+    def make(self) -> Home:
+        """Make its folders; returns itself."""
+        for folder in (self.user, self.project, self.own):
+            folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def write(self, thoughts: Sequence[Thought]) -> None:
+        """Write entries as a foreign program would: one file each, nothing synced."""
+        for number, thought in enumerate(thoughts):
+            root = self.roots[thought.is_project]
+            day = root / render_day(thought.at, UTC)
+            day.mkdir(mode=0o700, parents=True, exist_ok=True)
+            stem = render_stem(thought.at, UTC, first_micros(thought.at, number % 1000))
+            text = render_entry(thought.thoughts, thought.at, UTC)
+            (day / f"{stem}.md").write_text(text, encoding="utf-8")
+
+    def journal_bytes(self) -> int:
+        """The apparent size of all entries and the `.embedding` files beside them."""
+        return sum(_apparent_size(root) for root in self.roots)
+
+    def index_bytes(self) -> int:
+        """The apparent size of everything in the index's folder."""
+        return _apparent_size(self.index_folder)
+
+    @contextmanager
+    def opened(self, *, encoder: str = "loaded") -> Iterator[App]:
+        """The app of this home in this process, its encoder loaded or `absent`."""
+        settings = read_settings(environ=self.environment(), cwd=self.project, home=self.user)
+        app = App(settings, user_home=self.user)
+        try:
+            if encoder == "loaded":
+                app.encoder.start()
+                if app.encoder.get(ENCODER_WAIT_S) is None:
+                    sys.exit(f"The figures need the encoder: {app.encoder.reason()}")
+            yield app
+        finally:
+            app.close()
+
+
+def _apparent_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def encoded_home(cache: Path, count: int) -> Home:
+    """A home of so many entries, all filed and encoded by the product; kept in the cache."""
+    home = written_home(cache, count)
+    with home.opened() as app:
+        app.filing.catch_up()
+    _mark(home, "caught-up")
+    return home
+
+
+def written_home(cache: Path, count: int) -> Home:
+    """A home of so many entries of which the index may know nothing yet; kept in the cache."""
+    home = Home(cache / f"encoded-{count}").make()
+    if not _is_marked(home, "written"):
+        home.write(make_thoughts(count))
+        _mark(home, "written")
+    return home
+
+
+def is_caught_up(home: Home) -> bool:
+    """Whether an earlier run has filed and encoded every entry of it."""
+    return _is_marked(home, "caught-up")
+
+
+def synthetic_home(cache: Path, count: int) -> Home:
+    """A home of so many entries, filed by the product, with vectors that no encoder made.
+
+    Vectors: clusters on the unit sphere, through the index's public face. Beside each entry lies an
+    empty `.embedding`, so that no search meets the making of them. Kept in the cache.
+    """
+    home = Home(cache / f"synthetic-{count}").make()
+    if _is_marked(home, "vectors"):
+        return home
+    thoughts = make_thoughts(count)
+    home.write(thoughts)
+    for root in home.roots:
+        for path in root.rglob("*.md"):
+            path.with_suffix(".embedding").touch()
+    with home.opened(encoder="absent") as app:
+        app.filing.sweep()
+    with home.opened() as app:
+        encoder = app.encoder.get()
+        assert encoder is not None
+        chance = np.random.default_rng(3)
+        centres = _unit(chance.standard_normal((_CLUSTERS, encoder.dimensions)))
+        while docs := app.index.unencoded(encoder.identity, _BATCH):
+            near = centres[chance.integers(_CLUSTERS, size=len(docs))]
+            vectors = _unit(near + 0.05 * chance.standard_normal(near.shape))
+            app.index.put_vectors(
+                encoder.identity,
+                [
+                    Encoded(
+                        ref=doc.ref,
+                        text_hash=text_hash(doc.text),
+                        spans=((0, len(doc.text)),),
+                        vectors=vector[np.newaxis],
+                    )
+                    for doc, vector in zip(docs, vectors, strict=True)
+                ],
+            )
+    _mark(home, "vectors")
+    return home
+
+
+def _unit(rows: np.typing.NDArray[np.float64]) -> Vector:
+    unit: Vector = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def _is_marked(home: Home, what: str) -> bool:
+    return (home.folder / f".{what}").exists()
+
+
+def _mark(home: Home, what: str) -> None:
+    (home.folder / f".{what}").touch()

@@ -1,0 +1,104 @@
+"""How long a server takes from its spawn to its first answers, and what `--help` costs.
+
+Never compares with a floor of another run: both servers take turns.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.figures import Figure, Spread
+from bench.sessions import BARE, OURS, session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.homes import Home
+
+START_SHARE = 1.15
+FIRST_SEARCH_MS = 500.0
+HELP_CPU_MS = 60.0
+
+
+def start_figures(homes: dict[int, Home], question: str, *, repetitions: int) -> list[Figure]:
+    """Spawn to `initialize`, to `tools/list`, and in the largest home to the first search.
+
+    homes: by their number of entries, smallest first.
+    """
+    bare: list[tuple[float, float]] = []
+    ours: dict[int, list[tuple[float, float]]] = {count: [] for count in homes}
+    searched: list[float] = []
+    largest = max(homes)
+    by_words = 0
+    for _ in range(repetitions):
+        with session(BARE, homes[largest]) as bare_session:
+            bare.append((bare_session.initialize(), bare_session.list_tools()))
+        for count, home in homes.items():
+            with session(OURS, home) as ours_session:
+                ours[count].append((ours_session.initialize(), ours_session.list_tools()))
+                if count == largest:
+                    answer = ours_session.call("search_journal", query=question)
+                    searched.append(ours_session.ms())
+                    by_words += any(hit["similarity"] is None for hit in answer["results"])
+    figures = [
+        _start_figure(what, count, [x[part] for x in ours[count]], [x[part] for x in bare])
+        for count in homes
+        for part, what in enumerate(("initialize", "tools/list"))
+    ]
+    listed = Spread.of([x[1] for x in ours[largest]])
+    return [
+        *figures,
+        Figure(
+            name=f"start -> first search, {largest:,} entries",
+            unit="ms",
+            measured=Spread.of(searched),
+            floor=listed,
+            limit=listed.median + FIRST_SEARCH_MS,
+            rule=f"tools/list + {FIRST_SEARCH_MS:.0f}",
+            note=f"{by_words} of {len(searched)} answered by words alone." if by_words else "",
+        ),
+    ]
+
+
+def _start_figure(what: str, count: int, measured: Sequence[float], bare: list[float]) -> Figure:
+    floor = Spread.of(bare)
+    return Figure(
+        name=f"start -> {what}, {count:,} entries",
+        unit="ms",
+        measured=Spread.of(measured),
+        floor=floor,
+        limit=floor.median * START_SHARE,
+        rule=f"{START_SHARE} x bare server",
+    )
+
+
+def help_figure(home: Home, *, repetitions: int) -> Figure:
+    """CPU time of `commonplace --help`, against Python that does nothing."""
+    script = Path(sys.executable).with_name("commonplace")
+    ours = [str(script)] if script.exists() else [sys.executable, "-m", "commonplace"]
+    measured, bare = [], []
+    for _ in range(repetitions):
+        bare.append(_cpu_ms([sys.executable, "-c", "pass"], home))
+        measured.append(_cpu_ms([*ours, "--help"], home))
+    floor = Spread.of(bare)
+    return Figure(
+        name="commonplace --help, CPU",
+        unit="ms",
+        measured=Spread.of(measured),
+        floor=floor,
+        limit=floor.median + HELP_CPU_MS,
+        rule=f"bare python + {HELP_CPU_MS:.0f}",
+    )
+
+
+def _cpu_ms(command: list[str], home: Home) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        command, env=home.environment(), cwd=home.project, stdout=subprocess.DEVNULL, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime) * 1000
