@@ -93,7 +93,7 @@ class App:
             journal_path=_text(self.settings.private_path),
             private_user=_text(self.settings.private_user_path),
             private_journal_path=_text(self.settings.private_both_path),
-            temp=Path(tempfile.gettempdir()),
+            temp=_temp_folder(),
         )
         return PrivateJournal(
             roots=roots,
@@ -171,6 +171,13 @@ class App:
                 self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:
                 self.indexes.close()
+
+
+def _temp_folder() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # nothing here can be written to; what there is can still be read
+        return Path(os.path.abspath(os.sep), "tmp")
 
 
 def _text(path: Path | None) -> str | None:

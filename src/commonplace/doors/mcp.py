@@ -72,8 +72,19 @@ class _Watch:
 
     def _warm(self) -> None:
         if self._warm_up is not None:
-            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
+            threading.Thread(
+                target=_warmed, args=(self._warm_up,), name="warm-up", daemon=True
+            ).start()
             self._warm_up = None
+
+
+def _warmed(warm_up: Callable[[], None]) -> None:
+    try:
+        warm_up()
+    except CommonplaceError as exc:  # each call tells its client the same
+        _log.warning("Nothing was warmed up: %s", exc)
+    except Exception:  # noqa: BLE001  a thread's last line: the log says it in our way
+        _log.exception("Nothing was warmed up")
 
 
 def make_server(
