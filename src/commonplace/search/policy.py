@@ -37,8 +37,11 @@ ENCODE_AT_ONCE = 20_000
 APPLY_BATCH = 500
 """Changes filed in one transaction while catching up."""
 
-LEASE_S = 60.0
-"""After this long without renewal another process may take over the encoding."""
+LEASE_S = 20.0
+"""After this long without renewal another process may take over the encoding.
+
+It is how long the entries of a killed process wait; twice the work is all that a shorter one costs.
+"""
 
 # Cosines of the E5 family cluster in 0.7..1.0: what is 0.1 for MiniLM is about 0.75 there.
 _E5_FLOOR = 0.75
