@@ -70,6 +70,18 @@ def test_an_excerpt_shows_where_the_words_of_the_query_are():
     assert len(shown) <= 206
 
 
+@given(st.text("abc d", max_size=700), st.text("abcd ", max_size=30))
+def test_an_excerpt_is_the_first_window_with_most_words(text, query):
+    """As the design words it: windows of 200, every 20 characters, each word counted once."""
+    windows = range(0, max(len(text) - 200, 0) + 1, 20)
+    held = [sum(word in text[i : i + 200] for word in set(query.split())) for i in windows]
+    start = windows[held.index(max(held))]
+    shown = text[start : start + 200].strip() if len(text) > 200 else text
+    before = "..." if start else ""
+    after = "..." if start + 200 < len(text) else ""
+    assert excerpt(text, query) == f"{before}{shown}{after}"
+
+
 def test_an_excerpt_without_a_match_is_the_beginning():
     """No window is better than the first."""
     assert excerpt("word " * 100, "absent") == ("word " * 40).strip() + "..."
