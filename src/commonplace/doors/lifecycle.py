@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -102,8 +103,20 @@ class Lifecycle:
         return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self)), encoding="utf-8")
 
 
+# An escaped pair of surrogates; a lone one, in the group; any other escape.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_CHUNK = 1 << 16
+
+
 class _SettledStdin(io.RawIOBase):
-    """Reads descriptor 0; at its end waits for the calls in flight (the SDK would cancel them)."""
+    """Reads whole lines of descriptor 0; at its end waits for the calls in flight.
+
+    (The SDK would cancel those, and would drop a message with a lone surrogate in it, unanswered.)
+    """
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self._lifecycle = lifecycle
@@ -112,13 +125,37 @@ class _SettledStdin(io.RawIOBase):
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.close(null)
+        self._line = bytearray()
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed: a private Buffer
-        chunk = os.read(self._descriptor, len(buffer))
-        if not chunk:
+        if not self._ready:
+            self._ready = memoryview(_paired(self._read_lines()))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _read_lines(self) -> bytes:
+        """At least one line and what came whole with it; the rest at the end, then nothing."""
+        while chunk := os.read(self._descriptor, _CHUNK):
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                lines = bytes(self._line) + chunk[:end]
+                self._line = bytearray(chunk[end:])
+                return lines
+            self._line += chunk
+        rest, self._line = bytes(self._line), bytearray()
+        if not rest:
             self._lifecycle.settle()
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
+        return rest
+
+
+def _paired(lines: bytes) -> bytes:
+    """JSON with U+FFFD in place of each surrogate that is escaped alone."""
+    if b"\\ud" not in lines and b"\\uD" not in lines:
+        return lines
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], lines)
