@@ -267,6 +267,24 @@ class IndexContract:
             assert found["in"].words is not None
             assert found["in"].similarity is not None
 
+    def test_tags_are_any_of_all_of_and_none_of(self, index: Index) -> None:
+        """Plain tags ask for any, required ones for all, excluded ones for none."""
+        docs = [
+            a_doc("n:1", "harbour", tags=("sea", "work")),
+            a_doc("n:2", "harbour", tags=("sea",)),
+            a_doc("n:3", "harbour", tags=("work", "night")),
+            a_doc("n:4", "harbour"),
+        ]
+        mine = self.filled(index, docs)
+        for within, refs in (
+            (Filter(tags=("sea", "night")), {"n:1", "n:2", "n:3"}),
+            (Filter(required_tags=("sea", "work")), {"n:1"}),
+            (Filter(excluded_tags=("sea",)), {"n:3", "n:4"}),
+            (Filter(tags=("work",), excluded_tags=("night", "none")), {"n:1"}),
+            (Filter(tags=("sea",), required_tags=("work",)), {"n:1"}),
+        ):
+            assert set(self.find(mine, "harbour", within=within)) == refs
+
     def test_headings_match_folded_and_in_part(self, index: Index) -> None:
         """Case, spaces and underscores do not matter, and a part is enough; not across headings."""
         docs = [

@@ -86,7 +86,8 @@ class Filter:
     """The candidates a search may look at, fixed before anything is ranked.
 
     Empty tuples mean "any". scopes match exactly; headings match as folded substrings (see
-    `core.text.fold_name`), any of them; tags match exactly, any of them.
+    `core.text.fold_name`), any of them; tags match exactly: any of `tags`, all of `required_tags`,
+    none of `excluded_tags`.
     """
 
     within: Interval = field(default_factory=Interval)
@@ -95,6 +96,8 @@ class Filter:
     scopes: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    required_tags: tuple[str, ...] = ()
+    excluded_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

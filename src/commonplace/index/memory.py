@@ -241,6 +241,8 @@ def _lets_in(within: Filter, doc: Doc) -> bool:
         and (not within.scopes or doc.scope in within.scopes)
         and (not sought or any(part in heading for part in sought for heading in held))
         and (not within.tags or any(tag in within.tags for tag in doc.tags))
+        and all(tag in doc.tags for tag in within.required_tags)
+        and not any(tag in doc.tags for tag in within.excluded_tags)
     )
 
 

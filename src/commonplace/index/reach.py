@@ -16,6 +16,7 @@ from commonplace.index.docs import SECOND_BITS, micros, plain
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -79,13 +80,19 @@ def reach_of(conn: sqlite3.Connection, sql: Queries, within: Filter) -> Reach:
         # A filter that every shelf passes is none, and costs nothing then.
         if len(shelves) == conn.execute(sql["count_shelves"]).fetchone()[0]:
             shelves = None
-    tagged = None
-    if within.tags:
-        found = conn.execute(
-            sql["list_tagged"], {"tags": json.dumps([plain(each) for each in within.tags])}
-        )
-        tagged = np.array([row[0] for row in found], dtype=np.int64)
+    if within.excluded_tags:
+        barred = np.union1d(barred, _tagged(conn, sql, within.excluded_tags))
+    tagged = _tagged(conn, sql, within.tags) if within.tags else None
+    for tag in within.required_tags:
+        bearing = _tagged(conn, sql, (tag,))
+        tagged = bearing if tagged is None else np.intersect1d(tagged, bearing)
     return Reach(low, high, barred, shelves, tagged)
+
+
+def _tagged(conn: sqlite3.Connection, sql: Queries, tags: Sequence[str]) -> Ids:
+    """The docs that bear any of these tags, in order."""
+    found = conn.execute(sql["list_tagged"], {"tags": json.dumps([plain(each) for each in tags])})
+    return np.array([row[0] for row in found], dtype=np.int64)
 
 
 def _span(conn: sqlite3.Connection, sql: Queries, span: Interval) -> tuple[int, int, Ids]:

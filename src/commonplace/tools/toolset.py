@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -165,8 +165,29 @@ def _either(names: list[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A page that a host may fetch by its address; `read` makes its text anew each time."""
+
+    uri: str
+    title: str
+    description: str
+    media_type: str
+    read: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A text that a host offers its user to begin with; `write` makes it anew each time."""
+
+    name: str
+    title: str
+    description: str
+    write: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Toolset:
-    """The tools of one journal, offered or left out as a whole.
+    """The tools of one journal, with its resources and prompts, offered or left out as a whole.
 
     guide: when a model should write and when it should search; part of the server's instructions.
     """
@@ -174,6 +195,8 @@ class Toolset:
     name: str
     guide: str
     tools: tuple[Tool, ...]
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
 
     def tool(self, name: str) -> Tool:
         """The tool of this name, which must be one of them."""
@@ -182,4 +205,4 @@ class Toolset:
     def read_only(self) -> Toolset:
         """The same without the tools that write."""
         kept = tuple(tool for tool in self.tools if not tool.effects.writes)
-        return Toolset(name=self.name, guide=self.guide, tools=kept)
+        return replace(self, tools=kept)
