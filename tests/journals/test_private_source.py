@@ -304,6 +304,25 @@ def test_a_text_edited_while_it_was_encoded_gets_no_old_vector(world, user):
     assert list(follower.source.wanting()) == [(ref, "something new")]
 
 
+@pytest.mark.parametrize("mark", [None, "{}"])
+@pytest.mark.parametrize("day_is_there", [True, False])
+def test_an_entry_filed_in_the_middle_of_a_scan_is_not_dropped(world, mark, day_is_there):
+    """Another process writes and files one after we began, in a new day or in one that was there."""
+    journal, other = world.open(), world.open()
+    if day_is_there:
+        journal.write({"feelings": "first"})
+    filed = {}
+
+    def stamps(prefix):
+        if not filed:
+            ref = other.write({"feelings": "new"}).refs[0]
+            filed[ref] = journal.read_entry(ref).stamp
+        return {ref: stamp for ref, stamp in filed.items() if ref.startswith(prefix)}
+
+    changes = journal.sources()[0].scan(Since(mark=mark, stamps=stamps))
+    assert not [change for change in changes if isinstance(change, Drop)]
+
+
 def test_a_read_only_folder_keeps_no_vectors_and_no_one_minds(
     world, user, caplog, plain_permissions
 ):

@@ -115,6 +115,10 @@ class RootSource:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of what is new or altered and drops of what is gone, oldest day first."""
         remove_leftovers(self._root.path)
+        before = _parse_mark(since.mark)
+        # What is filed is asked for before the disk is, here and for each day: else an entry that
+        # another process writes and files in between would look like one that has gone.
+        known = since.stamps(f"{self.name}/") if before is None else {}
         try:
             days = {x.name: x for x in list_days(self._root)}
         except FileNotFoundError:
@@ -122,9 +126,7 @@ class RootSource:
         except OSError as exc:
             self._notices.tell(self._root.path, os.strerror(exc.errno or 0))
             return
-        before = _parse_mark(since.mark)
         if before is None:
-            known = since.stamps(f"{self.name}/")
             gone = {x.removeprefix(f"{self.name}/").partition("/")[0] for x in known} - days.keys()
             changed = gone | days.keys()
         else:
@@ -134,10 +136,10 @@ class RootSource:
             yield from self._scan_day(day, since, is_there=day in days)
 
     def _scan_day(self, day: str, since: Since, *, is_there: bool) -> Iterator[Change]:
+        known = since.stamps(f"{self.name}/{day}/")
         listing = self._listed(day) if is_there else Listing.empty()
         if listing is None:
             return
-        known = since.stamps(f"{self.name}/{day}/")
         present: set[str] = set()
         for place in places_of(self._root, day, listing):
             present.add(place.ref)
