@@ -1,0 +1,201 @@
+"""Owns the project logs: which `.chronicle` rules a folder, and the line an entry adds to its log.
+
+Never writes outside `.chronicle`'s own folder, and never lets a log that fails reach the entry.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.files import make_folder, translated
+from commonplace.core.text import opening
+from commonplace.core.toml import parse_toml
+from commonplace.journals.chronicle_spelling import (
+    continued,
+    local_of,
+    one_line,
+    render_json,
+    render_rfc3339,
+)
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from commonplace.journals.chronicle_spelling import Logged
+
+CONFIG_NAME = ".chronicle"
+CONFIG_LIMIT = 65_536
+"""Bytes; a larger `.chronicle` is not ours."""
+
+FORMATS = ("markdown", "json", "text")
+
+_NOT_WRITTEN = "No project log was written"
+# Tabs and line ends may stay; what else steers a terminal does not belong into a file to `cat`.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """What a `.chronicle` asks for.
+
+    file: where it lies. log_dir: as written, relative to its folder. log_format: one of FORMATS.
+    warning: a sentence on what is wrong with it, empty when nothing is.
+    """
+
+    file: Path
+    local_logging: bool = False
+    log_dir: str = "logs"
+    log_format: str = "markdown"
+    warning: str = ""
+
+    @property
+    def root(self) -> Path:
+        """The folder that `.chronicle` lies in: the project."""
+        return self.file.parent
+
+
+def find_log_config(folder: Path, home: Path | None) -> LogConfig | None:
+    """The `.chronicle` that rules a folder: its own, else the nearest above it.
+
+    The search ends with the home or, outside of it, with the root of the filesystem. A
+    `.chronicle` that cannot be read or understood rules as well: it logs nothing and says why.
+    """
+    here = Path(os.path.realpath(folder))
+    top = Path(os.path.realpath(home)) if home else None
+    for each in (here, *here.parents):
+        file = each / CONFIG_NAME
+        if os.path.isfile(file):
+            return _read_config(file)
+        if each == top:
+            break
+    return None
+
+
+def _read_config(file: Path) -> LogConfig:
+    try:
+        with translated(file), open(file, "rb") as opened:
+            raw = opened.read(CONFIG_LIMIT + 1)
+        if len(raw) > CONFIG_LIMIT:
+            return _broken(file, f"{file} is larger than {CONFIG_LIMIT // 1024} KB.")
+        return _parse_config(file, parse_toml(raw.decode(), name=str(file)))
+    except CommonplaceError as exc:
+        return _broken(file, exc.message)
+    except UnicodeDecodeError:
+        return _broken(file, f"{file} is not UTF-8.")
+
+
+def _parse_config(file: Path, keys: dict[str, Any]) -> LogConfig:
+    wanted = keys.get("local_logging", False)
+    if not isinstance(wanted, bool):
+        return _broken(file, f"local_logging in {file} is neither true nor false.")
+    log_dir = keys.get("log_dir", "logs")
+    if not isinstance(log_dir, str):
+        return _broken(file, f"log_dir in {file} is no text.")
+    log_format = keys.get("log_format", "markdown")
+    warning = ""
+    if log_format not in FORMATS:
+        shown = opening(str(log_format), 40)
+        warning = f"Unknown log_format {shown!a} in {file}: the log is written as markdown."
+        log_format = "markdown"
+    return LogConfig(
+        file=file,
+        local_logging=wanted,
+        log_dir=log_dir,
+        log_format=log_format,
+        warning=warning if wanted else "",
+    )
+
+
+def _broken(file: Path, why: str) -> LogConfig:
+    return LogConfig(file=file, warning=f"{_NOT_WRITTEN}: {why}")
+
+
+def write_log(config: LogConfig | None, event: Logged, zone: tzinfo) -> str:
+    """Append an entry to its project's log of the day; a sentence of warning where that failed.
+
+    Writes `<root>/<log_dir>/YYYY-MM-DD.log`, named and clocked by the zone, in one write, so that
+    two processes never mix. The mode of new files follows the umask. Writes nothing where the
+    project does not ask for it, or where `log_dir` leads out of its folder. Never raises.
+    """
+    if config is None or not config.local_logging:
+        return config.warning if config else ""
+    try:
+        folder = _folder_of(config)
+        if folder is None:
+            return f"{_NOT_WRITTEN}: log_dir in {config.file} leads out of its folder."
+        path = folder / f"{local_of(event.instant, zone).date().isoformat()}.log"
+        make_folder(folder, 0o755)
+        with translated(path):
+            whole = _append(path, render_log(event, config.log_format, zone).encode())
+    except CommonplaceError as exc:
+        return f"{_NOT_WRITTEN}: {exc.message}"
+    return config.warning if whole else f"The project log {path} took only part of the entry."
+
+
+def _folder_of(config: LogConfig) -> Path | None:
+    """The folder of the logs with every link resolved; None where it is not the project's."""
+    root = os.path.realpath(config.root)
+    try:
+        folder = Path(os.path.realpath(os.path.join(root, config.log_dir)))
+    except ValueError:  # a NUL, which TOML can write and no path can hold
+        return None
+    return folder if folder.is_relative_to(root) else None
+
+
+def _append(path: Path, content: bytes) -> bool:
+    """Add to the end of a plain file in one write; whether all was taken. Raises OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    # A link would lead elsewhere, and a pipe would wait for its reader.
+    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Invalid(f"{path} is no plain file.", hint="Move it away.")
+        return os.write(descriptor, content) == len(content)
+    finally:
+        os.close(descriptor)
+
+
+def render_log(event: Logged, log_format: str, zone: tzinfo) -> str:
+    """An entry as a project log holds it, in one of FORMATS.
+
+    Markdown and JSON are the original's, but that further lines of a message are indented by four
+    spaces and control characters shown as U+FFFD. Text is one line: time, user, folder, tags,
+    message.
+    """
+    if log_format == "json":
+        return _render_json_line(event, zone)
+    at = f"{local_of(event.instant, zone):%H:%M:%S}"
+    message = _harmless(continued(event.message))
+    tags = _harmless(one_line(", ".join(event.tags)))
+    user = _harmless(one_line(f"{event.username}@{event.hostname}"))
+    directory = _harmless(one_line(event.directory))
+    if log_format == "text":
+        bracketed = f" [{tags}]" if tags else ""
+        return f"{at} {user} {directory}{bracketed} {message}\n"
+    tag_line = f"- **Tags**: {tags}\n" if tags else ""
+    return f"## {at} - {message}\n{tag_line}- **User**: {user}\n- **Directory**: {directory}\n\n"
+
+
+def _render_json_line(event: Logged, zone: tzinfo) -> str:
+    fields = {
+        "id": event.id,
+        "timestamp": render_rfc3339(event.instant, zone),
+        "message": event.message,
+        "hostname": event.hostname,
+        "username": event.username,
+        "working_directory": event.directory,
+        "tags": list(event.tags) or None,
+    }
+    return render_json(fields) + "\n"
+
+
+def _harmless(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)
