@@ -74,7 +74,7 @@ class Finder:
             vector=vector,
             identity=identity,
             within=question.within,
-            limit=question.policy.legs,
+            limit=question.policy.legs(question.limit),
         )
         floor = numbers.floor(question.floor, identity)
         ranked = rank(candidates, floor=floor, policy=question.policy)

@@ -51,20 +51,27 @@ _E5_FLOOR = 0.75
 class Policy:
     """How one kind of search judges.
 
-    meaning, words: weights of the legs, each divided by its maximum before. legs: candidates taken
-    from each leg. duplicate: share of words in common, in (0, 1], from which two hits are one.
+    meaning, words: weights of the legs, each divided by its maximum before. duplicate: share of
+    words in common, in (0, 1], from which two hits are one.
     Source: weights from the measured fusion (.55 meaning, .45 words).
     """
 
     meaning: float = 0.55
     words: float = 0.45
-    legs: int = 200
     duplicate: float = 0.9
 
     @property
     def most(self) -> float:
         """The highest score this policy can give."""
         return self.meaning + self.words
+
+    def legs(self, limit: int) -> int:
+        """The candidates taken from each leg for so many hits.
+
+        Measured with limit 10 on 200 questions over 10,000 entries, against 4,000 candidates: of
+        100 and of 200 the first five hits are the same, of 100 0.2 % of the first ten differ.
+        """
+        return max(100, 10 * limit)
 
 
 PRIVATE = Policy()
