@@ -51,8 +51,8 @@ SELECT id, ref, shelf, at_us, stamp, tags, text FROM docs
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_stamps
--- Refs and stamps from a prefix up to where it ends.
-SELECT ref, stamp FROM docs WHERE ref >= :low AND (:high IS NULL OR ref < :high);
+-- Refs and stamps from a prefix up to where it ends; a blob as its end stands above all texts.
+SELECT ref, stamp FROM docs WHERE ref >= :low AND ref < :high;
 
 -- name: read_mark
 -- The last mark of a source.

@@ -246,8 +246,9 @@ class SqliteOwnerIndex:
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = well_formed(prefix)
+        end = prefix_end(low)
         with self._file.using() as (conn, _):
-            asked = {"low": low, "high": prefix_end(low)}
+            asked = {"low": low, "high": b"" if end is None else end}
             return dict(conn.execute(self._sql["list_stamps"], asked).fetchall())
 
     def _find_encoder(self, conn: sqlite3.Connection, identity: str) -> EncoderRow | None:
