@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import Denied, Invalid, NotFound
-from commonplace.core.files import translated
+from commonplace.core.files import is_leftover, translated
 from commonplace.journals.private_format import (
     EPOCH,
     FRONTMATTER_LIMIT,
@@ -83,12 +83,14 @@ class Listing:
     """What lies in a day folder.
 
     entries: name with `.md` to stamp. sidecars: stems that have an `.embedding`. refused: what
-    looks like an entry and is not read (a link, a name that cannot be shown).
+    looks like an entry and is not read (a link, a name that cannot be shown). leftovers: whether
+    temps of writes, running or killed, lie there.
     """
 
     entries: dict[str, str]
     sidecars: frozenset[str]
     refused: tuple[str, ...]
+    leftovers: bool = False
 
     @classmethod
     def empty(cls) -> Listing:
@@ -309,9 +311,11 @@ def list_day(root: Root, day: str) -> Listing:
     entries: dict[str, str] = {}
     sidecars: set[str] = set()
     refused: list[str] = []
-    with os.scandir(root.path / day) as names:
+    leftovers = False
+    with _scanned(root.path / day) as names:
         for name in names:
             if name.name.startswith("."):
+                leftovers = leftovers or is_leftover(name.name)
                 continue
             if name.name.endswith(SIDECAR):
                 sidecars.add(name.name.removesuffix(SIDECAR))
@@ -325,6 +329,7 @@ def list_day(root: Root, day: str) -> Listing:
         entries=dict(sorted(entries.items())),
         sidecars=frozenset(sidecars),
         refused=tuple(sorted(refused)),
+        leftovers=leftovers,
     )
 
 

@@ -141,9 +141,11 @@ class RootSource:
         if listing is None:
             return
         present: set[str] = set()
-        for place in places_of(self._root, day, listing):
-            present.add(place.ref)
-            if known.get(place.ref) != listing.entries[place.path.name]:
+        places = places_of(self._root, day, listing)
+        for place, stamp in zip(places, listing.entries.values(), strict=True):
+            ref = place.ref
+            present.add(ref)
+            if known.get(ref) != stamp:
                 entry = self._read(place)
                 if entry is not None:
                     yield Put(doc_of(entry))
@@ -151,7 +153,6 @@ class RootSource:
 
     def _listed(self, day: str) -> Listing | None:
         folder = self._root.path / day
-        remove_leftovers(folder)
         try:
             listing = list_day(self._root, day)
         except FileNotFoundError:
@@ -159,6 +160,8 @@ class RootSource:
         except OSError as exc:
             self._notices.tell(folder, os.strerror(exc.errno or 0))
             return None
+        if listing.leftovers:
+            remove_leftovers(folder)
         for name in listing.refused:
             self._notices.tell(folder / name, "not a plain file with a plain name")
         return listing
