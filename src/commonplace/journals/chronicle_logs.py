@@ -20,7 +20,7 @@ from commonplace.journals.chronicle_spelling import (
     continued,
     local_of,
     one_line,
-    render_json,
+    render_go_json,
     render_rfc3339,
 )
 
@@ -194,7 +194,7 @@ def _render_json_line(event: Logged, zone: tzinfo) -> str:
         "working_directory": event.directory,
         "tags": list(event.tags) or None,
     }
-    return render_json(fields) + "\n"
+    return render_go_json(fields) + "\n"
 
 
 def _harmless(text: str) -> str:

@@ -40,7 +40,7 @@ _INDICATED = re.compile(
 # Texts that YAML 1.1 or 1.2 takes for a number, a time, a truth value or nothing at all.
 _NO_TEXT = re.compile(
     r"""
-    ~? | null | Null | NULL | true | True | TRUE | false | False | FALSE | <<
+    ~? | = | null | Null | NULL | true | True | TRUE | false | False | FALSE | <<
     | [yYnN] | yes | Yes | YES | no | No | NO | on | On | ON | off | Off | OFF
     | \.(?:nan|NaN|NAN) | [-+]?\.(?:inf|Inf|INF)
     | [-+]?(?:\.[0-9_]+ | [0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9_]+)?
@@ -112,7 +112,7 @@ def render_rfc3339(instant: int, zone: tzinfo) -> str:
     return f"{whole}{fraction}{suffix}"
 
 
-def render_json(value: Any, *, indent: int | None = None) -> str:
+def render_go_json(value: Any, *, indent: int | None = None) -> str:
     """The value as Go's encoding/json writes it, on one line or indented by so many spaces."""
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
@@ -124,7 +124,7 @@ def render_scalar(text: str, *, indent: int) -> str:
     """The text as yaml.v3 writes it as a value: plain, quoted or, with line ends, literal.
 
     indent: spaces before each line of a literal. Double quoted where yaml.v3 would write a text
-    that no reader gives back (a literal that begins with a space).
+    that not every reader gives back (a literal that begins with a space, U+2028, a lone `=`).
     """
     text = well_formed(text)
     if "\n" in text:
