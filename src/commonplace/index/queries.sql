@@ -157,11 +157,9 @@ SELECT count(*) FROM words WHERE words MATCH :match AND rowid >= :low AND rowid 
 -- The docs of a span of time that match, and their figure by words.
 SELECT rowid, -rank FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
 
--- name: list_matches_on_shelves
--- The same, of some shelves.
-SELECT w.rowid, -w.rank FROM words AS w CROSS JOIN docs AS d ON d.id = w.rowid
-WHERE w.words MATCH :match AND w.rowid >= :low AND w.rowid < :high
-    AND d.shelf IN (SELECT value FROM json_each(:shelves));
+-- name: list_doc_shelves
+-- The shelves on which some docs lie.
+SELECT id, shelf FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: find_shelves
 -- The shelves a filter lets in; an empty list lets in all.

@@ -13,8 +13,6 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
@@ -23,11 +21,10 @@ from commonplace.db.sqlite import Corrupted, snapshot, transaction
 from commonplace.index import mending
 from commonplace.index.docs import drop_doc, prefix_end, put_doc, read_docs
 from commonplace.index.file import IndexFile, empty, queries
-from commonplace.index.matrix import best
 from commonplace.index.meaning import EncoderRow
 from commonplace.index.reach import reach_of
 from commonplace.index.vectors import checked_passages, checked_query
-from commonplace.index.words import words_figures
+from commonplace.index.words import best_by_words, words_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -152,7 +149,7 @@ class SqliteOwnerIndex:
                 view = None if encoder is None else opened.meaning.view(conn, encoder)
                 reach = reach_of(conn, self._sql, within)
                 by_words = words_figures(conn, self._sql, words, reach, opened.spreads)
-                found = _best_words(by_words, limit)
+                found = best_by_words(conn, self._sql, by_words, reach, limit)
                 nearest: dict[int, float] = {}
                 if view is not None and vector is not None and encoder is not None:
                     query = checked_query(vector, encoder.dimensions)
@@ -307,12 +304,6 @@ class SqliteOwnerIndex:
                     self._drop_lease(conn, lease, self._holder)
         except (OSError, sqlite3.OperationalError) as exc:
             _log.warning("A matrix file in %s was not written: %s", self._file.folder, exc)
-
-
-def _best_words(figures: dict[int, float], limit: int) -> list[int]:
-    docs = np.fromiter(figures.keys(), dtype=np.int64, count=len(figures))
-    values = np.fromiter(figures.values(), dtype=np.float64, count=len(figures))
-    return list(best(docs, values, limit))
 
 
 def _candidate(doc: Doc, words: float | None, similarity: float | None) -> Candidate:

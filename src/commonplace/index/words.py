@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commonplace.core.text import query_terms
+from commonplace.index.matrix import best
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,7 +59,10 @@ class Spreads:
 def words_figures(
     conn: sqlite3.Connection, sql: Queries, question: str, reach: Reach, spreads: Spreads
 ) -> dict[int, float]:
-    """BM25, > 0, of every doc in reach that a telling term of the question stands in, by id."""
+    """BM25, > 0, of every doc that a telling term of the question stands in, by id.
+
+    Of docs in reach, but for their shelves: `best_by_words` looks at those of few.
+    """
     terms = telling_terms(conn, sql, query_terms(question), reach, spreads)
     if not terms:
         return {}
@@ -67,13 +71,31 @@ def words_figures(
         "low": reach.low,
         "high": reach.high,
     }
-    query = "list_matches"
-    if reach.shelves is not None:
-        query, bounds["shelves"] = "list_matches_on_shelves", json.dumps(reach.shelves.tolist())
-    figures = dict(conn.execute(sql[query], bounds).fetchall())
+    figures = dict(conn.execute(sql["list_matches"], bounds).fetchall())
     docs = np.fromiter(figures, dtype=np.int64, count=len(figures))
     mask = reach.mask(docs, None)
     return figures if mask is None else {doc: figures[doc] for doc in docs[mask].tolist()}
+
+
+def best_by_words(
+    conn: sqlite3.Connection, sql: Queries, figures: dict[int, float], reach: Reach, limit: int
+) -> list[int]:
+    """The docs in reach with the highest figures, best first; of equals the newest."""
+    docs = np.fromiter(figures.keys(), dtype=np.int64, count=len(figures))
+    values = np.fromiter(figures.values(), dtype=np.float64, count=len(figures))
+    if reach.shelves is None:
+        return list(best(docs, values, limit))
+    # Joining every match to its doc is what a filter would cost most; so from the best down.
+    ordered = list(best(docs, values, len(docs)))
+    shelves = frozenset(reach.shelves.tolist())
+    found: list[int] = []
+    start, step = 0, 2 * limit
+    while len(found) < limit and start < len(ordered):
+        part = ordered[start : start + step]
+        on = dict(conn.execute(sql["list_doc_shelves"], {"ids": json.dumps(part)}).fetchall())
+        found += [doc for doc in part if on.get(doc) in shelves]
+        start, step = start + step, 2 * step
+    return found[:limit]
 
 
 def telling_terms(
