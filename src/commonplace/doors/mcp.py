@@ -17,6 +17,12 @@ from typing import TYPE_CHECKING, Any
 gc.disable()
 import anyio  # noqa: E402  after gc.disable
 from mcp.server.mcpserver import MCPServer  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.exceptions import ResourceError  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.prompts import Prompt as SdkPrompt  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.resources import (  # noqa: E402  after gc.disable
+    FunctionResource,
+)
+from mcp.server.mcpserver.resources import Resource as SdkResource  # noqa: E402  after gc.disable
 from mcp.server.mcpserver.tools import Tool as SdkTool  # noqa: E402  after gc.disable
 from mcp.server.mcpserver.utilities.func_metadata import (  # noqa: E402  after gc.disable
     ArgModelBase,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from commonplace.tools.toolset import Tool, Toolset
+    from commonplace.tools.toolset import Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)
 
@@ -91,15 +97,27 @@ def make_server(
     toolsets: Sequence[Toolset], *, middleware: Sequence[_Watch] = ()
 ) -> MCPServer[Any]:
     """A server that offers these toolsets; it opens no journal before the first call."""
-    return MCPServer(
+    server: MCPServer[Any] = MCPServer(
         name="commonplace",
         title="Commonplace",
         version=version("commonplace"),
         instructions="\n\n".join(toolset.guide for toolset in toolsets),
         tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
+        resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
         middleware=middleware,
         log_level="WARNING",
     )
+    for toolset in toolsets:
+        for prompt in toolset.prompts:
+            server.add_prompt(
+                SdkPrompt.from_function(
+                    prompt.write,
+                    name=prompt.name,
+                    title=prompt.title,
+                    description=prompt.description,
+                )
+            )
+    return server
 
 
 def serve_stdio(
@@ -142,6 +160,23 @@ def _sdk_tool(tool: Tool) -> SdkTool:
             idempotent_hint=tool.effects.repeatable,
             open_world_hint=False,
         ),
+    )
+
+
+def _sdk_resource(page: Resource) -> SdkResource:
+    def read() -> str:
+        try:
+            return well_formed(page.read())
+        except CommonplaceError as exc:
+            raise ResourceError(str(exc)) from exc
+
+    return FunctionResource(
+        uri=page.uri,
+        name=page.uri.rpartition("/")[2],
+        title=page.title,
+        description=page.description,
+        mime_type=page.media_type,
+        fn=read,
     )
 
 
