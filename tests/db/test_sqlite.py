@@ -1,6 +1,8 @@
 """Opening SQLite, its transactions, and its errors in our words."""
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -48,6 +50,20 @@ def test_an_existing_file_keeps_its_mode(tmp_path):
     path.chmod(0o640)
     connect(path).close()
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_another_connection_leaves_the_locks_of_the_first(conn, tmp_path):
+    """A process that closes its last connection must not take our journal file away with it."""
+    conn.execute("INSERT INTO t VALUES (1, '')")
+    connect(tmp_path / "a.db").close()
+    count = (
+        "import sqlite3, sys; conn = sqlite3.connect(sys.argv[1]);"
+        "print(conn.execute('SELECT count(*) FROM t').fetchone()[0]); conn.close()"
+    )
+    command = [sys.executable, "-c", count, str(tmp_path / "a.db")]
+    assert subprocess.check_output(command) == b"1\n"
+    conn.execute("INSERT INTO t VALUES (2, '')")
+    assert subprocess.check_output(command) == b"2\n"
 
 
 def test_a_transaction_is_whole_or_not_at_all(conn):

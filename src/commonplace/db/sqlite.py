@@ -5,6 +5,7 @@ Never runs a query of its own on anybody's tables, never leaves a transaction to
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -123,12 +124,7 @@ def connect(
     Raises: Unavailable, Corrupted.
     """
     with translated(path):
-        try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        except OSError as exc:
-            raise Unavailable(
-                f"{path} cannot be opened: {exc.strerror}.", hint="Check who may write there."
-            ) from exc
+        _make_file(path)
         conn = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             conn.execute(f"PRAGMA page_size = {int(page_size)}")
@@ -139,6 +135,21 @@ def connect(
             conn.close()
             raise
         return conn
+
+
+def _make_file(path: Path) -> None:
+    # A file that is there is never opened and closed here: the system would drop the locks that
+    # other connections of this process hold on it, and another process, taking itself for the
+    # last one, would remove the journal file under them.
+    try:
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        elif not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as exc:
+        raise Unavailable(
+            f"{path} cannot be opened: {exc.strerror}.", hint="Check who may write there."
+        ) from exc
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
