@@ -73,7 +73,7 @@ class RootSource:
         self._root = root
         self._zone = zone
         self._notices = notices
-        self._offered: dict[str, str] = {}
+        self._offered: dict[str, Entry] = {}
         # The times of the folders when last none was young, and the mark they made.
         self._settled: tuple[dict[str, int], str] = ({}, "{}")
 
@@ -189,7 +189,7 @@ class RootSource:
             entry = self._read(place)
             text = reference_text(entry.raw)[0] if entry else ""
             if entry and text:
-                self._offered[place.ref] = entry.stamp
+                self._offered[place.ref] = entry
                 yield place.ref, text
 
     def _all_bare(self) -> Iterator[Place]:
@@ -222,9 +222,8 @@ class RootSource:
         if not self.keeps(identity) or not is_usable(numbers):
             return
         place = lexical_place(ref, (self._root,))
-        entry = self._read(place)
-        offered = self._offered.pop(ref, None)
-        if entry is None or offered not in {None, entry.stamp}:
+        entry = self._offered.pop(ref, None) or self._read(place)
+        if entry is None or _stamp_now(place) != entry.stamp:
             return
         text, sections = reference_text(entry.raw)
         if not text:
