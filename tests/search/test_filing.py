@@ -320,6 +320,82 @@ def test_a_dead_processs_work_is_taken_over_when_its_lease_is_out(opened, index,
     assert index.take_lease("encoding", "next", policy.LEASE_S)
 
 
+def test_who_finds_another_at_work_comes_back(opened, index, clock):
+    """The other dies over a doc it filed itself: nobody asks, and its vector is made all the same."""
+    encoder = HashingEncoder()
+    filing = opened(OneSource(docs=[a_doc("n:1", "harbour")]), encoder=encoder)
+    filing.start()
+    until(lambda: filing.settle(encoder.identity, 0.0) == () and not pending(index, encoder))
+    assert index.take_lease("encoding", "dead", policy.LEASE_S)
+    index.apply([Put(a_doc("n:2", "wood"))])
+    filing.refresh(DEADLINE_S)
+    filing.wake()
+    note = ("1 entries wait for their vector; words find them.",)
+    until(lambda: filing.settle(encoder.identity, 0.0) == note)
+    clock.advance(policy.LEASE_S)
+    until(lambda: pending(index, encoder) == 0)
+
+
+def test_what_is_filed_while_places_are_filled_is_encoded(opened, index):
+    """Another process files an entry without a vector meanwhile: it is not left behind."""
+    encoder = CountingEncoder()
+    source = KeepingSource(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source, encoder=encoder)
+    filing.catch_up()
+    source.places.clear()
+    encoder.busy.clear()
+    encoder.gate.clear()
+    filing.start()
+    assert encoder.busy.wait(DEADLINE_S)
+    index.apply([Put(a_doc("n:2", "wood"))])
+    encoder.gate.set()
+    until(lambda: pending(index, encoder) == 0)
+    assert set(source.places) == {"n:1"}
+
+
+def test_words_are_served_while_places_are_filled(opened, index):
+    """A search waits for one place that is being filled, not for all of them."""
+
+    class OneByOne(CountingEncoder):
+        permits = threading.Semaphore(0)
+
+        def encode_passages(self, texts):
+            self.busy.set()
+            assert self.permits.acquire(timeout=DEADLINE_S)
+            return super().encode_passages(texts)
+
+    source = KeepingSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(9)])
+    opened(source, encoder=HashingEncoder()).catch_up()
+    source.places.clear()
+    encoder = OneByOne()
+    filing = opened(source, encoder=encoder)
+    filing.start()
+    assert encoder.busy.wait(DEADLINE_S)
+    source.put(a_doc("n:new", "mountain"))
+    asked = threading.Thread(target=filing.refresh, args=(DEADLINE_S,))
+    asked.start()
+    until(lambda: filing._asked > filing._done)
+    encoder.permits.release()
+    asked.join(DEADLINE_S)
+    assert words_of(index, "mountain") == {"n:new"}
+    assert len(source.places) == 1
+    encoder.permits.release(99)
+    until(lambda: len(source.places) == 10)
+
+
+def test_a_place_that_cannot_be_filled_is_tried_once_a_turn(opened):
+    """A disk that takes no file beside an entry costs one encoding, not a loop."""
+
+    class FullSource(KeepingSource):
+        def keep(self, ref, vector, identity):
+            """Nothing is kept."""
+
+    encoder = CountingEncoder()
+    filing = opened(FullSource(docs=[a_doc("n:1", "harbour")]), encoder=encoder)
+    filing.catch_up()
+    assert encoder.texts == ["harbour", "harbour"]
+
+
 def test_the_place_beside_an_entry_is_filled_once_from_the_same_vector(opened):
     """The journal's copy costs no second encoding, and is never made again."""
     encoder = CountingEncoder()

@@ -244,12 +244,16 @@ class Filing:
     def _encode_missing(self, encoder: Encoder, progress: Callable[[int, int], None] | None) -> int:
         made = 0
         if not self._lease():
+            # Another process is at it; whether it comes to the end is to be seen.
+            self._all_made = False
             return made
+        tried: set[str] = set()
         try:
             while not self._interrupted(progress) and self._lease():
                 docs = self._index.unencoded(encoder.identity, policy.ENCODE_BATCH)
                 if not docs:
-                    self._fill_places(encoder)
+                    if self._fill_places(encoder, tried, progress):
+                        continue  # what was filed meanwhile comes first
                     break
                 for group in _groups(encoder, docs):
                     self._encode(encoder, group)
@@ -281,28 +285,36 @@ class Filing:
             for (doc, spans), one in zip(group, encoded, strict=True)
             if spans == ((0, len(doc.text)),)
         }
-        self._fill(encoder, [doc.ref for doc, _ in group], whole)
-
-    def _fill_places(self, encoder: Encoder) -> None:
-        self._fill(encoder, None, {})
-        with self._state:
-            self._all_made = self._patient = True
-            self._state.notify_all()
-
-    def _fill(
-        self, encoder: Encoder, refs: Sequence[str] | None, whole: dict[str, tuple[str, Vector]]
-    ) -> None:
-        """Fill the places that journals keep for vectors, from `whole` where it has the text."""
-        for source in self._sources:
-            if not isinstance(source, KeepsVectors) or not source.keeps(encoder.identity):
-                continue
+        refs = [doc.ref for doc, _ in group]
+        for source in self._keeping(encoder):
             for ref, text in source.wanting(refs):
-                if self._closed:
-                    return
                 known, vector = whole.get(ref, ("", None))
                 if vector is None or known != text:
                     vector = encoder.encode_passages([text])[0]
                 source.keep(ref, vector, encoder.identity)
+
+    def _fill_places(self, encoder: Encoder, tried: set[str], progress: object) -> bool:
+        """Fill some places that journals keep for vectors; whether any was not tried before."""
+        before = len(tried)
+        for source in self._keeping(encoder):
+            fresh = (place for place in source.wanting() if place[0] not in tried)
+            for ref, text in islice(fresh, policy.ENCODE_BATCH):
+                tried.add(ref)
+                source.keep(ref, encoder.encode_passages([text])[0], encoder.identity)
+                if self._interrupted(progress):
+                    return True
+        if len(tried) > before:
+            return True
+        with self._state:
+            self._all_made = self._patient = True
+            self._state.notify_all()
+        return False
+
+    def _keeping(self, encoder: Encoder) -> list[KeepsVectors]:
+        """The sources whose entries have a place for vectors of this encoder."""
+        return [
+            x for x in self._sources if isinstance(x, KeepsVectors) and x.keeps(encoder.identity)
+        ]
 
 
 def _told(what: str, exc: Exception) -> str:

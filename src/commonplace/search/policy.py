@@ -6,6 +6,10 @@ Never computes; `rank` and `finder` do, and no other file holds a ranking number
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.core.values import Hit
 
 MAX_QUERY_LENGTH = 10_000
 """Characters; a longer query is refused."""
@@ -75,6 +79,19 @@ class Policy:
 
 
 PRIVATE = Policy()
+
+CHRONICLE = Policy(duplicate=1.0)
+"""Log lines differ by a version or a name: only equal ones are the same."""
+
+CHRONICLE_FLOOR = 0.2
+"""Cosine under which a log line that shares no word with the question is not shown."""
+
+_SAME_THING = 0.5
+
+
+def is_same_thing(hit: Hit) -> bool:
+    """Whether a hit counts as an answer to "how many times": by most of its words, or its meaning."""
+    return hit.by != "meaning" or (hit.similarity or 0.0) >= _SAME_THING
 
 
 def floor(asked: float, identity: str) -> float:
