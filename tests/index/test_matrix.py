@@ -133,6 +133,24 @@ def test_a_matrix_file_broken_while_mapped_is_let_go(folder, full, fault):
     assert _nearest(full, query) == _expected(range(MANY), query)
 
 
+def test_a_matrix_written_anew_during_a_look_is_not_missing(opened, full):
+    """Doctor beside a busy server: what was replaced under its eyes is no fault."""
+    reader = opened().within("me")
+    done = threading.Event()
+
+    def rewrite():
+        with full._file.using(write=True) as (conn, opening):
+            while not done.is_set():
+                full._write_matrix(conn, opening, full._find_encoder(conn, IDENTITY))
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    seen = [reader.problems() for _ in range(60)]
+    done.set()
+    writer.join()
+    assert seen == [[]] * 60
+
+
 def test_repair_writes_a_missing_matrix(folder, full):
     """Doctor need not wait for a search."""
     _matrix(folder).unlink()

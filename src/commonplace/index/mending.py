@@ -77,7 +77,10 @@ def broken_matrices(conn: sqlite3.Connection, sql: Queries, folder: Path) -> lis
     name = conn.execute("SELECT name FROM state").fetchone()[0]
     broken = []
     for number, identity, dimensions, file in conn.execute(sql["list_matrices"]).fetchall():
-        if read_matrix(folder / file, Binding(name, identity, dimensions)) is None:
+        if read_matrix(folder / file, Binding(name, identity, dimensions)) is not None:
+            continue
+        # Another process may have put a new one in its place at this moment.
+        if file in {row[3] for row in conn.execute(sql["list_matrices"])}:
             broken.append(EncoderRow(number, identity, dimensions))
     return broken
 
