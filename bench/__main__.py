@@ -48,7 +48,7 @@ FULL = Plan(
     starts=11,
     questions=60,
     writes=25,
-    reindex=(16, 150),
+    reindex=(20, 100),
     catch_up_again=2_000,
 )
 QUICK = Plan(
@@ -57,7 +57,7 @@ QUICK = Plan(
     starts=3,
     questions=15,
     writes=8,
-    reindex=(2, 80),
+    reindex=(2, 60),
     catch_up_again=200,
 )
 
