@@ -1,0 +1,292 @@
+"""Owns chronicle, the log of what was done and when: its verbs over a database or a Markdown tree.
+
+Never keeps a word anywhere but in chronicle's own storage, and never says "written" too early.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.db.sqlite import BUSY_S
+from commonplace.journals.chronicle_database import ChronicleDatabase
+from commonplace.journals.chronicle_event import (
+    UNKNOWN,
+    Changes,
+    Draft,
+    Event,
+    Question,
+    TagCount,
+    TagFilter,
+    checked_message,
+    checked_tags,
+    doc_of,
+    fold_tag,
+    parse_event_id,
+    parse_tag_filter,
+    plain,
+)
+from commonplace.journals.chronicle_mend import find_problems, repair
+from commonplace.journals.chronicle_source import ChronicleSource
+from commonplace.journals.chronicle_times import to_instant
+from commonplace.journals.chronicle_tree import ChronicleTree
+from commonplace.journals.chronicle_upgrade import Upgraded, upgrade
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.core.values import Interval, Problem
+    from commonplace.journals.chronicle_places import Place
+
+__all__ = [
+    "Added",
+    "Author",
+    "Chronicle",
+    "Event",
+    "Page",
+    "TagCount",
+    "TagFilter",
+    "Upgraded",
+    "doc_of",
+    "fold_tag",
+    "parse_tag_filter",
+]
+
+MOST_EVENTS = 10_000
+
+# Past the calendar's end, in nanoseconds.
+_NEVER = 10**21
+# Before every place of an instant.
+_FIRST = -(2**63) - 1
+_KEYS = uuid.UUID("5b0c7ff0-6a68-5d1f-8f6e-2f4d8a7c9e13")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who logs: the machine, the user and the folder, each `unknown` where nobody can tell."""
+
+    hostname: str = UNKNOWN
+    username: str = UNKNOWN
+    directory: str = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that is there now; repeated: an earlier call with the same key made it."""
+
+    event: Event
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some entries, newest first; cursor: asks for the next ones, empty after the last."""
+
+    events: tuple[Event, ...]
+    cursor: str = ""
+
+
+class Chronicle:
+    """What one owner did and when, in the storage that chronicle itself reads and writes.
+
+    owner: makes idempotency keys his own. zone: of the local times written. clock: the present,
+    aware. patience_s: how long a lock of another program is waited for. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        owner: str,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        author: Author | None = None,
+        patience_s: float = BUSY_S,
+        new_id: Callable[[], object] = uuid.uuid4,
+    ) -> None:
+        self._store: ChronicleDatabase | ChronicleTree = (
+            ChronicleTree(place.path, zone=zone)
+            if place.form == "tree"
+            else ChronicleDatabase(place.path, zone=zone, patience_s=patience_s)
+        )
+        self._owner = owner
+        self._clock = clock
+        self._author = author or Author()
+        self._new_id = new_id
+        self._source = ChronicleSource(self._store)
+
+    @property
+    def path(self) -> Path:
+        """The database's file or the tree's folder, there or not."""
+        return self._store.path
+
+    @property
+    def author(self) -> Author:
+        """Who logs here."""
+        return self._author
+
+    def source(self) -> ChronicleSource:
+        """What the index follows."""
+        return self._source
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self._store.close()
+
+    def add_event(
+        self,
+        message: str,
+        *,
+        tags: Sequence[str] = (),
+        at: datetime | None = None,
+        idempotency_key: str | None = None,
+        directory: str | None = None,
+    ) -> Added:
+        """Log what was done. The same key twice is one entry: the first call's.
+
+        message: up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD. tags:
+        see `checked_tags`. at: aware, default now. directory: default the author's.
+        Raises: Invalid, Conflict for a storage that is only read, Denied, Unavailable.
+        """
+        draft = Draft(
+            id=str(self._new_id()) if idempotency_key is None else self._id_of(idempotency_key),
+            instant=to_instant(self._clock() if at is None else at),
+            message=checked_message(message),
+            tags=checked_tags(tags),
+            hostname=plain(self._author.hostname) or UNKNOWN,
+            username=plain(self._author.username) or UNKNOWN,
+            directory=plain(directory or self._author.directory) or UNKNOWN,
+        )
+        event, repeated = self._store.add(draft)
+        return Added(event=event, repeated=repeated)
+
+    def _id_of(self, key: str) -> str:
+        return str(uuid.uuid5(_KEYS, plain(f"{len(self._owner)} {self._owner} {key}")))
+
+    def read_event(self, ref: str) -> Event:
+        """The entry under a ref, an id, or the beginning of one that no other id shares.
+
+        A number of the oldest generation is still found after an upgrade.
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        return self._store.find(parse_event_id(ref))
+
+    def list_events(
+        self,
+        *,
+        limit: int = 10,
+        within: Interval | None = None,
+        tags: TagFilter | Sequence[str] = (),
+        directory: str | None = None,
+        cursor: str = "",
+    ) -> Page:
+        """The newest entries inside the interval with these tags, newest first.
+
+        tags: plain ones any of, `+tag` required, `-tag` excluded, in any case. directory: only
+        what was logged in just this folder. cursor: of the page before.
+        Raises: Invalid, Unavailable.
+        """
+        if not 1 <= limit <= MOST_EVENTS:
+            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_EVENTS}.")
+        wanted = tags if isinstance(tags, TagFilter) else parse_tag_filter(tags)
+        end = to_instant(within.end) if within and within.end else _NEVER
+        question = Question(
+            start=to_instant(within.start) if within and within.start else -_NEVER,
+            below=min((end, _FIRST), _parse_cursor(cursor) if cursor else (_NEVER, _FIRST)),
+            tags=wanted,
+            directory=directory,
+        )
+        events = self._store.newest(limit + 1, question)
+        more = _render_cursor(events[limit - 1]) if len(events) > limit else ""
+        return Page(events=tuple(events[:limit]), cursor=more)
+
+    def edit_event(
+        self,
+        ref: str,
+        *,
+        message: str | None = None,
+        tags: Sequence[str] | None = None,
+        at: datetime | None = None,
+        expected: str | None = None,
+    ) -> Event:
+        """Change an entry's message, tags or time; what is not named stays.
+
+        expected: the stamp that was read.
+        Raises: Invalid, NotFound, Conflict when the entry is another by now, Denied, Unavailable.
+        """
+        changes = Changes(
+            message=None if message is None else checked_message(message),
+            tags=None if tags is None else checked_tags(tags),
+            instant=None if at is None else to_instant(at),
+        )
+        if changes == Changes():
+            raise Invalid("Nothing to change.", hint="Give a message, tags or a time.")
+        return self._store.edit(parse_event_id(ref), changes, expected=expected)
+
+    def delete_event(self, ref: str, *, expected: str | None = None) -> Event:
+        """Remove an entry; answers what it was. Raises: as `edit_event`."""
+        return self._store.delete(parse_event_id(ref), expected=expected)
+
+    def undo(self) -> Event:
+        """Remove the entry that this author's user added last on this machine; answers it.
+
+        "Last" is the order of writing, not the time logged.
+        Raises: NotFound, Conflict, Unavailable.
+        """
+        last = self._store.last_of(self._author.hostname, self._author.username)
+        return self._store.delete(last.id, expected=last.stamp)
+
+    def list_tags(self) -> list[TagCount]:
+        """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable."""
+        return self._store.tags()
+
+    def upgrade(self) -> Upgraded:
+        """Make the newest layout of an older database, the original kept beside it.
+
+        May be called twice. Raises: Invalid, Denied, Unavailable; the original is then untouched.
+        """
+        return upgrade(self._store, self._clock())
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with the storage now; reads everything, changes nothing."""
+        return list(find_problems(self._store))
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
+        return repair(self._store)
+
+
+def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | None) -> Author:
+    """Who logs in this process, as chronicle itself would say.
+
+    environ: its USER counts. directory: the working directory, None where it is gone.
+    """
+    return Author(
+        hostname=hostname or UNKNOWN,
+        username=environ.get("USER") or UNKNOWN,
+        directory=str(directory) if directory else UNKNOWN,
+    )
+
+
+def _render_cursor(event: Event) -> str:
+    return base64.urlsafe_b64encode(f"{event.instant}.{event.place}".encode()).decode().rstrip("=")
+
+
+def _parse_cursor(cursor: str) -> tuple[int, int]:
+    try:
+        text = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+        instant, place = text.split(".")
+        if len(text) <= 64:  # noqa: PLR2004  two numbers of 64 bits, and what hostile ones exceed
+            return int(instant), int(place)
+    except (ValueError, binascii.Error):
+        pass
+    raise Invalid(
+        f"Invalid cursor: {opening(cursor, 40)!a}.", hint="Use the one that the last page gave."
+    )

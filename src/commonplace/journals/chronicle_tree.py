@@ -1,0 +1,356 @@
+"""Owns chronicle's Markdown tree: one file for each entry, in folders by day, written in place.
+
+Never follows a link out of the tree, and never writes without chronicle's own lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import heapq
+import os
+import re
+import stat
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.core.clock import to_local
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.files import (
+    make_folder,
+    remove_file,
+    remove_leftovers,
+    replace_file,
+    translated,
+    write_new,
+)
+from commonplace.journals.chronicle_event import JOURNAL, Event, changed, count_tags, plain
+from commonplace.journals.chronicle_frontmatter import parse_file, render_file
+from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
+from commonplace.journals.chronicle_times import from_instant, parse_timestamp, render_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.journals.chronicle_event import Changes, Draft, Question, TagCount
+
+SUFFIX = ".md"
+_LOCK = ".lock"
+_LARGEST_FILE = 64 * 1024 * 1024
+_SLUG_WORDS, _SLUG_BYTES = 5, 60
+_SHORT_ID = 8
+# Chronicle's own folders are for everybody to read; a new tree is its owner's alone.
+_FOLDER_MODE = 0o700
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+_DATE_PART = re.compile(r"[0-9]{2}|[0-9]{4}")
+
+
+class _File(NamedTuple):
+    """A file as it lies there; equal stats mean equal content."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class ChronicleTree:
+    """The entries in one folder, there or not.
+
+    zone: of the dates that name the folders of what is written. Thread-safe: files already read
+    are kept by their stat, and a race reads one twice.
+    """
+
+    def __init__(self, path: Path, *, zone: tzinfo) -> None:
+        self.path = path
+        self.own = OwnWrites()
+        self._zone = zone
+        self._known: dict[str, tuple[_File, Event | str]] = {}
+
+    def close(self) -> None:
+        """Forget what was read; may be called twice."""
+        self._known = {}
+
+    def find(self, wanted: str) -> Event:
+        """The one entry with this id, or whose id alone begins so. Raises: NotFound, Invalid."""
+        return self._find(wanted)[0]
+
+    def _find(self, wanted: str) -> tuple[Event, str]:
+        events = list(self._events())
+        for spelled in dict.fromkeys((wanted, wanted.lower())):
+            whole = [x for x in events if x[0].id == spelled]
+            if whole:
+                return whole[0]
+        begun = [x for x in events if x[0].id.startswith((wanted, wanted.lower()))]
+        if len(begun) > 1:
+            raise Invalid(
+                f"Several entries have an id that begins with {wanted!r}.",
+                hint="Give more of the id.",
+            )
+        if not begun:
+            raise NotFound(
+                f"No entry {JOURNAL}:{wanted}.", hint="List or search to see the ids there are."
+            )
+        return begun[0]
+
+    def newest(self, limit: int, question: Question) -> list[Event]:
+        """The newest entries that are asked for, newest first. Raises: Denied, Unavailable."""
+        asked = (
+            ((x.instant, x.place), x)
+            for x, _ in self._events()
+            if question.directory in {None, x.directory} and question.tags.admits(x.folded)
+        )
+        within = (x for x in asked if (question.start,) <= x[0] < question.below)
+        return [x for _, x in heapq.nlargest(limit, within, key=lambda x: x[0])]
+
+    def add(self, draft: Draft) -> tuple[Event, bool]:
+        """Write an entry's file; (what was there, True) where its id is taken already.
+
+        Raises: Denied, Unavailable, Invalid.
+        """
+        with self._locked():
+            taken = [x for x, _ in self._events() if x.id == draft.id]
+            if taken:
+                return taken[0], True
+            return self._put(draft), False
+
+    def _put(self, draft: Draft) -> Event:
+        path = self._path_of(draft)
+        make_folder(path.parent, _FOLDER_MODE)
+        try:
+            write_new(path, _render(draft), mode=0o600)
+        except FileExistsError as exc:
+            raise Conflict(
+                f"{path} is there already, with another entry.", hint="Move it, then try again."
+            ) from exc
+        event = self._read(str(path))
+        assert isinstance(event, Event)
+        return event
+
+    def _path_of(self, draft: Draft) -> Path:
+        day = to_local(from_instant(draft.instant), self._zone)
+        name = f"{_slug(draft.message)}-{draft.id[:_SHORT_ID]}{SUFFIX}"
+        return self.path / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" / name
+
+    def edit(self, wanted: str, changes: Changes, *, expected: str | None) -> Event:
+        """Change an entry; its file moves where its words or its day ask for another name.
+
+        Raises: NotFound, Conflict where it is not `expected` any more, Invalid, Unavailable.
+        """
+        with self._locked():
+            event, old = self._current(wanted, expected)
+            draft = changed(event, changes)
+            new = self._path_of(draft)
+            if str(new) == old or (changes.instant is None and changes.message is None):
+                replace_file(type(new)(old), _render(draft))
+                edited = self._read(old)
+                assert isinstance(edited, Event)
+                return edited
+            edited = self._put(draft)
+            self._remove(old)
+            return edited
+
+    def delete(self, wanted: str, *, expected: str | None) -> Event:
+        """Remove an entry's file, and the folders that are empty then. Raises: as edit."""
+        with self._locked():
+            event, path = self._current(wanted, expected)
+            self._remove(path)
+            return event
+
+    def _current(self, wanted: str, expected: str | None) -> tuple[Event, str]:
+        event, path = self._find(wanted)
+        if expected is not None and event.stamp != expected:
+            raise Conflict(f"{event.ref} was changed meanwhile.", hint="Read it again, then write.")
+        return event, path
+
+    def _remove(self, path: str) -> None:
+        file = type(self.path)(path)
+        remove_file(file)
+        folder = file.parent
+        while folder != self.path:
+            remove_leftovers(folder)
+            try:
+                os.rmdir(folder)
+            except OSError:  # others lie in it
+                return
+            folder = folder.parent
+
+    def last_of(self, hostname: str, username: str) -> Event:
+        """The entry of a user of a machine whose file is the newest. Raises: NotFound."""
+        mine = [x for x, _ in self._events() if x.hostname == hostname and x.username == username]
+        if not mine:
+            raise NotFound(f"{username} has no entry in {self.path} from {hostname}.")
+        return max(mine, key=lambda x: (x.place, x.instant))
+
+    def tags(self) -> list[TagCount]:
+        """All tags, most frequent first."""
+        return count_tags((x.tags, 1) for x, _ in self._events())
+
+    def get(self, identity: str) -> Event | None:
+        """The entry with just this id, if there is one that can be read."""
+        return next((x for x, _ in self._events() if x.id == identity), None)
+
+    def changed_ns(self) -> int:
+        """The present: an edit in place leaves no trace in the folders, so none is ever settled."""
+        return time.time_ns()
+
+    def files_state(self) -> str:
+        """A token of the folders' mtimes: every file put under a name or removed changes one."""
+        digest = hashlib.blake2b(digest_size=8)
+        for path in self._folders():
+            with contextlib.suppress(OSError):
+                digest.update(f"{path}\0{os.stat(path).st_mtime_ns}\0".encode("utf-8", "replace"))
+        return digest.hexdigest()
+
+    def _folders(self) -> Iterator[str]:
+        level = [str(self.path)]
+        for _ in range(4):
+            yield from level
+            level = sorted(x for folder in level for x in _dated(folder))
+
+    def mark(self) -> str:
+        """The state of the folders; edits in place without a rename are found by a whole pass."""
+        return self.files_state() if self.path.is_dir() else "absent"
+
+    def survey(self) -> Survey:
+        """One pass over all files; reads those that changed. Raises: Denied, Unavailable."""
+        survey = Survey({}, [])
+        for path, event in self._entries():
+            if isinstance(event, Event):
+                survey.seen[event.ref] = Seen(event.instant, event.stamp, path)
+            else:
+                survey.unreadable.append((os.path.relpath(path, self.path), event))
+        return survey
+
+    def read_many(self, keys: Sequence[object]) -> list[Event]:
+        """The entries of files; what is gone or broken by now is left out."""
+        return [x for x in (self._read(str(key)) for key in keys) if isinstance(x, Event)]
+
+    def _events(self) -> Iterator[tuple[Event, str]]:
+        for path, event in self._entries():
+            if isinstance(event, Event):
+                yield event, path
+
+    def _entries(self) -> Iterator[tuple[str, Event | str]]:
+        """Every file of the tree with its entry, or with why it is none."""
+        try:
+            with translated(self.path):
+                os.stat(self.path)
+        except NotFound:
+            return
+        known, self._known = self._known, {}
+        for path in _walk(str(self.path)):
+            if path in known:
+                self._known[path] = known[path]
+            event = self._read(path)
+            if event:
+                yield path, event
+
+    def _read(self, path: str) -> Event | str:
+        """A file's entry, or why it is none; empty where there is no file any more."""
+        try:
+            found = os.lstat(path)
+        except OSError:
+            self._known.pop(path, None)
+            return ""
+        file = _File(path, found.st_size, found.st_mtime_ns, found.st_ino)
+        held = self._known.get(path)
+        if held is None or held[0] != file:
+            try:
+                held = file, _event_of(_content(path, found), found.st_mtime_ns)
+            except Invalid as exc:
+                held = file, exc.message
+            except OSError as exc:  # nothing to keep: a mode may change without the stat
+                return f"It cannot be read: {os.strerror(exc.errno or 0)}."
+            self._known[path] = held
+        return held[1]
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold chronicle's lock on the tree against its other writers."""
+        make_folder(self.path, _FOLDER_MODE)
+        with translated(self.path / _LOCK):
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+            descriptor = os.open(self.path / _LOCK, flags, 0o644)
+        try:
+            with contextlib.suppress(ImportError, OSError):  # Windows, and shares without locks
+                import fcntl  # noqa: PLC0415  absent on Windows
+
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _content(path: str, found: os.stat_result) -> str:
+    """A file's text. Raises Invalid for what is no plain file of a sane size, OSError."""
+    if not stat.S_ISREG(found.st_mode):
+        raise Invalid("It is no plain file.")
+    if found.st_size > _LARGEST_FILE:
+        raise Invalid("It is too large.")
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+        return file.read().decode("utf-8", "replace")
+
+
+def _event_of(content: str, mtime_ns: int) -> Event:
+    """A file's entry; equal contents have equal stamps. Raises Invalid."""
+    fields, message = parse_file(content)
+    identity, tags = _text(fields.get("id")), fields.get("tags", ())
+    if not identity:
+        raise Invalid("It has no id.")
+    instant = parse_timestamp(_text(fields.get("timestamp")))
+    return Event(
+        id=identity,
+        at=from_instant(instant),
+        nanos=instant % 1000,
+        message=message,
+        tags=(tags,) if isinstance(tags, str) and tags else tuple(x for x in tags if x),
+        hostname=_text(fields.get("hostname")),
+        username=_text(fields.get("username")),
+        directory=_text(fields.get("working_directory")),
+        stamp=hashlib.blake2b(content.encode(), digest_size=8).hexdigest(),
+        place=mtime_ns,
+    )
+
+
+def _text(value: str | list[str] | None) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _render(draft: Draft) -> bytes:
+    fields = {
+        "id": draft.id,
+        "timestamp": render_utc(draft.instant),
+        "hostname": draft.hostname,
+        "username": draft.username,
+        "working_directory": draft.directory,
+        "tags": draft.tags,
+    }
+    return plain(render_file(fields, draft.message)).encode()
+
+
+def _slug(message: str) -> str:
+    """The first words of a message as a file name holds them; `untitled` where none are left."""
+    words = " ".join(message.split()[:_SLUG_WORDS]).encode()[:_SLUG_BYTES].decode("utf-8", "ignore")
+    return _NOT_PLAIN.sub("-", words.lower()).strip("-") or "untitled"
+
+
+def _dated(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as names:
+            return [
+                x.path
+                for x in names
+                if _DATE_PART.fullmatch(x.name) and x.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+
+
+def _walk(folder: str) -> Iterator[str]:
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        yield from (os.path.join(parent, x) for x in sorted(files) if x.endswith(SUFFIX))

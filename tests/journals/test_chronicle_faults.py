@@ -1,0 +1,248 @@
+"""A database that is locked, read-only, foreign or broken is named, and no entry is ever lost."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
+from commonplace.journals.chronicle import Author, Chronicle
+from commonplace.journals.chronicle_places import Place
+
+GOLDEN = runpy.run_path(str(Path(__file__).parent.parent / "golden" / "chronicle" / "make.py"))
+make, rows = GOLDEN["make"], GOLDEN["rows"]
+NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """Where the database is, or is to be."""
+    return tmp_path / "data" / "chronicle.db"
+
+
+def opened(path: Path, **settings) -> Chronicle:
+    """A chronicle that waits a tenth of a second for a lock."""
+    author = Author(hostname="otter", username="wren", directory="/srv/garden")
+    settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
+    return Chronicle(Place(path=path, form="database"), **{"patience_s": 0.1, **settings})
+
+
+_ADD = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from commonplace.journals.chronicle import Chronicle
+from commonplace.journals.chronicle_places import Place
+place = Place(path=Path(sys.argv[1]), form="database")
+chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
+for number in range(int(sys.argv[3])):
+    event = chronicle.add_event(f"{sys.argv[2]} {number}", tags=["t"]).event
+    print(event.id, flush=True)
+"""
+
+
+@pytest.mark.parametrize("generation", ["new", "D1", "D2"])
+def test_two_processes_lose_no_entry(generation, path):
+    """200 each, while a third lists; also where both begin with the layout itself."""
+    held = 0
+    if generation != "new":
+        held = len(opened(make(generation, path)).list_events().events)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", _ADD, str(path), name, "200"], stdout=subprocess.DEVNULL
+        )
+        for name in "ab"
+    ]
+    reader = opened(path, patience_s=30.0)
+    while any(x.poll() is None for x in both):
+        reader.list_events()
+    assert [x.returncode for x in both] == [0, 0]
+    listed = [x.message for x in reader.list_events(limit=1000).events]
+    assert len(listed) == held + 400
+    assert {f"{name} {n}" for name in "ab" for n in range(200)} <= set(listed)
+    GOLDEN["check_words"](path)
+
+
+def test_threads_lose_no_entry(path):
+    """One chronicle, shared by the workers of a server, over a database that nobody made yet."""
+    chronicle = opened(path, patience_s=30.0)
+    faults: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for number in range(25):
+                chronicle.add_event(f"{name} {number}")
+        except BaseException as exc:  # noqa: BLE001  handed to the test
+            faults.append(exc)
+
+    workers = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert faults == []
+    assert len(chronicle.list_events(limit=1000).events) == 100
+    chronicle.close()
+
+
+def test_a_killed_writer_leaves_whole_entries(path):
+    """All it had said was written is there, and nothing half."""
+    writer = subprocess.Popen(
+        [sys.executable, "-c", _ADD, str(path), "a", "1000000"], stdout=subprocess.PIPE
+    )
+    said = [writer.stdout.readline().decode().strip() for _ in range(50)]
+    writer.send_signal(signal.SIGKILL)
+    said += [x for x in writer.stdout.read().decode().split("\n") if len(x) == 36]
+    writer.stdout.close()
+    writer.wait()
+    chronicle = opened(path)
+    events = {x.id: x for x in chronicle.list_events(limit=10_000).events}
+    assert set(said) <= events.keys()
+    assert all(x.tags == ("t",) and x.message.startswith("a ") for x in events.values())
+    assert chronicle.problems() == []
+    GOLDEN["check_words"](path)
+    chronicle.add_event("and on")
+
+
+def test_a_locked_database_is_read_and_named(path):
+    """Another program holds the write lock: lists go on, a write says who is in the way."""
+    chronicle = opened(make("D2", path))
+    chronicle.add_event("before")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert chronicle.list_events().events[0].message == "before"
+    with pytest.raises(Unavailable, match="locked by another process") as caught:
+        chronicle.add_event("x")
+    assert str(path) in caught.value.message
+    holder.execute("ROLLBACK")
+    holder.close()
+    chronicle.add_event("after")
+
+
+@pytest.mark.parametrize("generation", ["A", "B", "D1", "D2"])
+def test_a_read_only_database_is_read_and_named(generation, path, plain_permissions):
+    """Also in a folder where nothing can be made; a write says what to check."""
+    make(generation, path)
+    for beside in path.parent.glob("*-*"):
+        beside.unlink()
+    path.chmod(0o400)
+    path.parent.chmod(0o500)
+    try:
+        with plain_permissions():
+            chronicle = opened(path)
+            assert chronicle.list_events().events
+            assert chronicle.source().mark()
+            with pytest.raises(CommonplaceError) as caught:
+                chronicle.upgrade() if generation in "AB" else chronicle.add_event("x")
+            assert str(path) in caught.value.message
+            assert "who may write" in caught.value.hint
+            assert not [x for x in chronicle.problems() if "damaged" in x.what]
+            chronicle.close()
+        assert [x.name for x in path.parent.iterdir()] == [path.name]
+    finally:
+        path.parent.chmod(0o700)
+
+
+def test_a_folder_that_may_not_be_made_is_named(path, plain_permissions):
+    """Before anything is written."""
+    path.parent.mkdir()
+    path.parent.chmod(0o500)
+    with plain_permissions(), pytest.raises(Denied, match="refused"):
+        opened(path).add_event("x")
+    assert opened(path).list_events().events == ()
+
+
+def test_a_file_nobody_may_read_is_named(path, plain_permissions):
+    """It is not taken for an absent one."""
+    make("D2", path).chmod(0)
+    with plain_permissions():
+        chronicle = opened(path)
+        with pytest.raises(CommonplaceError) as caught:
+            chronicle.list_events()
+        assert str(path) in caught.value.message
+        assert chronicle.source().mark().startswith("unreadable")
+        assert len(chronicle.problems()) == 1
+
+
+@pytest.mark.parametrize("content", [b"Dear diary,\n", b"\0" * 5000, b"SQLite"])
+def test_a_file_that_is_no_database_is_named(content, path):
+    """Read or written, it stays as it is."""
+    path.parent.mkdir()
+    path.write_bytes(content)
+    chronicle = opened(path)
+    for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
+        with pytest.raises(Invalid, match="no SQLite database"):
+            verb()
+    assert path.read_bytes() == content
+    assert "CHRONICLE_DB_PATH" in chronicle.problems()[0].hint
+    assert [x.name for x in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE notes (id, text)",
+        "CREATE TABLE entries (id, title)",
+        "CREATE TABLE entries (id, timestamp, message, hostname, username, working_directory, created_at)",
+    ],
+)
+def test_another_programs_database_is_not_touched(sql, path):
+    """Nothing is added to it; the message says what is missing."""
+    path.parent.mkdir()
+    rows(path, sql)
+    before = path.read_bytes()
+    chronicle = opened(path)
+    for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
+        with pytest.raises(Invalid, match="but not chronicle's") as caught:
+            verb()
+        assert "CHRONICLE_DB_PATH" in caught.value.hint
+    chronicle.close()
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_database_is_named(path):
+    """Pages overwritten behind a whole first one."""
+    chronicle = opened(path)
+    for number in range(200):
+        chronicle.add_event(f"entry {number} " * 20)
+    chronicle.close()
+    rows(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(path.read_bytes())
+    content[4096 * 2 :] = os.urandom(len(content) - 4096 * 2)
+    path.write_bytes(content)
+    broken = opened(path)
+    with pytest.raises(Unavailable, match="is corrupt") as caught:
+        broken.list_events(limit=1000)
+    assert str(path) in caught.value.message
+    assert "restore the file from a backup" in caught.value.hint
+    assert broken.problems()
+
+
+def test_a_stale_word_index_is_named_and_mended(path):
+    """Chronicle's own index refuses a delete: the message names the repair, and it helps."""
+    make("D2", path)
+    rows(path, "DELETE FROM entries_fts_data WHERE id > 10")
+    rows(path, "DELETE FROM entries_fts_idx")
+    chronicle = opened(path)
+    assert any("word index" in x.what for x in chronicle.problems())
+    chronicle.repair()
+    GOLDEN["check_words"](path)
+    chronicle.delete_event(chronicle.list_events().events[0].ref)
+    assert chronicle.problems() == []
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(path):
+    """One that came after the place was resolved."""
+    path.mkdir(parents=True)
+    with pytest.raises(CommonplaceError) as caught:
+        opened(path).list_events()
+    assert str(path) in caught.value.message
