@@ -1,0 +1,99 @@
+"""Real servers over one home and one project, and what must hold of their folders afterwards."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.doors.stdio import RawServer
+from tests.proof.faults import Faults
+
+from commonplace.app import App
+from commonplace.config import read_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEADLINE_S = 30.0
+
+
+class World:
+    """One home and one project on disk, and the processes that use them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.user_root = self.home / ".private-journal"
+        self.project_root = self.project / ".private-journal"
+        self._running = ExitStack()
+
+    def server(self, *flags, env=None, cwd=None) -> RawServer:
+        """A server that has answered its handshake."""
+        server = self._running.enter_context(
+            RawServer(*flags, cwd=cwd or self.project, env={"TZ": "UTC", **(env or {})})
+        )
+        server.handshake()
+        return server
+
+    def app(self) -> App:
+        """What a command of the terminal works with, in this process."""
+        app = App(
+            read_settings(cwd=self.project, home=self.home),
+            user_home=self.home,
+        )
+        self._running.callback(app.close)
+        return app
+
+    @property
+    def index(self) -> Path:
+        """The owner's index file, wherever the settings put it."""
+        return self.app().folder / "index" / "index.db"
+
+    def entries(self) -> list[Path]:
+        """Every entry in both roots."""
+        roots = (self.user_root, self.project_root)
+        return sorted(path for root in roots for path in root.rglob("*.md"))
+
+    def temps(self) -> list[Path]:
+        """Every file that an interrupted write left."""
+        everything = [*self.home.rglob("*"), *self.project.rglob("*")]
+        return [path for path in everything if path.name.endswith(".tmp")]
+
+    def problems(self) -> list[str]:
+        """What doctor would say of the journal and the index."""
+        app = self.app()
+        found = [*app.journal.problems(), *app.index.problems()]
+        return [problem.what for problem in found]
+
+    def close(self) -> None:
+        self._running.close()
+
+
+def refs_in(text: str) -> list[str]:
+    """The refs that an answer to a write names."""
+    return re.findall(r"private:\S+/\d{4}-\d\d-\d\d/\S+", text)
+
+
+def until(condition, deadline_s: float = DEADLINE_S) -> None:
+    """Wait for what another process does, with a deadline."""
+    waiting = threading.Event()
+    for _ in range(int(deadline_s / 0.02)):
+        if condition():
+            return
+        waiting.wait(0.02)
+    raise AssertionError("It did not happen in time.")
+
+
+@pytest.fixture
+def world(tmp_path):
+    world = World(tmp_path)
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def faults(tmp_path):
+    return Faults(tmp_path / "faults")

@@ -1,0 +1,107 @@
+"""A disk that fails under the real server: nothing half, nothing claimed, and the next call works."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.proof.conftest import refs_in, until
+
+THOUGHTS = {"feelings": "The harbour was quiet.", "project_notes": "Moor at the north pier."}
+WHOLE = re.compile(
+    r'---\ntitle: "[^"\n]+"\ndate: \S+Z\ntimestamp: \d+\n---\n\n## [A-Z][^\n]*\n\n[^\n]+\n'
+)
+
+
+def warm(server):
+    """Wait for the encoder, so that every later write goes all the way to its vector."""
+    server.call("process_thoughts", {"feelings": "A first thought."})
+    until(lambda: not server.call("search_journal", {"query": "x"})["structuredContent"]["notes"])
+
+
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "EROFS", "EACCES"])
+def test_every_step_of_a_write_may_fail(world, faults, fault):
+    """At each step: an error that names what of the call is written, or two whole entries."""
+    server = world.server(env=faults.env)
+    warm(server)
+    met = []
+    while True:
+        before = set(world.entries())
+        faults.plan(len(met) + 1, fault)
+        answer = server.call("process_thoughts", THOUGHTS)
+        step = faults.lift()
+        made = [path for path in world.entries() if path not in before]
+        text = answer["content"][0]["text"]
+        assert all(WHOLE.fullmatch(path.read_text()) for path in made), step
+        if answer.get("isError"):
+            assert step, text
+            assert answer["structuredContent"]["code"] in {"unavailable", "denied"}, text
+            assert len(refs_in(text)) == len(made), (step, text)
+        else:
+            assert len(made) == 2, (step, text)
+        if not step:
+            break
+        met.append(step)
+    assert {"write", "fsync", "link", "sqlite COMMIT"} <= set(met)
+    found = server.call("search_journal", {"query": "quiet harbour pier", "limit": 100})
+    hits = found["structuredContent"]["results"]
+    assert sum(1 + len(hit["also"]) for hit in hits) == len(world.entries()) - 1
+    until(lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()))
+    assert world.temps() == []
+    assert world.problems() == []
+
+
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO"])
+def test_a_call_repeated_with_its_key_after_a_fault_is_one_entry(world, faults, fault):
+    """Whatever step failed, the same call again completes it and doubles nothing."""
+    server = world.server(env=faults.env)
+    warm(server)
+    step, nth = "all", 0
+    while step:
+        nth += 1
+        before = set(world.entries())
+        call = {**THOUGHTS, "idempotency_key": f"key {nth}"}
+        faults.plan(nth, fault)
+        server.call("process_thoughts", call)
+        step = faults.lift()
+        again = server.call("process_thoughts", call)
+        assert not again.get("isError"), (step, again)
+        made = [path for path in world.entries() if path not in before]
+        assert sorted(path.parts[-3] for path in made) == [".private-journal"] * 2, step
+        assert len({path.parents[1] for path in made}) == 2, step
+        assert len(again["structuredContent"]["refs"]) == 2, step
+    assert world.temps() == []
+    assert world.problems() == []
+
+
+def test_a_disk_that_never_syncs_records_nothing(world, faults):
+    """Every fsync fails: no write is called recorded, and what was written before is read."""
+    server = world.server(env=faults.env)
+    server.call("process_thoughts", {"feelings": "Before the fault."})
+    faults.plan(1, "EIO", "fsync", ever=True)
+    for _ in range(3):
+        answer = server.call("process_thoughts", THOUGHTS)
+        assert answer["isError"] is True
+        assert "recorded" not in answer["content"][0]["text"]
+    assert "Before the fault." in server.text("read_recent_entries")
+    faults.lift()
+    assert len(world.entries()) == 1
+    assert "recorded" in server.text("process_thoughts", THOUGHTS)
+
+
+@pytest.mark.parametrize("fault", ["EROFS", "EACCES"])
+def test_a_read_only_disk_is_read_and_searched(world, faults, fault):
+    """Nothing can be written anywhere: writing says why, all else works, at a new start too."""
+    first = world.server(env=faults.env)
+    warm(first)
+    first.call("process_thoughts", THOUGHTS)
+    faults.plan(1, fault, ever=True)
+    for server in (first, world.server(env=faults.env)):
+        answer = server.call("process_thoughts", THOUGHTS)
+        assert answer["structuredContent"]["code"] == "denied"
+        assert str(world.home) in answer["content"][0]["text"]
+        assert "Found" in server.text("search_journal", {"query": "harbour"})
+        assert "Moor at the north pier." in server.text("read_recent_entries")
+        assert "Recent entries" in server.text("list_recent_entries")
+    faults.lift()
+    assert "recorded" in first.text("process_thoughts", THOUGHTS)

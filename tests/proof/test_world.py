@@ -1,0 +1,132 @@
+"""Homes, projects and folders as they come: none, unwritable, shared, and filled by other programs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.proof.conftest import until
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "private-journal"
+VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
+
+
+def test_without_a_home_every_answer_names_the_folder_used_instead(world, tmp_path):
+    """A home that does not exist: a closed folder under the temp directory, said each time."""
+    temp = tmp_path / "temp"
+    temp.mkdir()
+    env = {
+        "HOME": str(tmp_path / "nowhere"),
+        "TMPDIR": str(temp),
+        "COMMONPLACE_HOME": str(tmp_path / "own"),
+    }
+    server = world.server(env=env)
+    root = temp / f"private-journal-{os.getuid()}"
+    server.call("process_thoughts", {"feelings": "a quiet harbour"})
+    (entry,) = root.rglob("*.md")
+    for name, arguments in (
+        ("process_thoughts", {"feelings": "another"}),
+        ("search_journal", {"query": "harbour"}),
+        ("list_recent_entries", {}),
+        ("read_recent_entries", {}),
+        ("read_journal_entry", {"path": str(entry)}),
+    ):
+        text = server.text(name, arguments)
+        assert f"Note: There is no home folder to write to: the journal is kept in {root}" in text
+        assert "COMMONPLACE_PRIVATE_USER" in text
+    assert root.stat().st_mode & 0o777 == 0o700
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_home_itself_is_no_project(world):
+    """Started in the home folder: project notes go to the user's journal, and one entry is one."""
+    server = world.server(cwd=world.home)
+    server.call("process_thoughts", {"project_notes": "a note", "feelings": "a thought"})
+    assert {path.parents[1] for path in world.entries()} == {world.user_root}
+    listed = server.call("list_recent_entries", {"type": "both"})["structuredContent"]["entries"]
+    assert len(listed) == len({entry["ref"] for entry in listed}) == len(world.entries())
+
+
+def test_one_folder_for_both_is_one_journal(world, tmp_path):
+    """PRIVATE_JOURNAL_PATH names both roots: each entry appears once, under either type."""
+    folder = tmp_path / "both"
+    server = world.server(env={"PRIVATE_JOURNAL_PATH": str(folder)})
+    server.call(
+        "process_thoughts", {"project_notes": "harbour note", "feelings": "harbour thought"}
+    )
+    assert world.entries() == []
+    paths = {str(path) for path in folder.rglob("*.md")}
+    for kind in ("user", "project", "both"):
+        hits = server.call("search_journal", {"query": "harbour", "type": kind})
+        found = [hit["path"] for hit in hits["structuredContent"]["results"]]
+        assert sorted(found) == sorted(paths)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_entries_of_the_reference_are_found_and_left_as_they_are(world, version):
+    """The golden folders: listed, found by meaning and by words, not a byte of them changed."""
+    shutil.copytree(GOLDEN / version / "home" / "private-journal", world.user_root)
+    shutil.copytree(GOLDEN / version / "proj" / "private-journal", world.project_root)
+    files = [path for root in (world.user_root, world.project_root) for path in root.rglob("*.*")]
+    before = {path: path.read_bytes() for path in files}
+    server = world.server()
+    listed = server.call("list_recent_entries", {"days": 36500, "limit": 100})
+    assert listed["structuredContent"]["count"] == len(world.entries())
+    for path in world.entries():
+        body = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(), flags=re.DOTALL)
+        words = re.findall(r"[^\W\d_]{5,}", re.sub(r"^## .*$", "", body, flags=re.MULTILINE))
+        if not words:
+            continue
+        query = " ".join(words[:12])
+
+        def shown(query=query):
+            facts = server.call("search_journal", {"query": query, "limit": 100})[
+                "structuredContent"
+            ]
+            hits = {hit["path"]: hit["by"] for hit in facts["results"]}
+            return {} if facts["notes"] else hits
+
+        until(lambda path=path, shown=shown: shown().get(str(path)) == "both")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_an_edit_in_place_that_keeps_the_folders_time_is_found(world):
+    """An editor writes into the file itself: the next search after the sweep's interval sees it."""
+    server = world.server()
+    server.call("process_thoughts", {"feelings": "about walnuts"})
+    (path,) = world.entries()
+    day = path.parent.stat()
+    path.write_text(path.read_text().replace("walnuts", "almonds, freshly roasted"))
+    os.utime(path.parent, ns=(day.st_atime_ns, day.st_mtime_ns))
+
+    def finds(word):
+        facts = server.call("search_journal", {"query": word, "floor": 1})["structuredContent"]
+        return bool(facts["results"])
+
+    until(lambda: finds("almonds"))
+    assert not finds("walnuts")
+
+
+def test_the_terminal_and_the_server_see_each_other(world):
+    """What one writes the other finds, edits and deletes, at once and for good."""
+    server = world.server()
+
+    def terminal(*words):
+        command = [sys.executable, "-m", "commonplace", "private", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "recorded" in terminal("write", "about hazelnuts", "--category", "feelings")
+    (path,) = world.entries()
+    assert str(path) in server.text("search_journal", {"query": "hazelnuts"})
+    server.call("process_thoughts", {"feelings": "about chestnuts"})
+    assert "chestnuts" in terminal("search", "chestnuts")
+    terminal("edit", str(path), "## Feelings\n\nabout pistachios")
+    assert str(path) in server.text("search_journal", {"query": "pistachios", "floor": 1})
+    terminal("delete", str(path), "--yes")
+    assert "No relevant" in server.text("search_journal", {"query": "pistachios", "floor": 1})
+    assert len(world.entries()) == 1
