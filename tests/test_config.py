@@ -73,6 +73,7 @@ VALUES = {
     "private.path": ["a", "b", "c", "d"],
     "private.user_path": ["a", "b", "c", "d"],
     "private.both_path": ["a", "b", "c", "d"],
+    "chronicle.path": ["a", "b", "c", "d"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
@@ -111,7 +112,7 @@ def test_the_order_of_origins(key, home, project):
             return ZoneInfo(text)
         if text in {"true", "false"}:
             return text == "true"
-        paths = ("home", "project", "log", "private.", "encoder.folder")
+        paths = ("home", "project", "log", "private.", "chronicle.", "encoder.folder")
         return base / text if key.startswith(paths) else text
 
     def value(**more):
@@ -137,12 +138,13 @@ def test_the_defaults(home, project):
     assert settings.home == home / ".local" / "share" / "commonplace"
     assert settings.owner == "me"
     assert settings.project == project
-    assert settings.toolsets == ("private",)
+    assert settings.toolsets == ("private", "chronicle")
     assert settings.read_only is False
     assert settings.encoder_model == "minilm-l6-v2"
     assert settings.encoder_auto_download is False
-    unset = ("log", "private_path", "private_user_path", "private_both_path", "encoder_folder")
-    assert [getattr(settings, name) for name in unset] == [None] * 5
+    unset = ("log", "private_path", "private_user_path", "private_both_path", "chronicle_path")
+    unset += ("encoder_folder",)
+    assert [getattr(settings, name) for name in unset] == [None] * 6
     assert set(settings.origins.values()) == {"default"}
 
 
@@ -290,6 +292,7 @@ def test_a_file_that_is_not_text_is_refused(home, project):
         "log = 'x'",
         "[private]\nuser_path = 'x'",
         "[private]\nboth_path = 'x'",
+        "[chronicle]\npath = 'x'",
         "[private]\npath = '../elsewhere'",
         "[private]\npath = '/elsewhere'",
         "[private]\npath = 'link/inside'",
@@ -402,7 +405,7 @@ def test_settings_as_json_and_toml_hold_them(home, project):
     settings = read(project, home, COMMONPLACE_TIMEZONE="UTC")
     shown = {s.key: render_setting(getattr(settings, s.field)) for s in SETTINGS}
     assert shown["timezone"] == "UTC"
-    assert shown["toolsets"] == ["private"]
+    assert shown["toolsets"] == ["private", "chronicle"]
     assert shown["home"] == str(settings.home)
     assert shown["log"] is None
 

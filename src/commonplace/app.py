@@ -19,11 +19,16 @@ from commonplace.core.owners import owner_folder
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from commonplace.config import Settings
     from commonplace.core.ports import EncoderSlot, Index, OwnerIndex
     from commonplace.inference.models import Missing, Weights
+    from commonplace.journals.chronicle import Chronicle
     from commonplace.journals.private import PrivateJournal
     from commonplace.search.filing import Filing
+    from commonplace.search.finder import Finder
+    from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
     from commonplace.tools.toolset import Toolset
 
 
@@ -55,8 +60,11 @@ class App:
 
     def toolsets(self) -> list[Toolset]:
         """The toolsets that the settings ask for; making them opens nothing."""
-        made = {"private": self.private.toolset}
-        chosen = [made[name] for name in self.settings.toolsets]
+        made: dict[str, Callable[[], Toolset]] = {
+            "private": lambda: self.private.toolset,
+            "chronicle": lambda: self.chronicle_tools.toolset,
+        }
+        chosen = [made[name]() for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
 
     @cached_property
@@ -71,14 +79,60 @@ class App:
 
     @cached_property
     def _private_desk(self) -> PrivateDesk:
-        from commonplace.search.finder import Finder  # noqa: PLC0415  wired at the first call
-
         return PrivateDesk(
             journal=self.journal,
             filing=self.filing,
-            finder=Finder(index=self.index, encoder=self.encoder, filing=self.filing),
+            finder=self.finder,
             clock=self._clock,
             zone=self.settings.timezone,
+        )
+
+    @cached_property
+    def chronicle_tools(self) -> ChronicleTools:
+        """Chronicle's tools."""
+        from commonplace.tools.chronicle import ChronicleTools  # noqa: PLC0415  if it is offered
+
+        return ChronicleTools(desk=self.chronicle_desk)
+
+    def chronicle_desk(self) -> ChronicleDesk:
+        """What chronicle's tools work with."""
+        with self._wiring:
+            return self._chronicle_desk
+
+    @cached_property
+    def _chronicle_desk(self) -> ChronicleDesk:
+        from commonplace.tools.chronicle import ChronicleDesk  # noqa: PLC0415  if it is offered
+
+        return ChronicleDesk(
+            chronicle=self.chronicle,
+            filing=self.filing,
+            finder=self.finder,
+            clock=self._clock,
+            zone=self.settings.timezone,
+            folder=self.settings.project,
+            home=self._user_home,
+        )
+
+    @cached_property
+    def chronicle(self) -> Chronicle:
+        """Chronicle on its own database, wherever that is."""
+        from commonplace.journals.chronicle import Chronicle, author_here  # noqa: PLC0415  as above
+        from commonplace.journals.chronicle_places import resolve_chronicle  # noqa: PLC0415  as above
+
+        place = resolve_chronicle(
+            db_path=self.settings.chronicle_path,
+            config_home=_folder(os.environ.get("XDG_CONFIG_HOME")),
+            data_home=_folder(os.environ.get("XDG_DATA_HOME")),
+            home=self._user_home,
+        )
+        return Chronicle(
+            place,
+            owner=self.settings.owner,
+            zone=self.settings.timezone,
+            clock=self._clock,
+            author=author_here(
+                os.environ, hostname=socket.gethostname(), directory=_working_folder()
+            ),
         )
 
     @cached_property
@@ -142,13 +196,20 @@ class App:
         return found
 
     @cached_property
+    def finder(self) -> Finder:
+        """What searches this owner's index."""
+        from commonplace.search.finder import Finder  # noqa: PLC0415  wired at the first call
+
+        return Finder(index=self.index, encoder=self.encoder, filing=self.filing)
+
+    @cached_property
     def filing(self) -> Filing:
         """What keeps the index behind the journals."""
         from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
 
         return Filing(
             index=self.index,
-            sources=self.journal.sources(),
+            sources=[*self.journal.sources(), self.chronicle.source()],
             encoder=self.encoder,
             holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",
         )
@@ -156,7 +217,8 @@ class App:
     def warm_up(self) -> None:
         """Load the encoder and look at every entry; takes as long as loading does."""
         self.encoder.start()
-        filing = self.private_desk().filing
+        with self._wiring:
+            filing = self.filing
         filing.start()
         if self.encoder.get(ENCODER_LOAD_S) is not None:
             filing.wake()
@@ -167,6 +229,8 @@ class App:
             made = self.__dict__
             if "filing" in made:
                 self.filing.close()
+            if "chronicle" in made:
+                self.chronicle.close()
             if "encoder" in made:
                 self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:
@@ -178,6 +242,17 @@ def _temp_folder() -> Path:
         return Path(tempfile.gettempdir())
     except FileNotFoundError:  # nothing here can be written to; what there is can still be read
         return Path(os.path.abspath(os.sep), "tmp")
+
+
+def _folder(name: str | None) -> Path | None:
+    return Path(name) if name and os.path.isabs(name) else None
+
+
+def _working_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def _text(path: Path | None) -> str | None:

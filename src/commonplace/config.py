@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROJECT_FILE = ".commonplace.toml"
-TOOLSETS = ("private",)
-DEFAULT_TOOLSETS = ("private",)
+TOOLSETS = ("private", "chronicle")
+DEFAULT_TOOLSETS = TOOLSETS
 ENV_PREFIX = "COMMONPLACE_"
 # Read by the tests and by what connects to a database of several users, not here.
 FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"
@@ -38,7 +38,7 @@ class Settings:
     """What is set, parsed; paths are absolute. origins: for each key, where its value comes from.
 
     project: None where there is none. private_path, private_user_path, private_both_path,
-    encoder_folder and log: None where nothing is set.
+    chronicle_path, encoder_folder and log: None where nothing is set.
     """
 
     home: Path
@@ -51,6 +51,7 @@ class Settings:
     private_path: Path | None
     private_user_path: Path | None
     private_both_path: Path | None
+    chronicle_path: Path | None
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool
@@ -532,6 +533,13 @@ SETTINGS: tuple[Setting, ...] = (
         parse=_path,
         default=_nothing,
         help="One folder for both private journals.",
+    ),
+    Setting(
+        key="chronicle.path",
+        env="CHRONICLE_DB_PATH",
+        parse=_path,
+        default=_nothing,
+        help="Chronicle's database, or its Markdown tree; else where chronicle itself keeps it.",
     ),
     Setting(
         key="encoder.model",

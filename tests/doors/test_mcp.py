@@ -22,7 +22,14 @@ TOOLS = [
     "read_journal_entry",
     "list_recent_entries",
     "read_recent_entries",
+    "add_entry",
+    "list_entries",
+    "search_entries",
+    "remember_this",
+    "what_was_i_doing",
+    "find_when_i",
 ]
+WRITING = {"process_thoughts", "add_entry", "remember_this"}
 
 
 @pytest.fixture
@@ -126,11 +133,11 @@ def test_blank_thoughts_are_refused_and_nothing_is_written(server, tmp_path):
 
 
 def test_read_only_offers_no_writing_tool(tmp_path):
-    """--read-only leaves process_thoughts out."""
+    """--read-only leaves out every tool that writes."""
     with RawServer("--read-only", cwd=project_folder(tmp_path)) as server:
         server.handshake()
         names = [t["name"] for t in server.ask("tools/list")["result"]["tools"]]
-        assert names == TOOLS[1:]
+        assert names == [name for name in TOOLS if name not in WRITING]
 
 
 def test_an_unknown_toolset_is_a_loud_error(tmp_path):

@@ -90,8 +90,13 @@ _SAME_THING = 0.5
 
 
 def is_same_thing(hit: Hit) -> bool:
-    """Whether a hit counts as an answer to "how many times": by most of its words, or its meaning."""
-    return hit.by != "meaning" or (hit.similarity or 0.0) >= _SAME_THING
+    """Whether a log line counts for "how many times": half as good as the best by words, or near.
+
+    Near: cosine of 0.5 or more. Without any vector the words make the whole score.
+    """
+    most = 1.0 if hit.similarity is None else CHRONICLE.words
+    by_words = hit.by != "meaning" and hit.legs["words"] >= _SAME_THING * most
+    return by_words or (hit.similarity or 0.0) >= _SAME_THING
 
 
 def floor(asked: float, identity: str) -> float:

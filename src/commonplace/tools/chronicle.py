@@ -1,0 +1,387 @@
+"""Chronicle in words for a model: log what was done, list it, search it, say when it was.
+
+Decides nothing about files or ranking: it parses time, asks the journal and the finder, renders.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Annotated, Any
+
+from commonplace.core.clock import render_instant, render_interval
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.values import Answer, Filter, Interval, Put
+from commonplace.core.when import parse_since, parse_when, read_interval
+from commonplace.journals.chronicle import doc_of, parse_tag_filter
+from commonplace.journals.chronicle_logs import find_log_config, write_log
+from commonplace.journals.chronicle_tags import NEIGHBOURS, suggest_tags
+from commonplace.search import policy
+from commonplace.search.filing import Pending
+from commonplace.search.finder import Question
+from commonplace.tools.chronicle_pages import prompts, resources
+from commonplace.tools.chronicle_question import read_question
+from commonplace.tools.chronicle_story import ago, event_facts, event_line, story
+from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.values import Found, Hit
+    from commonplace.journals.chronicle import Added, Chronicle, Event
+    from commonplace.search.filing import Filing
+    from commonplace.search.finder import Finder
+
+NOTHING = "No entries found matching criteria."
+SAME_ACTIVITY = timedelta(minutes=10)
+"""An activity told again within this time is the entry that exists."""
+
+_GUIDE = """\
+You keep a log of what the user does. When they finish, fix, deploy, decide or learn something, \
+log it unasked with remember_this; when they ask you to note something, use add_entry. Use \
+what_was_i_doing at the start of a session, and find_when_i for 'when did I …'."""
+
+_STORY_ENTRIES = 500
+_SEARCH_ENTRIES = 1000
+_MATCHES = 100
+_TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
+_SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChronicleDesk:
+    """What the tools work with, wired for one owner and one folder.
+
+    folder: the project's or the working folder, where a `.chronicle` is looked for; None for none.
+    """
+
+    chronicle: Chronicle
+    filing: Filing
+    finder: Finder
+    clock: Clock
+    zone: tzinfo
+    folder: Path | None
+    home: Path | None
+
+
+class ChronicleTools:
+    """Chronicle's verbs with text answers; `toolset` is what doors offer.
+
+    desk: opened at the first call of a tool, so that listing the tools opens nothing.
+    """
+
+    def __init__(self, desk: Callable[[], ChronicleDesk]) -> None:
+        self._desk = desk
+
+    @property
+    def toolset(self) -> Toolset:
+        """The six tools, four resources and three prompts."""
+        writing = Effects(writes=True, repeatable=False)
+        return Toolset(
+            name="chronicle",
+            guide=_GUIDE,
+            tools=(
+                Tool(run=self.add_entry, title="Log what was done", effects=writing),
+                Tool(run=self.list_entries, title="List the log"),
+                Tool(run=self.search_entries, title="Search the log"),
+                Tool(
+                    run=self.remember_this,
+                    title="Remember an accomplishment",
+                    effects=Effects(writes=True),
+                ),
+                Tool(run=self.what_was_i_doing, title="What was I doing"),
+                Tool(run=self.find_when_i, title="Find when I did something"),
+            ),
+            resources=resources(self._desk),
+            prompts=prompts(),
+        )
+
+    def add_entry(
+        self,
+        *,
+        message: Annotated[str, Arg("What was done, in a line.")],
+        tags: Annotated[list[str], Arg("Tags of your choice.")] = [],  # noqa: B006  never changed; the schema shows it
+        at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
+        idempotency_key: Annotated[str, Arg("The same key twice is one entry.")] = "",
+    ) -> Answer:
+        """Chronicle: log something that was done, with a time and tags.
+
+        Use it when the user asks to log, track or note something. Returns its id, time and tags.
+        """
+        added = self._desk().chronicle.add_event(
+            message,
+            tags=tags,
+            at=self._instant(at),
+            idempotency_key=idempotency_key or None,
+        )
+        return self._added(added)
+
+    def list_entries(
+        self,
+        *,
+        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
+        cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
+    ) -> Answer:
+        """Chronicle: list what was done lately, newest first.
+
+        Use it for 'show my recent work'. Returns entries with time, tags, folder and id.
+        """
+        page = self._desk().chronicle.list_events(limit=limit, cursor=cursor)
+        return self._listed(page.events, cursor=page.cursor)
+
+    def search_entries(
+        self,
+        *,
+        text: Annotated[str, Arg("What it was about; leave out to filter alone.")] = "",
+        tags: Annotated[list[str], _TAGS_ARG] = [],  # noqa: B006  never changed; the schema shows it
+        since: Annotated[str, _SINCE_ARG] = "",
+        until: Annotated[str, Arg("Only to the end of this time.")] = "",
+        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
+        cursor: Annotated[str, Arg("From an earlier answer, for the next page.")] = "",
+    ) -> Answer:
+        """Chronicle: search what was done by words and meaning, tags and time.
+
+        Use it to find past activities. With text the best come first, without it the newest.
+        """
+        desk = self._desk()
+        interval = read_interval(
+            when=None,
+            since=since or None,
+            until=until or None,
+            now=desk.clock(),
+            zone=desk.zone,
+        )
+        if not text.strip():
+            page = desk.chronicle.list_events(
+                limit=limit, within=interval, tags=tags, cursor=cursor
+            )
+            return self._listed(page.events, cursor=page.cursor, interval=interval)
+        start = _parse_offset(cursor)
+        found = self._find(text, tags, interval, limit=start + limit + 1)
+        hits = self._living(found)
+        more = f"r{start + limit}" if len(hits) > start + limit else ""
+        page_of = hits[start : start + limit]
+        return self._listed(
+            [event for event, _ in page_of],
+            cursor=more,
+            interval=interval,
+            notes=found.notes,
+            scores=[hit for _, hit in page_of],
+        )
+
+    def remember_this(
+        self,
+        *,
+        activity: Annotated[str, Arg("What the user accomplished, decided or learned.")],
+        context: Annotated[str, Arg("Why it matters.")] = "",
+    ) -> Answer:
+        """Chronicle: log, unasked, what the user just accomplished, decided or learned.
+
+        Use it whenever you notice something worth tracking. Tags are suggested from the words, the
+        user's own tags and the project. Told twice within ten minutes, it is logged once.
+        """
+        if not activity.strip():
+            raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
+        desk = self._desk()
+        message = f"{activity.strip()} ({context.strip()})" if context.strip() else activity.strip()
+        since = Interval(start=desk.clock() - SAME_ACTIVITY)
+        for event in desk.chronicle.list_events(limit=100, within=since).events:
+            if event.message.casefold() == message.casefold():
+                return self._listed([event], head="This was already logged:")
+        # Two processes told the same at once make one entry: the key is the same for ten minutes.
+        window = int(desk.clock().timestamp() // SAME_ACTIVITY.total_seconds())
+        added = desk.chronicle.add_event(
+            message,
+            tags=self._suggested(activity, context),
+            idempotency_key=f"remember_this {window} {message.casefold()}",
+        )
+        return self._added(added)
+
+    def what_was_i_doing(
+        self,
+        *,
+        timeframe: Annotated[
+            str, Arg("'today', 'yesterday', 'this week', 'last 3 hours', any phrase of time.")
+        ] = "today",
+    ) -> Answer:
+        """Chronicle: tell what the user did in a time, by day and project.
+
+        Use it at the start of a conversation, or for 'where did I leave off'.
+        """
+        desk = self._desk()
+        interval = parse_when(timeframe, now=desk.clock(), zone=desk.zone)
+        page = desk.chronicle.list_events(limit=_STORY_ENTRIES, within=interval)
+        head = f"Time: {render_interval(interval, desk.zone)}"
+        if not page.events:
+            return self._listed([], interval=interval, notes=[self._last_entry()])
+        lines = [head, "", *story(page.events, desk.zone)]
+        if page.cursor:
+            lines.append(f"\nOnly the newest {_STORY_ENTRIES} entries are told.")
+        facts = self._facts(page.events, interval=interval)
+        return Answer(text="\n".join(lines), facts=facts)
+
+    def find_when_i(
+        self, *, what: Annotated[str, Arg("What the user did, or the question they asked.")]
+    ) -> Answer:
+        """Chronicle: find when the user did something.
+
+        Use it for 'when did I deploy X', 'when did I last …', 'how many times did I …'. Returns
+        the best matches with the exact time and how long ago it was.
+        """
+        desk = self._desk()
+        question = read_question(what, now=desk.clock(), zone=desk.zone)
+        found = self._find(question.about, (), question.within, limit=_MATCHES)
+        living = self._living(found)
+        notes = list(found.notes)
+        near = [(event, hit) for event, hit in living if policy.is_same_thing(hit)]
+        if question.wants != "best" and near:
+            near.sort(key=lambda pair: pair[0].at, reverse=question.wants != "first")
+            living = near
+        if not living and question.within:
+            notes.append("Nothing in that time; the best matches of other times are shown.")
+            living = self._living(self._find(question.about, (), None, limit=10))
+        at_least = "At least " if len(near) >= _MATCHES else ""
+        counted = f"{at_least}{len(near)} {'entry matches' if len(near) == 1 else 'entries match'}."
+        head = counted if question.wants == "count" else ""
+        return self._listed(
+            [event for event, _ in living[:10]],
+            head=head,
+            interval=question.within,
+            notes=notes,
+            scores=[hit for _, hit in living[:10]],
+            extra={"matching": len(near), "about": question.about},
+            told="ago",
+        )
+
+    def _instant(self, at: str) -> datetime | None:
+        if not at.strip():
+            return None
+        return parse_since(at, now=self._desk().clock(), zone=self._desk().zone)
+
+    def _added(self, added: Added) -> Answer:
+        desk = self._desk()
+        event = added.event
+        notes = []
+        if not added.repeated:
+            filed = desk.filing.file([Put(doc_of(event))])
+            if isinstance(filed, Pending):
+                notes.append(f"Not found by meaning yet: {filed.why}")
+            config = find_log_config(desk.folder, desk.home) if desk.folder else None
+            if warning := write_log(config, event, desk.zone):
+                notes.append(warning)
+        done = "This was already logged" if added.repeated else "Entry created"
+        lines = [f"{done} (ID: {event.id}) at {render_instant(event.at, desk.zone)}"]
+        if event.tags:
+            lines.append(f"Tags: {', '.join(event.tags)}")
+        facts = {**event_facts(event), "repeated": added.repeated}
+        return _answer(lines, facts, notes)
+
+    def _find(
+        self, text: str, tags: Sequence[str], interval: Interval | None, *, limit: int
+    ) -> Found:
+        asked = parse_tag_filter(tags)
+        within = Filter(
+            journals=("chronicle",),
+            tags=tuple(asked.any_of),
+            required_tags=tuple(asked.required),
+            excluded_tags=tuple(asked.excluded),
+            within=interval or Interval(),
+        )
+        question = Question(
+            text=text,
+            within=within,
+            limit=limit,
+            floor=policy.CHRONICLE_FLOOR,
+            policy=policy.CHRONICLE,
+        )
+        return self._desk().finder.find(question)
+
+    def _living(self, found: Found) -> list[tuple[Event, Hit]]:
+        """The entries of the hits as chronicle has them now; twins are entries of their own."""
+        living = []
+        for hit in found.hits:
+            for ref in (hit.doc.ref, *hit.also):
+                with suppress(NotFound):
+                    living.append((self._desk().chronicle.read_event(ref), hit))
+        return living
+
+    def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
+        desk = self._desk()
+        neighbours = []
+        # A suggestion is never worth a lost entry.
+        with suppress(CommonplaceError):
+            found = self._find(activity, (), None, limit=NEIGHBOURS)
+            neighbours = [(hit.similarity or 0.0, event.tags) for event, hit in self._living(found)]
+        return suggest_tags(
+            activity,
+            context,
+            neighbours=neighbours,
+            folder=desk.folder.name if desk.folder else None,
+            used=[count.tag for count in desk.chronicle.list_tags()],
+        )
+
+    def _last_entry(self) -> str:
+        desk = self._desk()
+        newest = desk.chronicle.list_events(limit=1).events
+        if not newest:
+            return "Nothing was ever logged here."
+        when = render_instant(newest[0].at, desk.zone)
+        return f"The last entry is of {when}, {ago(newest[0].at, desk.clock())}."
+
+    def _facts(self, events: Sequence[Event], *, interval: Interval | None) -> dict[str, Any]:
+        return {
+            "count": len(events),
+            "interval": None
+            if interval is None
+            else {
+                "since": interval.start.isoformat() if interval.start else None,
+                "until": interval.end.isoformat() if interval.end else None,
+            },
+            "entries": [event_facts(event) for event in events],
+        }
+
+    def _listed(
+        self,
+        events: Sequence[Event],
+        *,
+        head: str = "",
+        cursor: str = "",
+        interval: Interval | None = None,
+        notes: Sequence[str] = (),
+        scores: Sequence[Hit] = (),
+        extra: dict[str, Any] | None = None,
+        told: str = "",
+    ) -> Answer:
+        desk = self._desk()
+        lines = [head] if head else []
+        if interval is not None:
+            lines.append(f"Time: {render_interval(interval, desk.zone)}")
+        if not events:
+            lines.append(NOTHING)
+        now = desk.clock() if told == "ago" else None
+        lines += [event_line(event, desk.zone, now=now) for event in events]
+        if cursor:
+            lines.append(f"More with cursor {cursor}")
+        facts = {**self._facts(events, interval=interval), "cursor": cursor, **(extra or {})}
+        for entry, hit in zip(facts["entries"], scores, strict=False):
+            entry |= {"score": round(hit.score, 3), "by": hit.by}
+        return _answer(lines, facts, notes)
+
+
+def _answer(lines: Sequence[str], facts: dict[str, Any], notes: Sequence[str]) -> Answer:
+    text = "\n".join(lines)
+    if notes:
+        text += "\n\n" + "\n".join(f"Note: {note}" for note in notes)
+    return Answer(text=text, facts={**facts, "notes": list(notes)})
+
+
+def _parse_offset(cursor: str) -> int:
+    if not cursor:
+        return 0
+    digits = cursor.removeprefix("r")
+    if cursor.startswith("r") and digits.isascii() and digits.isdecimal() and len(digits) <= 4:  # noqa: PLR2004  up to the most entries a search ranks
+        return min(int(digits), _SEARCH_ENTRIES)
+    raise Invalid(f"Invalid cursor: {cursor[:40]!r}.", hint="Use the one the last page gave.")

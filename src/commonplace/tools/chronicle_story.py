@@ -1,0 +1,98 @@
+"""How chronicle's entries are told: a line each, a story by day and project, how long ago.
+
+Pure: never asks a journal or a clock.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import day_of, render_instant, to_local
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.journals.chronicle import Event
+
+_NOWHERE = {"", "unknown", os.sep}
+_UNITS = (("year", 365 * 86_400), ("month", 30 * 86_400), ("week", 7 * 86_400), ("day", 86_400))
+_SMALL_UNITS = (("hour", 3_600), ("minute", 60))
+
+
+def event_facts(event: Event) -> dict[str, Any]:
+    """An entry as plain data."""
+    return {
+        "id": event.id,
+        "ref": event.ref,
+        "at": event.at.isoformat(),
+        "message": event.message,
+        "tags": list(event.tags),
+        "directory": event.directory,
+        "hostname": event.hostname,
+        "username": event.username,
+    }
+
+
+def event_line(event: Event, zone: tzinfo, *, now: datetime | None = None) -> str:
+    """An entry in one line: time, message, tags, folder, id; with `now`, how long ago it was."""
+    when = render_instant(event.at, zone)
+    if now is not None:
+        when += f" ({ago(event.at, now)})"
+    message = event.message.replace("\n", "\n    ")
+    tags = f" [{', '.join(event.tags)}]" if event.tags else ""
+    where = "" if event.directory in _NOWHERE else f" in {event.directory}"
+    return f"- {when} {message}{tags}{where} (ID: {event.id})"
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """How long ago in words, in whole units, rounded down."""
+    seconds = int((now - at).total_seconds())
+    if seconds < 0:
+        return "ahead"
+    for name, length in (*_UNITS, *_SMALL_UNITS):
+        if count := seconds // length:
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def story(events: Sequence[Event], zone: tzinfo) -> list[str]:
+    """Entries told by day, then by project folder or tag, with time ranges and counts.
+
+    events: newest first. The newest day comes first, and inside a day the earliest entry does.
+    """
+    lines: list[str] = []
+    for day, of_day in groupby(events, key=lambda event: day_of(event.at, zone)):
+        told = sorted(of_day, key=lambda event: event.instant)
+        if lines:
+            lines.append("")
+        lines.append(f"{day:%A} {day} ({_extent(told, zone)})")
+        lines += _topics(told, zone)
+    return lines
+
+
+def _topics(events: Sequence[Event], zone: tzinfo) -> Iterator[str]:
+    topics: dict[str, list[Event]] = {}
+    for event in events:
+        topics.setdefault(topic_of(event), []).append(event)
+    for topic, told in topics.items():
+        yield f"  {topic} ({_extent(told, zone)})"
+        for event in told:
+            tags = f" [{', '.join(event.tags)}]" if event.tags else ""
+            message = event.message.replace("\n", "\n          ")
+            yield f"    {to_local(event.at, zone):%H:%M} {message}{tags}"
+
+
+def topic_of(event: Event) -> str:
+    """The project's folder an entry was logged in, else its first tag, else `other`."""
+    if event.directory not in _NOWHERE:
+        return os.path.basename(event.directory.rstrip("/\\")) or event.directory
+    return event.tags[0] if event.tags else "other"
+
+
+def _extent(events: Sequence[Event], zone: tzinfo) -> str:
+    first, last = (f"{to_local(event.at, zone):%H:%M}" for event in (events[0], events[-1]))
+    count = f"{len(events)} {'entry' if len(events) == 1 else 'entries'}"
+    return f"{count}, {first}" if first == last else f"{count}, {first} to {last}"
