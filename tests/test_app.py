@@ -1,0 +1,157 @@
+"""The wiring: opened late, closed twice, healed after a crash, one owner apart from another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from commonplace.app import App
+from commonplace.config import read_settings
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """Makes apps over the test's home and project; without weights unless asked otherwise."""
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(nothing))
+    made = []
+
+    def open_app(**environ):
+        for name, value in environ.items():
+            monkeypatch.setenv(f"COMMONPLACE_{name.upper()}", value)
+        settings = read_settings(cwd=tmp_path / "project", home=tmp_path / "home")
+        made.append(App(settings, user_home=tmp_path / "home"))
+        return made[-1]
+
+    yield open_app
+    for each in made:
+        each.close()
+
+
+def call(app, tool, **arguments):
+    return app.private.toolset.tool(tool).call(arguments)
+
+
+def files_below(folder: Path):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_listing_the_tools_opens_nothing(opened, tmp_path):
+    """No file, no folder, and none of the heavy libraries."""
+    (toolset,) = opened(toolsets="private").toolsets()
+    assert toolset.tools[0].name == "process_thoughts"
+    assert all(tool.schema for tool in toolset.tools)
+    assert files_below(tmp_path) == []
+    script = (
+        "import sys; from pathlib import Path; from commonplace.app import App;"
+        "from commonplace.config import read_settings;"
+        "App(read_settings(cwd=Path('.'), home=None), user_home=None).toolsets();"
+        "print([x for x in ('numpy', 'onnxruntime', 'tokenizers', 'mcp') if x in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True) == "[]\n"
+
+
+def test_read_only_leaves_the_writing_tool_out(opened):
+    """The others stay, in their order."""
+    names = [tool.name for tool in opened(read_only="1", toolsets="private").toolsets()[0].tools]
+    assert names == [
+        "search_journal",
+        "read_journal_entry",
+        "list_recent_entries",
+        "read_recent_entries",
+    ]
+
+
+def test_what_was_written_before_a_crash_is_found_after_it(opened):
+    """The truth is whole and the index knows nothing: the next process files it by itself."""
+    crashed = opened()
+    ref = crashed.journal.write({"feelings": "about walnuts"}).refs[0]
+    answer = call(opened(), "search_journal", query="walnuts")
+    assert [hit["ref"] for hit in answer.facts["results"]] == [ref]
+
+
+def test_an_entry_deleted_by_another_hand_leaves_the_index(opened, tmp_path):
+    """Removed with the file manager: the next search does not show it."""
+    app = opened()
+    call(app, "process_thoughts", feelings="about walnuts")
+    (path,) = (tmp_path / "home" / ".private-journal").rglob("*.md")
+    path.unlink()
+    assert call(app, "search_journal", query="walnuts").facts["results"] == []
+
+
+def test_owners_have_indexes_of_their_own(opened):
+    """The folder follows from the name, and two names never share one."""
+    folders = {opened(owner=name).folder for name in ("me", "Me", "a/b", "..", "ä")}
+    assert len(folders) == 5
+    assert all(folder.parent.name == "users" for folder in folders)
+
+
+def test_it_closes_twice_and_refuses_use_after(opened):
+    """Closing an app that opened nothing is fine too."""
+    opened().close()
+    app = opened()
+    call(app, "process_thoughts", feelings="about walnuts")
+    app.close()
+    app.close()
+    with pytest.raises(CommonplaceError):
+        call(app, "search_journal", query="walnuts")
+
+
+def test_a_write_succeeds_though_its_index_cannot(opened):
+    """A folder where the index's file should be: recorded, pending, and the reason is told."""
+    app = opened()
+    (app.folder / "index" / "index.db").mkdir(parents=True)
+    answer = call(app, "process_thoughts", feelings="about walnuts")
+    assert answer.text.startswith("Thoughts recorded successfully.")
+    assert "index.db" in answer.facts["notes"][0]
+    assert "walnuts" in call(app, "read_recent_entries").text
+
+
+def test_where_no_temp_folder_can_be_made_the_journal_is_read(opened, monkeypatch):
+    """A disk without a single writable folder still holds what was written."""
+    call(opened(), "process_thoughts", feelings="about walnuts")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    assert "walnuts" in call(opened(), "read_recent_entries").text
+
+
+def test_warming_up_files_and_encodes_what_is_there(opened, monkeypatch):
+    """With the installed weights: entries of others get their vectors and their `.embedding`."""
+    opened().journal.write({"feelings": "about walnuts"})
+    monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
+    app = opened()
+    app.warm_up()
+    encoder = app.encoder.get(30)
+    assert encoder is not None
+    waiting = threading.Event()
+    deadline = time.monotonic() + 30
+    while (
+        app.index.counts(encoder.identity).docs == 0 or app.index.counts(encoder.identity).pending
+    ):
+        assert time.monotonic() < deadline
+        waiting.wait(0.02)
+    (hit,) = call(app, "search_journal", query="nuts of a tree").facts["results"]
+    assert hit["by"] == "meaning"
+
+
+def test_a_close_under_way_work_is_prompt(opened):
+    """Two hundred entries wait to be filed: closing does not."""
+    app = opened()
+    for number in range(200):
+        app.journal.write({"feelings": f"thought {number}"})
+    app.filing.start()
+    started = time.monotonic()
+    app.close()
+    # Twice what closing promises: a guard, not a measurement.
+    assert time.monotonic() - started < 4
