@@ -38,6 +38,17 @@ MESSAGES = {
 }
 
 
+_OPENED: list[Chronicle] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """Every chronicle of a test is closed after it."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 @pytest.fixture
 def path(tmp_path) -> Path:
     """Where the database is, or is to be."""
@@ -47,9 +58,10 @@ def path(tmp_path) -> Path:
 def opened(path: Path, **settings) -> Chronicle:
     """A chronicle over a database, in Chicago."""
     settings = {"owner": "me", "author": AUTHOR, "clock": lambda: NOW, **settings}
-    return Chronicle(
-        Place(path=path, form="database"), zone=ZoneInfo("America/Chicago"), **settings
+    _OPENED.append(
+        Chronicle(Place(path=path, form="database"), zone=ZoneInfo("America/Chicago"), **settings)
     )
+    return _OPENED[-1]
 
 
 def messages(chronicle: Chronicle, **asked) -> list[str]:

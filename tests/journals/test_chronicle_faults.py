@@ -23,6 +23,17 @@ make, rows = GOLDEN["make"], GOLDEN["rows"]
 NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
 
 
+_OPENED: list[Chronicle] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """Every chronicle of a test is closed after it."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 @pytest.fixture
 def path(tmp_path) -> Path:
     """Where the database is, or is to be."""
@@ -33,7 +44,8 @@ def opened(path: Path, **settings) -> Chronicle:
     """A chronicle that waits a tenth of a second for a lock."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
-    return Chronicle(Place(path=path, form="database"), **{"patience_s": 0.1, **settings})
+    _OPENED.append(Chronicle(Place(path=path, form="database"), **{"patience_s": 0.1, **settings}))
+    return _OPENED[-1]
 
 
 _ADD = """

@@ -23,6 +23,17 @@ NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
 OLD_NS = 1_600_000_000 * 10**9
 
 
+_OPENED: list[Chronicle] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """Every chronicle of a test is closed after it."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 @pytest.fixture
 def path(tmp_path) -> Path:
     """Where the database is."""
@@ -33,7 +44,8 @@ def opened(path: Path, form: str = "database") -> Chronicle:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     place = Place(path=path, form=form)
-    return Chronicle(place, owner="me", author=author, clock=lambda: NOW, zone=UTC)
+    _OPENED.append(Chronicle(place, owner="me", author=author, clock=lambda: NOW, zone=UTC))
+    return _OPENED[-1]
 
 
 class Follower:

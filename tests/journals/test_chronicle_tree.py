@@ -40,6 +40,17 @@ shipped it
 """
 
 
+_OPENED: list[Chronicle] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """Every chronicle of a test is closed after it."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Where the tree is, or is to be."""
@@ -50,7 +61,10 @@ def opened(folder, **settings) -> Chronicle:
     """A chronicle over a tree, in Chicago."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, **settings}
-    return Chronicle(Place(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings)
+    _OPENED.append(
+        Chronicle(Place(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings)
+    )
+    return _OPENED[-1]
 
 
 def put(folder, name: str, text: str):

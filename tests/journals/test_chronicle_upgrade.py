@@ -23,6 +23,17 @@ OLD = [*GOLDEN["SCRIPTS"], *GOLDEN["COPIES"]]
 OLD.remove("D2")
 
 
+_OPENED: list[Chronicle] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """Every chronicle of a test is closed after it."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 @pytest.fixture
 def path(tmp_path) -> Path:
     """Where the database is."""
@@ -33,7 +44,8 @@ def opened(path: Path, form: str = "database", **settings) -> Chronicle:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
-    return Chronicle(Place(path=path, form=form), **settings)
+    _OPENED.append(Chronicle(Place(path=path, form=form), **settings))
+    return _OPENED[-1]
 
 
 def parts(chronicle: Chronicle) -> list[tuple]:
