@@ -120,13 +120,17 @@ class Filing:
 
         A backlog that is longer than one wait is waited for once, not by every search.
         """
+        if not self._waiting(identity):
+            return ()
         with self._state:
             if self._worker is not None and self._patient:
                 self._patient = self._state.wait_for(lambda: self._all_made, wait_s)
-            if self._all_made:
-                return ()
-        pending = self._index.counts(identity).pending
+        pending = self._waiting(identity)
         return (f"{pending} entries wait for their vector; words find them.",) if pending else ()
+
+    def _waiting(self, identity: str) -> int:
+        """Entries without a vector; not those whose place for one is empty, as no search needs it."""
+        return 0 if self._all_made else self._index.counts(identity).pending
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
         """File what other programs wrote, waiting at most so long; tells what is not done."""
@@ -200,6 +204,8 @@ class Filing:
         return ""
 
     def _file_sources(self, *, sweep: bool) -> None:
+        if sweep:  # from its beginning on, so that no search meanwhile asks for a second one
+            self._swept_at = self._monotonic()
         trouble: CommonplaceError | None = None
         for source in self._sources:
             try:
@@ -208,8 +214,6 @@ class Filing:
                 trouble = trouble or exc
         if trouble is not None:
             raise trouble
-        if sweep:
-            self._swept_at = self._monotonic()
 
     def _file_source(self, source: Source, *, sweep: bool) -> None:
         since = self._index.since(source.name)
