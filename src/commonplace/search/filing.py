@@ -129,7 +129,7 @@ class Filing:
         return (f"{pending} entries wait for their vector; words find them.",) if pending else ()
 
     def _waiting(self, identity: str) -> int:
-        """Entries without a vector; not those whose place for one is empty, as no search needs it."""
+        """Entries without a vector; an empty place beside an entry is no search's need."""
         return 0 if self._all_made else self._index.counts(identity).pending
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
