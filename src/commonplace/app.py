@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 ENCODER_LOAD_S = 600.0
 """The longest that a model may take to be fetched and loaded."""
 
+SWEEP_WAITS_S = 2.0
+"""How long the first look at every entry waits for an encoder that is being loaded."""
+
 ENCODER_CLOSE_S = 0.5
 """How long closing waits for a load under way: a process that ends inside one may crash."""
 
@@ -219,6 +222,8 @@ class App:
         self.encoder.start()
         with self._wiring:
             filing = self.filing
+        # A sweep would slow the loading down, and a first search waits for that one.
+        self.encoder.get(SWEEP_WAITS_S)
         filing.start()
         if self.encoder.get(ENCODER_LOAD_S) is not None:
             filing.wake()

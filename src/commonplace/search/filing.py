@@ -35,12 +35,26 @@ _RETRY_S = (1.0, 30.0)
 class Filed:
     """The entry can be found, by words and by meaning."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing must be known."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """The entry is written, and not all of it can be found yet; `why` is one sentence."""
+    """The entry is written, and not all of it can be found yet; `why` is one sentence.
+
+    passing: it will be in a moment, and nobody need do or know anything.
+    """
 
     why: str
+    passing: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever wrote it must know."""
+        return () if self.passing else (f"Not found by meaning yet: {self.why}",)
 
 
 class Filing:
@@ -67,7 +81,8 @@ class Filing:
         self._asked = 0
         self._done = 0
         self._sweep = False
-        self._swept_at = float("-inf")
+        # `start` sweeps; a first search before it is not to share the processor with a sweep.
+        self._swept_at = monotonic()
         self._all_made = False
         self._patient = True
         self._closed = False
@@ -80,21 +95,21 @@ class Filing:
             self._index.apply(changes)
             encoder = self._encoder.get()
             if encoder is None:
-                return self._pending(self._encoder.reason())
+                return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
             docs = [_unencoded(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
             if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
                 self._ask(sweep=False)
-                return self._pending("It is long, and encoded in the background.")
+                return self._pending("It is long, and is being encoded.", passing=True)
             for group in _groups(encoder, docs):
                 self._encode(encoder, group)
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
             return self._pending(_told("An entry is written and waits to be filed", exc))
         return Filed()
 
-    def _pending(self, why: str) -> Pending:
+    def _pending(self, why: str, *, passing: bool = False) -> Pending:
         with self._state:
             self._all_made = False
-        return Pending(why)
+        return Pending(why, passing=passing)
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
