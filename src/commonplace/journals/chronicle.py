@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
+from commonplace.journals.chronicle_adopt import adopted, is_global
 from commonplace.journals.chronicle_database import ChronicleDatabase
 from commonplace.journals.chronicle_event import (
     UNKNOWN,
@@ -33,17 +34,18 @@ from commonplace.journals.chronicle_event import (
 )
 from commonplace.journals.chronicle_mend import find_problems, repair
 from commonplace.journals.chronicle_source import ChronicleSource
-from commonplace.journals.chronicle_times import to_instant
+from commonplace.journals.chronicle_times import SECOND_NS, to_instant
 from commonplace.journals.chronicle_tree import ChronicleTree
 from commonplace.journals.chronicle_upgrade import Upgraded, upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
     from commonplace.core.values import Interval, Problem
     from commonplace.journals.chronicle_places import Place
+    from commonplace.journals.chronicle_spelling import Logged
 
 __all__ = [
     "Added",
@@ -60,6 +62,7 @@ __all__ = [
 ]
 
 MOST_EVENTS = 10_000
+_IMPORTED_AT_ONCE = 500
 
 # Past the calendar's end, in nanoseconds.
 _NEVER = 10**21
@@ -166,6 +169,41 @@ class Chronicle:
         )
         event, repeated = self._store.add(draft)
         return Added(event=event, repeated=repeated)
+
+    def import_events(
+        self, entries: Sequence[Logged], *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Add entries of an export or of another storage as they were; how many were added.
+
+        Each once, however often it is called: an entry whose UUID is here stays as it is here, one
+        without a UUID gets an id that follows from it. progress: called with (done, still to do).
+        Raises: Conflict for a storage that is only read, Denied, Unavailable; what is done stays.
+        """
+        drafts = adopted(entries, self._events_around([x for x in entries if not is_global(x.id)]))
+        # Exports begin with the newest: the order of writing is to be that of the time logged.
+        drafts.reverse()
+        drafts.sort(key=lambda x: x.instant)
+        added = 0
+        for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
+            batch = drafts[done : done + _IMPORTED_AT_ONCE]
+            added += self._store.add_all(batch)
+            if progress is not None:
+                progress(done + len(batch), len(drafts) - done - len(batch))
+        return added
+
+    def _events_around(self, entries: Sequence[Logged]) -> Iterator[Event]:
+        """All that is here of the seconds between the first and the last of these."""
+        if not entries:
+            return
+        first = min(x.instant for x in entries) // SECOND_NS * SECOND_NS
+        below = ((max(x.instant for x in entries) // SECOND_NS + 1) * SECOND_NS, _FIRST)
+        while True:
+            question = Question(start=first, below=below, tags=TagFilter(), directory=None)
+            events = self._store.newest(MOST_EVENTS, question)
+            yield from events
+            if len(events) < MOST_EVENTS:
+                return
+            below = (events[-1].instant, events[-1].place)
 
     def _id_of(self, key: str) -> str:
         return str(uuid.uuid5(_KEYS, plain(f"{len(self._owner)} {self._owner} {key}")))

@@ -294,8 +294,29 @@ class ChronicleDatabase:
 
         Raises: Conflict, Invalid, Denied, Unavailable.
         """
+        with self.writing(f"{JOURNAL}:{draft.id}") as conn:
+            try:
+                rowid = conn.execute(SQL["add_entry"], self._columns(draft)).lastrowid
+            except sqlite3.IntegrityError:
+                return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
+            return self._read_row(conn, rowid), False
+
+    def add_all(self, drafts: Sequence[Draft]) -> int:
+        """Write entries in one transaction, less those whose id is taken; how many were written.
+
+        Raises: as add; then none is written.
+        """
+        added = 0
+        with self.writing() as conn:
+            for draft in drafts:
+                with contextlib.suppress(sqlite3.IntegrityError):
+                    conn.execute(SQL["add_entry"], self._columns(draft))
+                    added += 1
+        return added
+
+    def _columns(self, draft: Draft) -> dict[str, object]:
         seconds, nanosecond = columns_of(draft.instant)
-        values = {
+        return {
             "id": draft.id,
             "timestamp": render_local(draft.instant, self._zone),
             "seconds": seconds,
@@ -306,12 +327,6 @@ class ChronicleDatabase:
             "directory": draft.directory,
             "tags": render_tags(draft.tags),
         }
-        with self.writing(f"{JOURNAL}:{draft.id}") as conn:
-            try:
-                rowid = conn.execute(SQL["add_entry"], values).lastrowid
-            except sqlite3.IntegrityError:
-                return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
-            return self._read_row(conn, rowid), False
 
     def _read_row(self, conn: sqlite3.Connection, rowid: object) -> Event:
         reading = Layout(generation="D2").reading("where_row")

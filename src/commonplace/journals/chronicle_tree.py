@@ -116,6 +116,21 @@ class ChronicleTree:
                 return taken[0], True
             return self._put(draft), False
 
+    def add_all(self, drafts: Sequence[Draft]) -> int:
+        """Write the files of entries, less those whose id is taken; how many were written.
+
+        Raises: as add; those before are written then.
+        """
+        added = 0
+        with self._locked():
+            taken = {x.id for x, _ in self._events()}
+            for draft in drafts:
+                if draft.id not in taken:
+                    self._put(draft)
+                    taken.add(draft.id)
+                    added += 1
+        return added
+
     def _put(self, draft: Draft) -> Event:
         path = self._path_of(draft)
         make_folder(path.parent, _FOLDER_MODE)
