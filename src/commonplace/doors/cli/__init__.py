@@ -17,6 +17,10 @@ COMMANDS = {
     "private": Lazy(
         "commonplace.doors.cli.private:private", "Write and search the private journal."
     ),
+    "chronicle": Lazy(
+        "commonplace.doors.cli.chronicle:chronicle", "Log what was done, and ask when it was."
+    ),
+    "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
     "reindex": Lazy(

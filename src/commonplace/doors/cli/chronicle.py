@@ -1,0 +1,312 @@
+"""`commonplace chronicle`: the log of what was done, from a terminal.
+
+Never decides anything about the log: each command parses, calls one verb and shows its answer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.errors import Invalid
+from commonplace.core.files import replace_file, translated
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import common_options, settings, show, text_input
+from commonplace.doors.cli.private import file_everything, load_encoder, opened
+from commonplace.doors.cli.progress import show_counting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.app import App
+    from commonplace.tools.chronicle_keeping import ChronicleKeeping, Format, Tell
+
+_FORMATS: dict[str, Format] = {
+    "json": "json",
+    "yaml": "yaml",
+    "yml": "yaml",
+    "markdown": "markdown",
+    "md": "markdown",
+}
+
+
+def call(
+    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
+) -> Answer:
+    """Call one of chronicle's tools as a model would, after what a server has done by then."""
+    with opened() as app:
+        if after is not None:
+            after(app)
+        return app.chronicle_tools.toolset.tool(name).call(arguments)
+
+
+def keeping(app: App) -> ChronicleKeeping:
+    """The verbs that no model is offered."""
+    from commonplace.tools.chronicle_keeping import ChronicleKeeping  # noqa: PLC0415  costs 30 ms
+
+    return ChronicleKeeping(desk=app.chronicle_desk)
+
+
+def message_of(words: tuple[str, ...]) -> str:
+    """The words as one message; without any, or for `-`, from stdin or your editor."""
+    return text_input(" ".join(words) if words else None)
+
+
+def _show_table(answer: Answer, as_json: bool) -> None:
+    from commonplace.doors.cli.chronicle_table import as_table  # noqa: PLC0415  not for --json
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    show(answer if as_json else as_table(answer, settings().timezone, width), as_json)
+
+
+def tags_option(text: str) -> Callable[[Any], Any]:
+    """`--tag`, as often as one likes."""
+    return click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help=text)
+
+
+def interval_options(command: Any) -> Any:
+    """`--since` and `--until`."""
+    since = click.option("--since", metavar="TIME", help="Only from the start of this time on.")
+    return since(
+        click.option("--until", metavar="TIME", help="Only to the end of this time.")(command)
+    )
+
+
+def writing_options(command: Any) -> Any:
+    """What every way to log something takes."""
+    for option in (
+        click.option("--idempotency-key", metavar="KEY", help="The same key twice is one entry."),
+        click.option("--at", metavar="TIME", help="When, if not now: 'yesterday 9am'."),
+        tags_option("A tag; may be given again."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def chronicle() -> None:
+    """Log what was done, and ask when it was."""
+
+
+@chronicle.command()
+@click.argument("message", nargs=-1)
+@writing_options
+@common_options
+def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Log what was done.
+
+    MESSAGE is its words; without them it is read from stdin or your editor. `-` reads stdin.
+    """
+    arguments = {**given, "message": message_of(message), "tags": list(tags)}
+    show(call("add_entry", arguments, after=load_encoder), as_json)
+
+
+@chronicle.command(name="list")
+@click.option("-n", "--limit", type=int, help="How many entries at the most, 10 if not given.")
+@interval_options
+@tags_option("Only with this tag, or another given; +TAG: required, -TAG: excluded.")
+@click.option("--cursor", help="From an earlier list, for what follows.")
+@common_options
+def list_entries(limit: int | None, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """List what was done, newest first."""
+    if tags or given["since"] or given["until"]:
+        # A search without words is a list with a filter; only its default length is another.
+        filtered = {**given, "tags": list(tags), "limit": 10 if limit is None else limit}
+        answer = call("search_entries", filtered)
+    else:
+        answer = call("list_entries", {"limit": limit, "cursor": given["cursor"]})
+    _show_table(answer, as_json)
+
+
+@chronicle.command(short_help="Find entries by words and meaning, best first.")
+@click.argument("text", nargs=-1)
+@click.option("-n", "--limit", type=int, help="How many entries at the most, 20 if not given.")
+@interval_options
+@tags_option("Only with this tag, or another given; +TAG: required, -TAG: excluded.")
+@click.option("--cursor", help="From an earlier search, for what follows.")
+@common_options
+def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Find entries by words and meaning, best first; without TEXT the newest first."""
+    words = " ".join(text)
+    arguments = {**given, "text": words, "tags": list(tags)}
+    after = file_everything if words.strip() else None
+    _show_table(call("search_entries", arguments, after=after), as_json)
+
+
+@chronicle.command()
+@click.argument("id")
+@click.argument("text", nargs=-1)
+@tags_option("Instead of the tags there are; +TAG: one more, -TAG: one less; '': none.")
+@click.option("--at", metavar="TIME", help="When it really was.")
+@common_options
+def edit(
+    id: str,  # noqa: A002  the name that help shows
+    text: tuple[str, ...],
+    tags: tuple[str, ...],
+    at: str | None,
+    as_json: bool,
+) -> None:
+    """Change an entry's message, tags or time.
+
+    ID is its id, or the beginning of it. Without TEXT, --tag and --at the message is read from
+    stdin, or from your editor. `-` reads stdin.
+    """
+    with opened() as app:
+        keeper = keeping(app)
+        entry = keeper.read_entry(id)
+        message = _edited(entry.message, text) if text or not (tags or at) else None
+        load_encoder(app)
+        answer = keeper.edit_entry(
+            ref=entry.id,
+            message=message,
+            tags=tags or None,
+            at=at,
+            expected=entry.stamp,
+        )
+        show(answer, as_json)
+
+
+def _edited(message: str, text: tuple[str, ...]) -> str:
+    if text or not sys.stdin.isatty():
+        return message_of(text)
+    edited = click.edit(message, extension=".md")
+    if edited is None:
+        raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
+    return edited
+
+
+@chronicle.command()
+@click.argument("id")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name that help shows
+    """Delete an entry, and every trace of its text in the index.
+
+    ID is its id, or the beginning of it.
+    """
+    with opened() as app:
+        keeper = keeping(app)
+        entry = keeper.read_entry(id)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise Invalid("Deleting asks first, and nobody is there.", hint="Give --yes.")
+            click.confirm(f"Delete {keeper.label_of(entry)} for good?", abort=True, err=True)
+        show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
+
+
+@chronicle.command()
+@common_options
+def undo(as_json: bool) -> None:
+    """Remove the entry you added last on this machine, and show it."""
+    with opened() as app:
+        show(keeping(app).undo(), as_json)
+
+
+@chronicle.command()
+@click.option("-n", "--limit", type=int, help="How many tags at the most.")
+@common_options
+def tags(limit: int | None, as_json: bool) -> None:
+    """List the tags, the most frequent first."""
+    with opened() as app:
+        show(keeping(app).list_tags(limit=limit), as_json)
+
+
+@chronicle.command(short_help="Write the entries as chronicle itself exports them.")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice([*_FORMATS]),
+    help="yaml if not given, and json with --json.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to; stdout if not given.")
+@interval_options
+@tags_option("Only with this tag, or another given; +TAG: required, -TAG: excluded.")
+@common_options
+def export(
+    form: str | None,
+    output: str | None,
+    tags: tuple[str, ...],
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Write the entries as chronicle itself exports them, newest first.
+
+    With --json and a FILE it is told as JSON what was written.
+    """
+    file = None if output in {None, "-"} else Path(str(output))
+    if as_json and file is None and _FORMATS[form or "json"] != "json":
+        raise Invalid(f"--json and --format {form} contradict.", hint="Name a FILE with --output.")
+    chosen = _FORMATS[form or ("json" if as_json and file is None else "yaml")]
+    with opened() as app:
+        answer = keeping(app).export(form=chosen, tags=tags, **given)
+        if file is None:
+            show(answer, as_json=False)
+            return
+        if _is_same(file, app.chronicle.path):
+            raise Invalid(f"{file} is chronicle's own database.", hint="Name another file.")
+        replace_file(file, answer.text.encode())
+        count = answer.facts["count"]
+        text = f"Exported {count} {'entry' if count == 1 else 'entries'} to {file}."
+        show(Answer(text=text, facts={**answer.facts, "file": str(file)}), as_json)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+@chronicle.command(name="import", short_help="Add the entries of an export or a Markdown tree.")
+@click.argument("source", metavar="FILE")
+@common_options
+def import_entries(source: str, as_json: bool) -> None:
+    """Add the entries of an export, or of a Markdown tree, each once however often it is read.
+
+    FILE is a JSON, YAML or Markdown export, `-` for stdin, or the folder of a Markdown tree.
+    """
+    path = Path(source)
+    text = None if source != "-" and path.is_dir() else _export_in(source)
+
+    def run(keeper: ChronicleKeeping, tell: Tell) -> Answer:
+        if text is None:
+            return keeper.import_tree(path, tell=tell)
+        return keeper.import_export(text, tell=tell)
+
+    show(_changing_much("Importing entries", run), as_json)
+
+
+def _export_in(source: str) -> str:
+    if source == "-":
+        return text_input("-")
+    with translated(source):
+        content = Path(source).read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise Invalid(f"{source} is not UTF-8.", hint="Name an export of chronicle's.") from exc
+
+
+@chronicle.command(short_help="Bring an older database to the newest layout.")
+@common_options
+def upgrade(as_json: bool) -> None:
+    """Bring an older database to the newest layout; the original is kept beside it."""
+    show(_changing_much("Upgrading", lambda keeper, _: keeper.upgrade()), as_json)
+
+
+def _changing_much(title: str, run: Callable[[ChronicleKeeping, Tell], Answer]) -> Answer:
+    """Run what changes many entries, then file them all, each with a bar on a terminal."""
+    with opened() as app:
+        app.encoder.start()
+        keeper = keeping(app)
+        with show_counting(title) as tell:
+            answer = run(keeper, tell)
+        load_encoder(app)
+        with show_counting("Making vectors") as tell:
+            return keeper.filed(answer, tell=tell)
