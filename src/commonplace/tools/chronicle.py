@@ -5,20 +5,20 @@ Decides nothing about files or ranking: it parses time, asks the journal and the
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
+import re
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.values import Answer, Filter, Interval, Put
-from commonplace.core.when import parse_since, parse_when, read_interval
-from commonplace.journals.chronicle import doc_of, parse_tag_filter
+from commonplace.core.values import Answer, Filter, Found, Interval, Put
+from commonplace.core.when import parse_since, parse_until, parse_when, read_interval
+from commonplace.journals.chronicle import Added, doc_of, parse_tag_filter
 from commonplace.journals.chronicle_logs import find_log_config, write_log
 from commonplace.journals.chronicle_tags import NEIGHBOURS, suggest_tags
 from commonplace.search import policy
-from commonplace.search.filing import Pending
 from commonplace.search.finder import Question
 from commonplace.tools.chronicle_pages import prompts, resources
 from commonplace.tools.chronicle_question import read_question
@@ -26,12 +26,12 @@ from commonplace.tools.chronicle_story import ago, event_facts, event_line, stor
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.values import Found, Hit
-    from commonplace.journals.chronicle import Added, Chronicle, Event
+    from commonplace.core.values import Hit
+    from commonplace.journals.chronicle import Chronicle, Event
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
 
@@ -47,6 +47,7 @@ what_was_i_doing at the start of a session, and find_when_i for 'when did I …'
 _STORY_ENTRIES = 500
 _SEARCH_ENTRIES = 1000
 _MATCHES = 100
+_PLACE = re.compile(r"r([1-9][0-9]?|100)\.([1-9][0-9]{0,4})", re.ASCII)
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
 _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
 
@@ -146,30 +147,21 @@ class ChronicleTools:
 
         Use it to find past activities. With text the best come first, without it the newest.
         """
-        desk = self._desk()
-        interval = read_interval(
-            when=None,
-            since=since or None,
-            until=until or None,
-            now=desk.clock(),
-            zone=desk.zone,
-        )
+        interval = self._interval(since, until)
         if not text.strip():
-            page = desk.chronicle.list_events(
+            page = self._desk().chronicle.list_events(
                 limit=limit, within=interval, tags=tags, cursor=cursor
             )
             return self._listed(page.events, cursor=page.cursor, interval=interval)
-        start = _parse_offset(cursor)
-        found = self._find(text, tags, interval, limit=start + limit + 1)
-        hits = self._living(found)
-        more = f"r{start + limit}" if len(hits) > start + limit else ""
-        page_of = hits[start : start + limit]
+        with _naming("text"):
+            found, more = self._found_page(text, tags, interval, limit=limit, cursor=cursor)
+        living = self._living(found)
         return self._listed(
-            [event for event, _ in page_of],
+            [event for event, _ in living],
             cursor=more,
             interval=interval,
             notes=found.notes,
-            scores=[hit for _, hit in page_of],
+            scores=[hit for _, hit in living],
         )
 
     def remember_this(
@@ -187,12 +179,13 @@ class ChronicleTools:
             raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
         desk = self._desk()
         message = f"{activity.strip()} ({context.strip()})" if context.strip() else activity.strip()
-        since = Interval(start=desk.clock() - SAME_ACTIVITY)
-        for event in desk.chronicle.list_events(limit=100, within=since).events:
-            if event.message.casefold() == message.casefold():
-                return self._listed([event], head="This was already logged:")
+        now = desk.clock()
+        lately = Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY)
+        for event in desk.chronicle.list_events(limit=_STORY_ENTRIES, within=lately).events:
+            if _is_told_by(event.message, activity.strip(), context.strip()):
+                return self._added(Added(event=event, repeated=True))
         # Two processes told the same at once make one entry: the key is the same for ten minutes.
-        window = int(desk.clock().timestamp() // SAME_ACTIVITY.total_seconds())
+        window = int(now.timestamp() // SAME_ACTIVITY.total_seconds())
         added = desk.chronicle.add_event(
             message,
             tags=self._suggested(activity, context),
@@ -212,16 +205,15 @@ class ChronicleTools:
         Use it at the start of a conversation, or for 'where did I leave off'.
         """
         desk = self._desk()
-        interval = parse_when(timeframe, now=desk.clock(), zone=desk.zone)
+        with _naming("timeframe"):
+            interval = parse_when(timeframe, now=desk.clock(), zone=desk.zone)
         page = desk.chronicle.list_events(limit=_STORY_ENTRIES, within=interval)
-        head = f"Time: {render_interval(interval, desk.zone)}"
         if not page.events:
             return self._listed([], interval=interval, notes=[self._last_entry()])
-        lines = [head, "", *story(page.events, desk.zone)]
-        if page.cursor:
-            lines.append(f"\nOnly the newest {_STORY_ENTRIES} entries are told.")
-        facts = self._facts(page.events, interval=interval)
-        return Answer(text="\n".join(lines), facts=facts)
+        head = f"Time: {render_interval(interval, desk.zone)}"
+        notes = [f"Only the newest {_STORY_ENTRIES} entries are told."] if page.cursor else []
+        facts = {**self._facts(page.events, interval=interval), "cursor": ""}
+        return _answer([head, "", *story(page.events, desk.zone)], facts, notes)
 
     def find_when_i(
         self, *, what: Annotated[str, Arg("What the user did, or the question they asked.")]
@@ -233,7 +225,8 @@ class ChronicleTools:
         """
         desk = self._desk()
         question = read_question(what, now=desk.clock(), zone=desk.zone)
-        found = self._find(question.about, (), question.within, limit=_MATCHES)
+        with _naming("what"):
+            found = self._find(question.about, (), question.within, limit=_MATCHES)
         living = self._living(found)
         notes = list(found.notes)
         near = [(event, hit) for event, hit in living if policy.is_same_thing(hit)]
@@ -241,8 +234,9 @@ class ChronicleTools:
             near.sort(key=lambda pair: pair[0].at, reverse=question.wants != "first")
             living = near
         if not living and question.within:
-            notes.append("Nothing in that time; the best matches of other times are shown.")
             living = self._living(self._find(question.about, (), None, limit=10))
+            others = "; the best matches of other times are shown" if living else ""
+            notes.append(f"Nothing in that time{others}.")
         at_least = "At least " if len(near) >= _MATCHES else ""
         counted = f"{at_least}{len(near)} {'entry matches' if len(near) == 1 else 'entries match'}."
         head = counted if question.wants == "count" else ""
@@ -259,16 +253,32 @@ class ChronicleTools:
     def _instant(self, at: str) -> datetime | None:
         if not at.strip():
             return None
-        return parse_since(at, now=self._desk().clock(), zone=self._desk().zone)
+        with _naming("at"):
+            return parse_since(at, now=self._desk().clock(), zone=self._desk().zone)
+
+    def _interval(self, since: str, until: str) -> Interval | None:
+        desk = self._desk()
+        # Each alone first, so that an error names its argument.
+        for name, phrase, parse in (("since", since, parse_since), ("until", until, parse_until)):
+            if phrase:
+                with _naming(name):
+                    parse(phrase, now=desk.clock(), zone=desk.zone)
+        with _naming("since"):
+            return read_interval(
+                when=None,
+                since=since or None,
+                until=until or None,
+                now=desk.clock(),
+                zone=desk.zone,
+            )
 
     def _added(self, added: Added) -> Answer:
         desk = self._desk()
         event = added.event
-        notes = []
+        notes: list[str] = []
         if not added.repeated:
             filed = desk.filing.file([Put(doc_of(event))])
-            if isinstance(filed, Pending):
-                notes.append(f"Not found by meaning yet: {filed.why}")
+            notes += filed.notes
             config = find_log_config(desk.folder, desk.home) if desk.folder else None
             if warning := write_log(config, event, desk.zone):
                 notes.append(warning)
@@ -299,13 +309,33 @@ class ChronicleTools:
         )
         return self._desk().finder.find(question)
 
+    def _found_page(
+        self, text: str, tags: Sequence[str], interval: Interval | None, *, limit: int, cursor: str
+    ) -> tuple[Found, str]:
+        """One page of a search and the cursor of the next.
+
+        A deeper search may order differently. So the first page is as deep as it is long, and all
+        later ones are cut from one search of full depth, less what the first has shown.
+        """
+        first, start = _parse_place(cursor) if cursor else (limit, 0)
+        found = self._find(text, tags, interval, limit=first + 1)
+        hits = _each(found)
+        if start:
+            shown = {hit.doc.ref for hit in hits[:first]}
+            found = self._find(text, tags, interval, limit=_SEARCH_ENTRIES)
+            hits = [*hits[:first], *(hit for hit in _each(found) if hit.doc.ref not in shown)]
+        end = start + limit
+        cut = start and end >= len(hits) >= _SEARCH_ENTRIES
+        notes = [f"Only the best {len(hits)} entries are ranked: narrow by time or tags."]
+        page = Found(hits=tuple(hits[start:end]), notes=(*found.notes, *(notes if cut else [])))
+        return page, f"r{first}.{end}" if len(hits) > end else ""
+
     def _living(self, found: Found) -> list[tuple[Event, Hit]]:
         """The entries of the hits as chronicle has them now; twins are entries of their own."""
         living = []
-        for hit in found.hits:
-            for ref in (hit.doc.ref, *hit.also):
-                with suppress(NotFound):
-                    living.append((self._desk().chronicle.read_event(ref), hit))
+        for hit in _each(found):
+            with suppress(NotFound):
+                living.append((self._desk().chronicle.read_event(hit.doc.ref), hit))
         return living
 
     def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
@@ -378,10 +408,38 @@ def _answer(lines: Sequence[str], facts: dict[str, Any], notes: Sequence[str]) -
     return Answer(text=text, facts={**facts, "notes": list(notes)})
 
 
-def _parse_offset(cursor: str) -> int:
-    if not cursor:
-        return 0
-    digits = cursor.removeprefix("r")
-    if cursor.startswith("r") and digits.isascii() and digits.isdecimal() and len(digits) <= 4:  # noqa: PLR2004  up to the most entries a search ranks
-        return min(int(digits), _SEARCH_ENTRIES)
-    raise Invalid(f"Invalid cursor: {cursor[:40]!r}.", hint="Use the one the last page gave.")
+@contextmanager
+def _naming(argument: str) -> Iterator[None]:
+    """Let an error about a phrase or a text begin with the argument that it came in."""
+    try:
+        yield
+    except Invalid as exc:
+        if exc.message.startswith("Invalid "):
+            raise
+        reason = exc.message[:1].lower() + exc.message[1:]
+        raise Invalid(f"Invalid {argument}: {reason}", hint=exc.hint) from exc
+
+
+def _is_told_by(message: str, activity: str, context: str) -> bool:
+    """Whether an entry tells this activity: with the same context, or one of the two without."""
+    there, told = message.casefold(), activity.casefold()
+    if context:
+        return there in {told, f"{told} ({context.casefold()})"}
+    return there == told or (there.startswith(f"{told} (") and there.endswith(")"))
+
+
+def _each(found: Found) -> list[Hit]:
+    """A hit for every entry found: twins of one text are entries of their own."""
+    return [
+        replace(hit, doc=replace(hit.doc, ref=ref), also=())
+        for hit in found.hits
+        for ref in (hit.doc.ref, *hit.also)
+    ]
+
+
+def _parse_place(cursor: str) -> tuple[int, int]:
+    """How long the first page was, and where the next one begins."""
+    place = _PLACE.fullmatch(cursor)
+    if place is None:
+        raise Invalid(f"Invalid cursor: {cursor[:40]!r}.", hint="Use the one the last page gave.")
+    return int(place[1]), int(place[2])

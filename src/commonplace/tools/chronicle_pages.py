@@ -114,7 +114,8 @@ def today_summary(desk: ChronicleDesk) -> str:
 def _group(tag: str, events: list[Event], desk: ChronicleDesk) -> str:
     times = [f"{to_local(event.at, desk.zone):%H:%M}" for event in events]
     span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
-    lines = [f"- {time} {e.message}" for time, e in zip(times, events, strict=True)]
+    messages = (event.message.replace("\n", "\n  ") for event in events)
+    lines = [f"- {time} {message}" for time, message in zip(times, messages, strict=True)]
     return f"## {tag} ({span}, {len(events)})\n\n" + "\n".join(lines)
 
 

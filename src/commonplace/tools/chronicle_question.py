@@ -22,7 +22,8 @@ Wants: TypeAlias = Literal["best", "last", "first", "count"]
 
 _COUNT = re.compile(r"^how (?:often|many times)\b(?: (?:did|have) (?:i|we))?\b", re.IGNORECASE)
 _COUNT_OF = re.compile(
-    r"^how many (.+?) (?:did|have) (?:i|we)\b(?: (?:do|done|make|made|have|had))?\b", re.IGNORECASE
+    r"^how many (.+?)(?: (?:did|have) (?:i|we)\b(?: (?:do|done|make|made|have|had)\b)?(.*))?$",
+    re.IGNORECASE,
 )
 _WHEN = re.compile(
     r"^(?:(?:when|what (?:time|day|date)) (?:was it (?:that )?|did |have |was )?|have |did )?"
@@ -70,7 +71,7 @@ def _without_question(text: str) -> tuple[str, Wants]:
     if found := _COUNT.match(text):
         return text[found.end() :].strip() or text, "count"
     if found := _COUNT_OF.match(text):
-        return f"{found[1]} {text[found.end() :].strip()}".strip(), "count"
+        return f"{found[1]}{found[2] or ''}", "count"
     if found := _LATEST.match(text):
         return text[found.end() :].strip() or text, _order(found[1])
     if found := _WHEN.match(text):
@@ -102,7 +103,8 @@ def _may_be_time(before: list[str], phrase: list[str], after: list[str]) -> bool
     """Whether a phrase stands where a time would; "port 8080" and "the 9am job" do not."""
     if phrase[0].lower() in _OPENERS:
         return not after or not before or before[-1].lower() not in _NAMING
-    return not after and phrase[0][:1].isdigit() and not phrase[-1].isdigit()
+    dated = any(word[:1].isdigit() for word in phrase)
+    return not after and dated and not (len(phrase) == 1 and phrase[0].isdigit())
 
 
 def _trimmed(text: str) -> str:

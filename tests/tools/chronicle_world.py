@@ -1,0 +1,96 @@
+"""Chronicle's tools over a database of their own, a clock that stands still and an index in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from commonplace.index.memory import MemoryIndex
+from commonplace.journals.chronicle import Author, Chronicle
+from commonplace.journals.chronicle_places import Place
+from commonplace.search.filing import Filing
+from commonplace.search.finder import Finder
+from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.core.values import Answer
+
+LOS_ANGELES = ZoneInfo("America/Los_Angeles")
+NOW = datetime.fromisoformat("2026-11-21 15:19:45-08:00")
+"""A Saturday in week 47. The clocks of Los Angeles fell back on the 1st."""
+
+
+class ChronicleWorld:
+    """One user's chronicle and its tools; `at` may be set on its clock."""
+
+    def __init__(
+        self,
+        home: Path,
+        project: Path,
+        *,
+        path: Path | None = None,
+        slot: ReadySlot | None = None,
+        now: datetime = NOW,
+    ) -> None:
+        self.clock = FrozenClock(now)
+        self.project = project
+        self.path = path or home / "chronicle.db"
+        self.chronicle = Chronicle(
+            Place(path=self.path, form="database"),
+            owner="me",
+            zone=LOS_ANGELES,
+            clock=self.clock,
+            author=Author(hostname="otter", username="wren", directory=str(project)),
+            patience_s=0.2,
+        )
+        slot = slot or ReadySlot(HashingEncoder())
+        self.index = MemoryIndex().within("me")
+        self.filing = Filing(
+            index=self.index, sources=[self.chronicle.source()], encoder=slot, holder="test"
+        )
+        self.desk = ChronicleDesk(
+            chronicle=self.chronicle,
+            filing=self.filing,
+            finder=Finder(index=self.index, encoder=slot, filing=self.filing),
+            clock=self.clock,
+            zone=LOS_ANGELES,
+            folder=project,
+            home=home,
+        )
+        self.toolset = ChronicleTools(lambda: self.desk).toolset
+
+    def __call__(self, tool: str, **arguments: Any) -> Answer:
+        """What a tool answers, called as a door calls it."""
+        return self.toolset.tool(tool).call(arguments)
+
+    def page(self, name: str) -> str:
+        """The text of the resource `chronicle://<name>`."""
+        uri = f"chronicle://{name}"
+        return next(page for page in self.toolset.resources if page.uri == uri).read()
+
+    def log(self, *entries: tuple[str, str] | tuple[str, str, str]) -> None:
+        """Add (time on the local clock or with an offset, message, tags between blanks)."""
+        for at, message, *tags in entries:
+            instant = datetime.fromisoformat(at)
+            if instant.tzinfo is None:
+                instant = instant.replace(tzinfo=LOS_ANGELES)
+            self.chronicle.add_event(message, at=instant, tags=" ".join(tags).split())
+
+    def without_folder(self) -> None:
+        """Go on without a project's folder."""
+        self.desk = replace(self.desk, folder=None)
+
+    def close(self) -> None:
+        """Stop the background work and let go of the file."""
+        self.filing.close()
+        self.chronicle.close()
+
+
+def messages(answer: Answer) -> list[str]:
+    """The messages of the entries in an answer's facts, in their order."""
+    return [entry["message"] for entry in answer.facts["entries"]]
