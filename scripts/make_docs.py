@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, get_type_hints
+from typing import TYPE_CHECKING, NoReturn, get_args, get_type_hints
 
 from click.testing import CliRunner
 
 from commonplace.config import SETTINGS
 from commonplace.doors.cli import main as cli
+from commonplace.tools.chronicle import ChronicleTools
 from commonplace.tools.private import PrivateTools
 
 if TYPE_CHECKING:
@@ -60,7 +61,15 @@ def help_text(words: list[str]) -> str:
     return f"```\n$ {command}\n{result.output}```\n"
 
 
-TOOLSETS = {"private": PrivateTools(desk=lambda: sys.exit("The docs call no tool.")).toolset.tools}
+def no_desk() -> NoReturn:
+    """Stands where tools would be opened: the docs call none."""
+    sys.exit("The docs call no tool.")
+
+
+TOOLSETS = {
+    "private": PrivateTools(desk=no_desk).toolset.tools,
+    "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
+}
 
 
 def tool_text(tool: Tool) -> str:

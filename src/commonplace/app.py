@@ -228,6 +228,12 @@ class App:
         if self.encoder.get(ENCODER_LOAD_S) is not None:
             filing.wake()
 
+    def settle(self, wait_s: float) -> None:
+        """Let vectors that are being made be finished, waiting at most so long."""
+        encoder = self.encoder.get() if "encoder" in self.__dict__ else None
+        if encoder is not None and "filing" in self.__dict__:
+            self.filing.settle(encoder.identity, wait_s)
+
     def close(self) -> None:
         """Stop the background work and let go of the index; may be called twice."""
         with self._wiring:

@@ -104,6 +104,10 @@ class ReadySlot:
         """Why there is none; empty when there is one."""
         return "" if self.encoder is not None else self._reason
 
+    def is_loading(self) -> bool:
+        """Nothing is on its way."""
+        return False
+
     def close(self, timeout_s: float = 0.0) -> None:
         """Nothing is under way."""
 

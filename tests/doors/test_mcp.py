@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -216,6 +217,7 @@ def test_the_server_does_not_outlive_its_parent(tmp_path):
         pid = int(host.stdout.readline())
         server = psutil.Process(pid)
         os.write(writing, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        assert select.select([host.stdout], [], [], DEADLINE_S)[0], "the server does not answer"
         assert b'"id":1' in host.stdout.readline()
         host.kill()
         host.wait()

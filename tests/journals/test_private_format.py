@@ -169,7 +169,7 @@ VARIANTS = [
         ("2025-01-15", "notes"),
         "2025-01-15T11:57:47+00:00",
         ("My Day",),
-        "good",
+        "My Day\n\ngood",
     ),
     (
         "seconds where milliseconds belong",
@@ -381,3 +381,10 @@ def test_any_text_is_an_entry(raw):
     assert parsed.text == parsed.text.strip()
     reference_text(raw)
     is_torn(raw)
+
+
+def test_a_heading_that_somebody_wrote_is_text_and_a_category_is_not():
+    """`## Kubernetes ingress` tells what the entry is about; `## Feelings` tells nothing of it."""
+    parsed = parse_entry("## Feelings\n\ntired\n\n## Kubernetes ingress\n\nhad to restart\n")
+    assert parsed.headings == ("Feelings", "Kubernetes ingress")
+    assert parsed.text == "tired\n\nKubernetes ingress\n\nhad to restart"

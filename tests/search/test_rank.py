@@ -13,7 +13,7 @@ from commonplace.search.policy import Policy, floor
 from commonplace.search.rank import collapsed, rank
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-EVEN = Policy(meaning=0.5, words=0.5)
+EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
 
 
 def candidate(ref, *, words=None, similarity=None, text="", minutes=0):
@@ -66,6 +66,32 @@ def test_without_vectors_words_make_the_whole_score():
     """When no candidate has a similarity, the best by words scores 1."""
     ranked = rank([candidate("a", words=3.0), candidate("b", words=1.5)], floor=0.1, policy=EVEN)
     assert [one.score for one in ranked] == pytest.approx([1.0, 0.5])
+
+
+def test_an_entry_without_a_vector_yet_is_judged_by_words_alone():
+    """The only exact match is not ranked below noise because its vector is still being made."""
+    ranked = rank(
+        [candidate("noise", similarity=0.3), candidate("pending", words=2.0)],
+        floor=0.1,
+        policy=EVEN,
+    )
+    assert [(one.candidate.doc.ref, one.score) for one in ranked] == [
+        ("pending", pytest.approx(1.0)),
+        ("noise", pytest.approx(0.5)),
+    ]
+
+
+def test_noise_is_not_blown_up_to_a_full_score():
+    """With .4 as clear, a best cosine of .2 is half a match: .5 * .2 / .4; the exact word wins."""
+    ranked = rank(
+        [candidate("noise", similarity=0.2), candidate("exact", words=1.0, similarity=0.1)],
+        floor=0.1,
+        policy=Policy(meaning=0.5, words=0.5, clear=0.4),
+    )
+    assert [(one.candidate.doc.ref, one.score) for one in ranked] == [
+        ("exact", pytest.approx(0.625)),
+        ("noise", pytest.approx(0.25)),
+    ]
 
 
 def test_equal_scores_show_the_newer_first_then_the_ref():

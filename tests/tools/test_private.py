@@ -175,14 +175,14 @@ def test_a_search_shows_each_hit_as_the_design_has_it(desk):
     mine = desk(zone=ZoneInfo("America/Los_Angeles"))
     mine.write(technical_insights="The harbour is quiet.", feelings="Calm.")
     path = f"{mine.journal.roots[0].path}/2026-11-21/15-19-45-015109.md"
-    assert mine.text("search_journal", query="harbour") == (
+    assert mine.text("search_journal", query="quiet harbour") == (
         "Found 1 relevant entries:\n\n"
         "1. [Score: 1.000] 2026-11-21 15:19 (user)\n"
         "   Sections: Feelings, Technical Insights\n"
         f"   Path: {path}\n"
         "   Excerpt: Calm.\n\nThe harbour is quiet.\n"
     )
-    (hit,) = mine.call("search_journal", query="harbour").facts["results"]
+    (hit,) = mine.call("search_journal", query="quiet harbour").facts["results"]
     assert hit["ref"] == "private:user/2026-11-21/15-19-45-015109"
     assert hit["at"] == "2026-11-21T23:19:45.015000+00:00"
     assert (hit["type"], hit["by"], hit["score"]) == ("user", "both", 1.0)

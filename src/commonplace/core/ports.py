@@ -110,6 +110,10 @@ class EncoderSlot(Protocol):
         """Why there is none now, as one sentence; empty when there is one."""
         ...
 
+    def is_loading(self) -> bool:
+        """Whether one is on its way, so that waiting helps."""
+        ...
+
     def close(self, timeout_s: float = 0.0) -> None:
         """Let every waiter go; wait at most so long for a load under way. May be called twice."""
         ...

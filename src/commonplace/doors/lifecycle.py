@@ -40,6 +40,7 @@ class Lifecycle:
         self._calls = 0
         self._changed = threading.Condition()
         self._leaving = threading.Lock()
+        self._wire: TextIO | None = None
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -101,6 +102,23 @@ class Lifecycle:
     def stdin(self) -> TextIO:
         """Stdin, whose end is seen only after the calls that came before it have been answered."""
         return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self)), encoding="utf-8")
+
+    def stdout(self) -> TextIO:
+        """Stdout for the protocol; what else writes to descriptor 1, up to the very end, is noise.
+
+        (The SDK gives the descriptor back when it is done, and late noise would follow the last
+        answer.)
+        """
+        wire = os.dup(1)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # started without a stderr
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.close(null)
+        # Kept: an unreferenced wrapper would close the wire that the SDK writes to.
+        self._wire = io.TextIOWrapper(os.fdopen(wire, "wb"), encoding="utf-8")
+        return self._wire
 
 
 # An escaped pair of surrogates; a lone one, in the group; any other escape.

@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 import threading
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ from commonplace.core.text import well_formed  # noqa: E402  after gc.enable
 from commonplace.doors.lifecycle import Lifecycle  # noqa: E402  after gc.enable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from mcp.server.context import ServerRequestContext
 
@@ -93,8 +95,18 @@ def _warmed(warm_up: Callable[[], None]) -> None:
         _log.exception("Nothing was warmed up")
 
 
+@asynccontextmanager
+async def _prints_aside(_server: MCPServer[Any]) -> AsyncIterator[None]:
+    """While the SDK holds the wire, a print goes where noise goes."""
+    sys.stdout = sys.stderr
+    yield
+
+
 def make_server(
-    toolsets: Sequence[Toolset], *, middleware: Sequence[_Watch] = ()
+    toolsets: Sequence[Toolset],
+    *,
+    middleware: Sequence[_Watch] = (),
+    lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
 ) -> MCPServer[Any]:
     """A server that offers these toolsets; it opens no journal before the first call."""
     server: MCPServer[Any] = MCPServer(
@@ -105,6 +117,7 @@ def make_server(
         tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
         resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
         middleware=middleware,
+        lifespan=lifespan,
         log_level="WARNING",
     )
     for toolset in toolsets:
@@ -134,8 +147,9 @@ def serve_stdio(
     """
     lifecycle = Lifecycle(close)
     lifecycle.watch(parent)
-    server = make_server(toolsets, middleware=[_Watch(lifecycle, warm_up)])
-    sys.stdin = lifecycle.stdin()
+    watch = _Watch(lifecycle, warm_up)
+    server = make_server(toolsets, middleware=[watch], lifespan=_prints_aside)
+    sys.stdin, sys.stdout = lifecycle.stdin(), lifecycle.stdout()
     try:
         anyio.run(server.run_stdio_async)
     except* (BrokenPipeError, ConnectionResetError):

@@ -167,7 +167,7 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
     if folder is not None:
         found = read_weights(profile, folder, origin="the configured folder", hashes=hashes)
         advice = "put the published files there, or unset the folder and run"
-        return found if isinstance(found, Weights) else _with_advice(found, advice)
+        return found if isinstance(found, Weights) else _with_advice(found, profile, advice)
     broken: Missing | None = None
     for place, origin in _places(profile, home):
         if not any((place / path).exists() for path in _all_paths(profile)):
@@ -177,11 +177,12 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
             return found
         broken = broken or found
     absent = Missing(reason=f"The weights of {profile.name} are not on this machine")
-    return _with_advice(broken or absent, "run")
+    return _with_advice(broken or absent, profile, "run")
 
 
-def _with_advice(missing: Missing, advice: str) -> Missing:
-    return Missing(reason=f"{missing.reason}: {advice} `commonplace model fetch`.")
+def _with_advice(missing: Missing, profile: Profile, advice: str) -> Missing:
+    name = "" if profile.name == DEFAULT_PROFILE else f" {profile.name}"
+    return Missing(reason=f"{missing.reason}: {advice} `commonplace model fetch{name}`.")
 
 
 def _places(profile: Profile, home: Path) -> list[tuple[Path, str]]:

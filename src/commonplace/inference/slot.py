@@ -99,6 +99,11 @@ class BackgroundEncoder:
         with self._changed:
             return self._reason
 
+    def is_loading(self) -> bool:
+        """Whether one is on its way, so that waiting helps."""
+        with self._changed:
+            return self._thread is not None and not self._closed
+
     def close(self, timeout_s: float = 0.0) -> None:
         """Let every waiter go; wait at most so long for a load under way. May be called twice."""
         with self._changed:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.core.text import well_formed
+from commonplace.core.text import fold_name, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,8 @@ HEADINGS: dict[str, str] = {
     "technical_insights": "Technical Insights",
     "world_knowledge": "World Knowledge",
 }
+
+_CATEGORIES = frozenset(fold_name(heading) for heading in HEADINGS.values())
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Earlier stamps are seconds taken for milliseconds, later ones microseconds.
@@ -207,14 +209,17 @@ def _unquoted(value: str) -> str:
 
 
 def _split_headings(body: str) -> tuple[list[str], str]:
-    """The headings of a body, and the body without their lines."""
+    """The headings of a body, and the body without them but with the titles that are text.
+
+    A heading that only names a category tells nothing of the entry; one that somebody wrote does.
+    """
     lines = body.split("\n")
     fenced = _fenced_lines(lines)
     headings: list[str] = []
     kept: list[str] = []
     for number, line in enumerate(lines):
         name = line[3:].strip() if line.startswith("## ") and number not in fenced else ""
-        kept.append("" if name else line)
+        kept.append(("" if fold_name(name) in _CATEGORIES else name) if name else line)
         if name:
             headings.append(name)
     return headings, "\n".join(kept)

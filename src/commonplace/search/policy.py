@@ -55,13 +55,15 @@ _E5_FLOOR = 0.75
 class Policy:
     """How one kind of search judges.
 
-    meaning, words: weights of the legs, each divided by its maximum before. duplicate: share of
-    words in common, in (0, 1], from which two hits are one.
+    meaning, words: weights of the legs, each divided by its maximum before. clear: cosine that the
+    maximum by meaning counts as at least, so that noise is not blown up to a full score where
+    nothing is near. duplicate: share of words in common, in (0, 1], from which two hits are one.
     Source: weights from the measured fusion (.55 meaning, .45 words).
     """
 
     meaning: float = 0.55
     words: float = 0.45
+    clear: float = 0.4
     duplicate: float = 0.9
 
     @property

@@ -34,22 +34,22 @@ def rank(candidates: Sequence[Candidate], *, floor: float, policy: Policy) -> li
     """Order candidates by meaning and words, each divided by its maximum, then added.
 
     floor: cosine under which a candidate is cut; one that a word matches is never cut.
-    Without any similarity the words alone make the score. Ties: newer first, then by ref.
+    A candidate without a similarity, whose vector is not made yet, is judged by words alone.
+    Ties: newer first, then by ref.
     """
     kept = [
         (c, similarity, c.words or 0.0)
         for c in candidates
         if (similarity := max(c.similarity or 0.0, 0.0)) >= floor or c.words is not None
     ]
-    top_meaning = max((similarity for _, similarity, _ in kept), default=0.0) or 1.0
+    nearest = max((similarity for _, similarity, _ in kept), default=0.0)
+    top_meaning = max(nearest, policy.clear) or 1.0
     top_words = max((figure for _, _, figure in kept), default=0.0) or 1.0
-    by_words_alone = all(c.similarity is None for c, _, _ in kept)
-    most = policy.words if by_words_alone else policy.most
     ranked = [
         Ranked(
             candidate=one,
-            score=(meaning := policy.meaning * (similarity / top_meaning) / most)
-            + (words := policy.words * (figure / top_words) / most),
+            score=(meaning := policy.meaning * (similarity / top_meaning) / policy.most)
+            + (words := _words_weight(one, policy) * (figure / top_words) / policy.most),
             by=_by(one, floor),
             meaning=meaning,
             words=words,
@@ -60,6 +60,10 @@ def rank(candidates: Sequence[Candidate], *, floor: float, policy: Policy) -> li
     ranked.sort(key=lambda r: r.candidate.doc.ref)
     ranked.sort(key=lambda r: (r.score, r.candidate.doc.at), reverse=True)
     return ranked
+
+
+def _words_weight(candidate: Candidate, policy: Policy) -> float:
+    return policy.most if candidate.similarity is None else policy.words
 
 
 def _by(candidate: Candidate, floor: float) -> By:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.clock import render_instant, render_interval
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter, Found, Hit, Interval, Put
 from commonplace.core.when import parse_since, read_interval
@@ -38,7 +38,7 @@ _KIND = Arg("Which journal: this project's, the user's own, or both.")
 _GUIDE = """\
 You have a private journal. Write in it with process_thoughts when you learn something worth \
 keeping, are surprised or stuck, finish a piece of work, or notice what the user prefers: be \
-honest, nobody else reads it. Search it with search_journal before you start a task, and \
+honest, it stays on this machine. Search it with search_journal before you start a task, and \
 whenever something feels familiar: you may have solved it before."""
 
 
@@ -126,8 +126,9 @@ class PrivateTools:
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
-        lines += [f"{ref} in {self._desk().journal.path_of(ref)}" for ref in written.refs]
-        notes = [f"Not found by meaning yet: {filed.why}"] if isinstance(filed, Pending) else []
+        there = {entry.ref: str(entry.path) for entry in entries}
+        gone = "a file that was deleted since; write with another key"
+        lines += [f"{ref} in {there.get(ref, gone)}" for ref in written.refs]
         return self._answer(
             lines,
             {
@@ -136,7 +137,7 @@ class PrivateTools:
                 "repeated": written.repeated,
                 "paths": [str(entry.path) for entry in entries],
             },
-            notes,
+            filed.notes,
         )
 
     def search_journal(
@@ -161,13 +162,14 @@ class PrivateTools:
         user likes. Returns entries, best first, with score, time, sections, path and an excerpt;
         read one whole with read_journal_entry.
         """
+        desk = self._desk()
         interval = self._interval(when, since, until)
-        found = self._desk().finder.find(
+        found = desk.finder.find(
             Question(
                 text=query,
                 within=Filter(
                     journals=("private",),
-                    scopes=self._desk().journal.scopes(type),
+                    scopes=desk.journal.scopes(type),
                     headings=tuple(sections),
                     within=interval or Interval(),
                 ),
@@ -183,7 +185,10 @@ class PrivateTools:
             "interval": _interval_facts(interval),
             "results": [self._hit_facts(hit) for hit in found.hits],
         }
-        return self._answer(lines, facts, found.notes)
+        notes = found.notes
+        if type == "project" and not any(root.scope != "user" for root in desk.journal.roots):
+            notes = (*notes, "No project is known here: its notes lie in the user's journal.")
+        return self._answer(lines, facts, notes)
 
     def read_journal_entry(
         self, path: Annotated[str, Arg("The path or the ref of an entry, from a search or a list.")]
@@ -259,8 +264,7 @@ class PrivateTools:
         desk = self._desk()
         entry = desk.journal.edit(path, text, expected=expected)
         filed = desk.filing.file([Put(doc_of(entry))])
-        notes = [f"Not found by meaning yet: {filed.why}"] if isinstance(filed, Pending) else []
-        return self._answer([f"Edited {entry.ref}."], self._entry_facts(entry), notes)
+        return self._answer([f"Edited {entry.ref}."], self._entry_facts(entry), filed.notes)
 
     def delete_entry(self, *, path: str, expected: str | None = None) -> Answer:
         """Delete one entry and every trace of its text; for people, no model is offered this."""
@@ -274,7 +278,7 @@ class PrivateTools:
     def _existing(self, refs: Iterable[str]) -> Iterator[Entry]:
         """The entries of these refs; one that an earlier call wrote may be deleted by now."""
         for ref in refs:
-            with suppress(NotFound):
+            with suppress(CommonplaceError):  # what was written stays written
                 yield self._desk().journal.read_entry(ref)
 
     def _instant(self, at: str) -> datetime | None:

@@ -5,6 +5,7 @@ Never decides anything about the journal: each command parses, calls one tool an
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -37,6 +38,9 @@ CATEGORIES: dict[str, str] = {
 }
 """What each category of thought is for, as the tool tells a model."""
 
+VECTORS_WAIT_S = 10.0
+"""How long a command lets vectors be made that it asked for, before it ends."""
+
 _KINDS = click.Choice(["project", "user", "both"])
 
 
@@ -46,6 +50,8 @@ def opened() -> Iterator[App]:
     app = App(settings(), user_home=home_folder())
     try:
         yield app
+        # There is no background once a command has ended.
+        app.settle(VECTORS_WAIT_S)
     finally:
         app.close()
 
@@ -72,6 +78,14 @@ def file_everything(app: App) -> None:
     app.filing.sweep()
 
 
+def _absolute(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
+    """A file named from where you stand, as a shell completes it, is that file."""
+    return os.path.abspath(path) if os.path.exists(path) else path
+
+
+path_argument = click.argument("path", callback=_absolute)
+
+
 @click.group()
 def private() -> None:
     """Write and search the private journal."""
@@ -85,15 +99,16 @@ def category_options(command: Any) -> Any:
     return command
 
 
-@private.command()
+@private.command(context_settings={"token_normalize_func": lambda token: token.replace("_", "-")})
 @click.argument("text", required=False)
 @click.option(
     "--category",
-    type=click.Choice([*CATEGORIES]),
+    type=click.Choice([name.replace("_", "-") for name in CATEGORIES]),
     metavar="NAME",
     default="reflections",
     show_default=True,
-    help="What TEXT is, a name as in the options below: technical_insights.",
+    callback=lambda _ctx, _param, name: name.replace("-", "_"),
+    help="What TEXT is, a name as in the options below: technical-insights.",
 )
 @category_options
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
@@ -170,7 +185,7 @@ def list_entries(limit: int | None, kind: str | None, days: int | None, as_json:
 
 
 @private.command()
-@click.argument("path")
+@path_argument
 @common_options
 def read(path: str, as_json: bool) -> None:
     """Read one entry whole. PATH is its path or its ref."""
@@ -178,13 +193,14 @@ def read(path: str, as_json: bool) -> None:
 
 
 @private.command()
-@click.argument("path")
+@path_argument
 @click.argument("text", required=False)
 @common_options
 def edit(path: str, text: str | None, as_json: bool) -> None:
     """Replace the text of one entry: TEXT, stdin, or what you leave in your editor.
 
-    PATH is its path or its ref. A frontmatter that the new text lacks is kept.
+    PATH is its path or its ref. The text is the whole entry, headings included; a frontmatter
+    that it lacks is kept.
     """
     with opened() as app:
         entry = app.journal.read_entry(path)
@@ -199,7 +215,7 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
 
 
 @private.command()
-@click.argument("path")
+@path_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
 def delete(path: str, yes: bool, as_json: bool) -> None:
