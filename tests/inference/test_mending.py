@@ -38,7 +38,7 @@ def test_absent_weights_name_the_next_step(profile, tmp_path):
     """One problem, which no repair mends: fetching is asked for, not done unasked."""
     check = WeightsCheck(profile, home=tmp_path / "own")
     (problem,) = check.problems()
-    assert "`commonplace model fetch`" in problem.what
+    assert "`commonplace model fetch e5-small-v2`" in problem.what
     assert not problem.repairable
     assert check.repair() == []
 

@@ -49,7 +49,7 @@ def test_nothing_anywhere_is_said_with_the_next_step(tmp_path):
     found = find_weights(PREFIXED, home=tmp_path / "own")
 
     assert found == Missing(
-        reason="The weights of e5-small-v2 are not on this machine: run `commonplace model fetch`."
+        reason="The weights of e5-small-v2 are not on this machine: run `commonplace model fetch e5-small-v2`."
     )
     assert not (tmp_path / "own").exists()
 
@@ -119,7 +119,7 @@ def test_a_broken_cache_alone_is_named(profile, tmp_path):
     assert isinstance(found, Missing)
     assert found.reason == (
         f"{cached}/onnx/model.onnx has 4 bytes, not the published {profile.model.size:,}: "
-        "run `commonplace model fetch`."
+        "run `commonplace model fetch e5-small-v2`."
     )
 
 
@@ -134,7 +134,7 @@ def test_a_wrong_hash_is_missing(profile, published, tmp_path):
 
     assert isinstance(found, Missing)
     assert found.reason.startswith(f"{model} is not the published file (its sha256 differs): ")
-    assert found.reason.endswith("run `commonplace model fetch`.")
+    assert found.reason.endswith("run `commonplace model fetch e5-small-v2`.")
 
 
 @pytest.mark.parametrize("gone", ["onnx/model.onnx", "tokenizer.json"])

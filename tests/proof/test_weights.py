@@ -81,9 +81,10 @@ def test_weights_put_back_bring_meaning_without_a_restart(world, weights, publis
     """Without them words find and the answer says why; with them meaning joins, old entries too."""
     broken(published, weights)
     server = world.server(env={"COMMONPLACE_ENCODER_FOLDER": str(weights)})
-    answer = server.call("process_thoughts", {"feelings": "The quiet harbour at dawn."})
-    assert "Not found by meaning yet: " in answer["content"][0]["text"]
+    server.call("process_thoughts", {"feelings": "The quiet harbour at dawn."})
     until(lambda: "loading" not in ask(server)["notes"][0])
+    answer = server.call("process_thoughts", {"feelings": "The loud street at noon."})
+    assert "Not found by meaning yet: " in answer["content"][0]["text"]
     assert ask(server)["results"] == []
     (note,) = ask(server)["notes"]
     assert note.startswith("Searched by words alone: ")
