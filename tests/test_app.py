@@ -155,3 +155,15 @@ def test_a_close_under_way_work_is_prompt(opened):
     app.close()
     # Twice what closing promises: a guard, not a measurement.
     assert time.monotonic() - started < 4
+
+
+def test_a_chronicle_that_cannot_be_found_leaves_the_private_journal_alone(opened, tmp_path):
+    """Broken settings of the chronicle tool stop chronicle's tools, and nothing else."""
+    broken = tmp_path / "home" / ".config" / "chronicle" / "config.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{broken")
+    app = opened()
+    call(app, "process_thoughts", feelings="about walnuts")
+    assert call(app, "search_journal", query="walnuts").facts["count"] == 1
+    with pytest.raises(CommonplaceError, match="config.json cannot be used"):
+        app.chronicle_tools.list_entries()

@@ -5,6 +5,7 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import owner_folder
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.config import Settings
-    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex
+    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex, Source
     from commonplace.inference.models import Missing, Weights
     from commonplace.journals.chronicle import Chronicle
     from commonplace.journals.private import PrivateJournal
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
     from commonplace.tools.toolset import Toolset
 
+
+_log = logging.getLogger(__name__)
 
 ENCODER_LOAD_S = 600.0
 """The longest that a model may take to be fetched and loaded."""
@@ -205,6 +209,15 @@ class App:
 
         return Finder(index=self.index, encoder=self.encoder, filing=self.filing)
 
+    def sources(self) -> list[Source]:
+        """What the index follows; a journal that cannot even be found is left out, and logged."""
+        sources: list[Source] = [*self.journal.sources()]
+        try:
+            sources.append(self.chronicle.source())
+        except CommonplaceError as exc:
+            _log.warning("Chronicle is left out: %s", exc)
+        return sources
+
     @cached_property
     def filing(self) -> Filing:
         """What keeps the index behind the journals."""
@@ -212,7 +225,7 @@ class App:
 
         return Filing(
             index=self.index,
-            sources=[*self.journal.sources(), self.chronicle.source()],
+            sources=self.sources(),
             encoder=self.encoder,
             holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",
         )

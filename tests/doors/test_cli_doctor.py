@@ -262,3 +262,13 @@ def test_a_folder_that_a_cloud_synchronises(tmp_path, monkeypatch):
     """A database there is at risk: a note, nothing to repair."""
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "Dropbox" / "commonplace"))
     assert "lies in a folder that Dropbox synchronises" in notes()
+
+
+def test_a_chronicle_that_is_no_database_is_a_problem(tmp_path, monkeypatch):
+    """Doctor names the file; the other parts are looked at all the same."""
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database, just notes")
+    monkeypatch.setenv("CHRONICLE_DB_PATH", str(file))
+    (found,) = problems()
+    assert found[0] == "chronicle"
+    assert str(file) in found[1]

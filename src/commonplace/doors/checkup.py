@@ -66,6 +66,7 @@ class Checkup:
             ("settings", self._look_at_settings),
             ("folders", self._look_at_folders),
             ("journal", self._look_at_journal),
+            ("chronicle", self._look_at_chronicle),
             ("index", self._look_at_index),
         ):
             for finding in look():
@@ -86,6 +87,7 @@ class Checkup:
             ("folders", self._close_folders),
             ("weights", self._weights.repair),
             ("journal", self._mend_journal),
+            ("chronicle", self._mend_chronicle),
             ("index", index.repair if isinstance(index, Mendable) else list),
             ("index", lambda: self._catch_up(progress)),
         ]
@@ -145,6 +147,14 @@ class Checkup:
             yield f"{folder} holds {_counted(count, 'leftover')} of interrupted writes."
         yield from journal.problems()
 
+    def _look_at_chronicle(self) -> Iterator[Finding]:
+        try:
+            chronicle = self._app.chronicle
+            yield f"{chronicle.path}{'' if chronicle.path.exists() else ', not made yet'}"
+            yield from chronicle.problems()
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+
     def _look_at_index(self) -> Iterator[Finding]:
         index = self._app.index
         is_there = (self._app.folder / "index" / FILE_NAME).exists()
@@ -186,7 +196,7 @@ class Checkup:
         index = self._app.index
         return sum(
             1
-            for source in self._app.journal.sources()
+            for source in self._app.sources()
             for _ in source.scan(
                 replace(index.since(source.name), mark=None) if is_there else nothing
             )
@@ -228,6 +238,9 @@ class Checkup:
             removed = remove_leftovers(folder)
             if removed:
                 yield f"Removed {_counted(removed, 'leftover')} of killed writes from {folder}."
+
+    def _mend_chronicle(self) -> list[str]:
+        return self._app.chronicle.repair()
 
     def _catch_up(self, progress: Callable[[int, int], None] | None) -> Iterator[str]:
         app = self._app
