@@ -165,5 +165,5 @@ def test_a_chronicle_that_cannot_be_found_leaves_the_private_journal_alone(opene
     app = opened()
     call(app, "process_thoughts", feelings="about walnuts")
     assert call(app, "search_journal", query="walnuts").facts["count"] == 1
-    with pytest.raises(CommonplaceError, match="config.json cannot be used"):
+    with pytest.raises(CommonplaceError, match=r"config\.json cannot be used"):
         app.chronicle_tools.list_entries()

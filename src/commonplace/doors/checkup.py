@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -193,14 +194,12 @@ class Checkup:
         An index that is not there is not made for this.
         """
         nothing = Since(mark=None, stamps=lambda _prefix: {})
-        index = self._app.index
-        return sum(
-            1
-            for source in self._app.sources()
-            for _ in source.scan(
-                replace(index.since(source.name), mark=None) if is_there else nothing
-            )
-        )
+        unfiled = 0
+        for source in self._app.sources():
+            known = self._app.index.since(source.name) if is_there else nothing
+            with suppress(CommonplaceError):  # a journal that cannot be read is told of by its part
+                unfiled += sum(1 for _ in source.scan(replace(known, mark=None)))
+        return unfiled
 
     def _ours(self) -> Iterator[Path]:
         """Our folders and the files of the index, as far as they are there."""

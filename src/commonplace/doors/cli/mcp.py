@@ -10,6 +10,11 @@ import os
 # The first statement that runs: a parent that dies while we import must be noticed later.
 PARENT = os.getppid()
 
+import gc  # noqa: E402  after PARENT
+
+# Imports make many objects and no garbage; `doors.mcp` turns collection on when they are done.
+gc.disable()
+
 import sys  # noqa: E402  after PARENT
 
 import click  # noqa: E402  after PARENT
