@@ -138,7 +138,9 @@ class App:
             zone=self.settings.timezone,
             clock=self._clock,
             author=author_here(
-                os.environ, hostname=socket.gethostname(), directory=_working_folder()
+                os.environ,
+                hostname=socket.gethostname(),
+                directory=self.settings.project or _working_folder(),
             ),
         )
 

@@ -472,7 +472,7 @@ SETTINGS: tuple[Setting, ...] = (
         env="COMMONPLACE_OWNER",
         parse=_owner,
         default=lambda _start: "me",
-        help="Whose journals are read and written.",
+        help="Whose index is used; the private journal and chronicle are this machine user's own.",
     ),
     Setting(
         key="project",
