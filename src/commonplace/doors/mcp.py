@@ -10,7 +10,7 @@ import json
 import logging
 import sys
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ from commonplace.core.text import well_formed  # noqa: E402  after gc.enable
 from commonplace.doors.lifecycle import Lifecycle  # noqa: E402  after gc.enable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from mcp.server.context import ServerRequestContext
@@ -102,6 +102,19 @@ async def _prints_aside(_server: MCPServer[Any]) -> AsyncIterator[None]:
     yield
 
 
+@contextmanager
+def _without_rich() -> Iterator[None]:
+    """Let the SDK log plainly: importing rich takes 25 ms, and its tracebacks show our locals."""
+    if "rich" in sys.modules:
+        yield
+        return
+    sys.modules["rich"] = None  # type: ignore[assignment]  # what Python documents to forbid an import
+    try:
+        yield
+    finally:
+        del sys.modules["rich"]
+
+
 def make_server(
     toolsets: Sequence[Toolset],
     *,
@@ -109,17 +122,18 @@ def make_server(
     lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
 ) -> MCPServer[Any]:
     """A server that offers these toolsets; it opens no journal before the first call."""
-    server: MCPServer[Any] = MCPServer(
-        name="commonplace",
-        title="Commonplace",
-        version=version("commonplace"),
-        instructions="\n\n".join(toolset.guide for toolset in toolsets),
-        tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
-        resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
-        middleware=middleware,
-        lifespan=lifespan,
-        log_level="WARNING",
-    )
+    with _without_rich():
+        server: MCPServer[Any] = MCPServer(
+            name="commonplace",
+            title="Commonplace",
+            version=version("commonplace"),
+            instructions="\n\n".join(toolset.guide for toolset in toolsets),
+            tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
+            resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
+            middleware=middleware,
+            lifespan=lifespan,
+            log_level="WARNING",
+        )
     for toolset in toolsets:
         for prompt in toolset.prompts:
             server.add_prompt(
