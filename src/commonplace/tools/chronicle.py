@@ -15,11 +15,7 @@ from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import Answer, Filter, Found, Interval, Put
 from commonplace.core.when import parse_since, parse_until, parse_when, read_interval
-from commonplace.journals.chronicle import Added, doc_of, parse_tag_filter
-from commonplace.journals.chronicle_logs import find_log_config, write_log
-from commonplace.journals.chronicle_tags import NEIGHBOURS, suggest_tags
 from commonplace.search import policy
-from commonplace.search.finder import Question
 from commonplace.tools.chronicle_pages import prompts, resources
 from commonplace.tools.chronicle_question import read_question
 from commonplace.tools.chronicle_story import ago, event_facts, event_line, story
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.values import Hit
-    from commonplace.journals.chronicle import Chronicle, Event
+    from commonplace.journals.chronicle import Added, Chronicle, Event
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
 
@@ -183,6 +179,8 @@ class ChronicleTools:
         lately = Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY)
         for event in desk.chronicle.list_events(limit=_STORY_ENTRIES, within=lately).events:
             if _is_told_by(event.message, activity.strip(), context.strip()):
+                from commonplace.journals.chronicle import Added  # noqa: PLC0415  not for a start
+
                 return self._added(Added(event=event, repeated=True))
         # Two processes told the same at once make one entry: the key is the same for ten minutes.
         window = int(now.timestamp() // SAME_ACTIVITY.total_seconds())
@@ -273,6 +271,12 @@ class ChronicleTools:
             )
 
     def _added(self, added: Added) -> Answer:
+        from commonplace.journals.chronicle import doc_of  # noqa: PLC0415  not for a start
+        from commonplace.journals.chronicle_logs import (  # noqa: PLC0415  as above
+            find_log_config,
+            write_log,
+        )
+
         desk = self._desk()
         event = added.event
         notes: list[str] = []
@@ -292,6 +296,9 @@ class ChronicleTools:
     def _find(
         self, text: str, tags: Sequence[str], interval: Interval | None, *, limit: int
     ) -> Found:
+        from commonplace.journals.chronicle import parse_tag_filter  # noqa: PLC0415  not for a start
+        from commonplace.search.finder import Question  # noqa: PLC0415  as above
+
         asked = parse_tag_filter(tags)
         within = Filter(
             journals=("chronicle",),
@@ -339,6 +346,11 @@ class ChronicleTools:
         return living
 
     def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
+        from commonplace.journals.chronicle_tags import (  # noqa: PLC0415  not for a start
+            NEIGHBOURS,
+            suggest_tags,
+        )
+
         desk = self._desk()
         neighbours = []
         # A suggestion is never worth a lost entry.

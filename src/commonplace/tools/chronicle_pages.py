@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import period, to_local
-from commonplace.journals.chronicle_logs import find_log_config
 from commonplace.tools.chronicle_story import event_facts
 from commonplace.tools.toolset import Prompt, Resource
 
@@ -121,6 +120,8 @@ def _group(tag: str, events: list[Event], desk: ChronicleDesk) -> str:
 
 def project_context(desk: ChronicleDesk) -> str:
     """What `.chronicle` says here, and the latest entries of just this folder, as JSON."""
+    from commonplace.journals.chronicle_logs import find_log_config  # noqa: PLC0415  not for a start
+
     config = find_log_config(desk.folder, desk.home) if desk.folder else None
     here = str(desk.folder) if desk.folder else None
     events = desk.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()

@@ -15,10 +15,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter, Found, Hit, Interval, Put
 from commonplace.core.when import parse_since, read_interval
-from commonplace.journals.private_source import doc_of
 from commonplace.search import policy
-from commonplace.search.filing import Pending
-from commonplace.search.finder import Question
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.journals.private import Entry, PrivateJournal
-    from commonplace.search.filing import Filing
+    from commonplace.search.filing import Filed, Filing, Pending
     from commonplace.search.finder import Finder
 
 READ_BUDGET = 16_000
@@ -122,7 +119,7 @@ class PrivateTools:
             idempotency_key=idempotency_key or None,
         )
         entries = list(self._existing(written.refs))
-        filed = self._desk().filing.file([Put(doc_of(entry)) for entry in entries])
+        filed = self._file(entries)
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
@@ -164,6 +161,8 @@ class PrivateTools:
         """
         desk = self._desk()
         interval = self._interval(when, since, until)
+        from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+
         found = desk.finder.find(
             Question(
                 text=query,
@@ -263,13 +262,15 @@ class PrivateTools:
         """Replace the text of one entry, and file it anew; for people, no model is offered this."""
         desk = self._desk()
         entry = desk.journal.edit(path, text, expected=expected)
-        filed = desk.filing.file([Put(doc_of(entry))])
+        filed = self._file([entry])
         return self._answer([f"Edited {entry.ref}."], self._entry_facts(entry), filed.notes)
 
     def delete_entry(self, *, path: str, expected: str | None = None) -> Answer:
         """Delete one entry and every trace of its text; for people, no model is offered this."""
         desk = self._desk()
         ref = desk.journal.read_entry(path).ref
+        from commonplace.search.filing import Pending  # noqa: PLC0415  not for a start
+
         desk.journal.delete(ref, expected=expected)
         filed = desk.filing.forget([ref])
         notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
@@ -280,6 +281,11 @@ class PrivateTools:
         for ref in refs:
             with suppress(CommonplaceError):  # what was written stays written
                 yield self._desk().journal.read_entry(ref)
+
+    def _file(self, entries: Sequence[Entry]) -> Filed | Pending:
+        from commonplace.journals.private_source import doc_of  # noqa: PLC0415  not for a start
+
+        return self._desk().filing.file([Put(doc_of(entry)) for entry in entries])
 
     def _instant(self, at: str) -> datetime | None:
         if not at.strip():
