@@ -72,12 +72,12 @@ class Policy:
         return self.meaning + self.words
 
     def legs(self, limit: int) -> int:
-        """The candidates taken from each leg for so many hits.
+        """The candidates taken from each leg for so many hits: ten for each, within bounds.
 
         Measured with limit 10 on 200 questions over 10,000 entries, against 4,000 candidates: of
         100 and of 200 the first five hits are the same, of 100 0.2 % of the first ten differ.
         """
-        return max(100, 10 * limit)
+        return max(100, limit, min(10 * limit, 1000))
 
 
 PRIVATE = Policy()
