@@ -6,6 +6,7 @@ Never ends with an error because a figure is over its limit: machines differ, pe
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -80,6 +81,8 @@ def main() -> None:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(render_table(figures))
+    if hasattr(os, "getloadavg"):
+        print(f"* load of the last 15 minutes on {os.cpu_count()} cores: {os.getloadavg()[2]:.1f}.")
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     path = asked.json or RESULTS / f"{stamp}.json"
     mode = "quick" if asked.quick else "full"

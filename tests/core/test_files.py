@@ -21,6 +21,7 @@ from commonplace.core.files import (
     remove_leftovers,
     replace_file,
     translated,
+    write_derived,
     write_new,
 )
 
@@ -275,6 +276,16 @@ def test_a_taken_name_passes_untranslated():
     """FileExistsError is an answer, not a fault."""
     with pytest.raises(FileExistsError), translated("/journal/a.md"):
         raise FileExistsError(errno.EEXIST, "exists")
+
+
+def test_a_derived_file_is_whole_and_takes_no_name_that_is_taken(folder, monkeypatch):
+    """It appears whole under its name, leaves no temp, and nobody waits for the disk."""
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("a derived file is not synced"))
+    write_derived(folder / "a.embedding", b"{}", mode=0o600)
+    with pytest.raises(FileExistsError):
+        write_derived(folder / "a.embedding", b"other")
+    assert [path.name for path in folder.iterdir()] == ["a.embedding"]
+    assert (folder / "a.embedding").read_bytes() == b"{}"
 
 
 def test_a_lock_holds_against_threads(folder):
