@@ -5,12 +5,15 @@ import os
 import resource
 import shutil
 import sqlite3
+import sys
+import threading
 from contextlib import closing
 
 import pytest
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
+from commonplace.index import file as index_file
 from commonplace.index.file import SCHEMA
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.testing import a_doc
@@ -272,3 +275,32 @@ def _raw(folder):
 def _pragma(folder, setting):
     with closing(sqlite3.connect(folder / "index.db", isolation_level=None)) as conn:
         conn.execute(f"PRAGMA {setting}")
+
+
+def test_a_thread_that_opens_the_file_anew_takes_it_from_no_other(opened, law, monkeypatch):
+    """On a disk that refuses writes, searches go on while another thread tries to write."""
+    law.filled(opened(), [a_doc("n:1", "harbour")])
+    mine = opened().within("me")
+
+    def refused(path):
+        raise Unavailable(f"{path} is on a read-only disk.")
+
+    monkeypatch.setattr(index_file, "_connect", refused)
+    ended = threading.Event()
+
+    def write():
+        while not ended.is_set():
+            with contextlib.suppress(Unavailable):
+                mine.apply([Put(a_doc("n:2", "street"))])
+
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(500):
+            assert set(law.find(mine, "harbour")) == {"n:1"}
+    finally:
+        ended.set()
+        writer.join()
+        sys.setswitchinterval(often)

@@ -95,15 +95,19 @@ class IndexFile:
 
         Raises: Unavailable; Corrupted, after which the next use heals.
         """
-        opened = self._ready(write=write)
+        opened: Opened | None = None
         try:
-            with opened.database.using() as conn:
+            with contextlib.ExitStack() as use:
+                # Begun under the lock: a thread that opens the file anew closes what is not in use.
+                with self._lock:
+                    opened = self._ready(write=write)
+                    conn = use.enter_context(opened.database.using())
                 yield conn, opened
         except Corrupted:
             self._note_broken()
             raise
         except sqlite3.OperationalError as exc:
-            if _identity(self.path) != opened.identity:
+            if opened is not None and _identity(self.path) != opened.identity:
                 raise Unavailable(f"{self.path} was replaced in use.", hint="Try again.") from exc
             if not str(exc).startswith(_TABLES_GONE):
                 raise
@@ -166,18 +170,15 @@ class IndexFile:
             self._broken_mark().touch()
 
     def _ready(self, *, write: bool) -> Opened:
-        with self._lock:
-            if self._closed:
-                raise Unavailable(f"{self.path} is closed.", hint="Open the index again.")
-            opened = self._opened
-            fit = (
-                opened is not None and not self._broken and _identity(self.path) == opened.identity
-            )
-            if opened is None or not fit or (write and opened.read_only):
-                self._retire()
-                opened = self._opened = self._open(write=write)
-                self._broken = False
-            return opened
+        if self._closed:
+            raise Unavailable(f"{self.path} is closed.", hint="Open the index again.")
+        opened = self._opened
+        fit = opened is not None and not self._broken and _identity(self.path) == opened.identity
+        if opened is None or not fit or (write and opened.read_only):
+            self._retire()
+            opened = self._opened = self._open(write=write)
+            self._broken = False
+        return opened
 
     def _retire(self) -> None:
         if self._opened is not None:
