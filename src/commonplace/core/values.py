@@ -39,6 +39,10 @@ class Doc:
     ref: the entry's address, unique per owner. at: aware UTC. text: what is searched and encoded.
     scope: the part of a journal it lies in (a root, a section, a thread). stamp: a token of the
     journal's own that changes whenever the entry does (size and mtime of a file, a row's hash).
+    session: the row of entries this one was written among (a day of a journal, a thread, a
+    conversation), a name unique per owner; entries of one session lend each other context, an
+    entry with none stands alone. author: who wrote or said it, where that is known. dated: its date
+    in words, searched beside the text ("7 May 2023").
     """
 
     ref: str
@@ -50,6 +54,9 @@ class Doc:
     kind: str = "entry"
     headings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    session: str = ""
+    author: str = ""
+    dated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +183,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a search returns: hits, best first, and sentences on what a reader must know."""
+    """What a search returns: hits, best first, and sentences on what a reader must know.
+
+    chance: how likely it is that the best hits are about what was asked, in [0, 1]; None where
+    that cannot be told.
+    """
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
