@@ -258,3 +258,27 @@ def test_a_folder_in_the_place_of_the_file_is_named(path):
     with pytest.raises(CommonplaceError) as caught:
         opened(path).list_events()
     assert str(path) in caught.value.message
+
+
+def test_a_second_chronicle_keeps_the_locks_of_the_first(path):
+    """Two in one process over one file: another process that ends takes no journal file away."""
+    first = opened(path, patience_s=30.0)
+    first.add_event("one")
+    opened(path).list_events()
+    command = [sys.executable, "-c", _ADD, str(path), "two", "1"]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    first.add_event("three")
+    assert len(first.list_events().events) == 3
+    assert {x for (x,) in rows(path, "SELECT message FROM entries")} == {"one", "two 0", "three"}
+
+
+def test_a_pipe_in_the_place_of_the_file_is_named(path):
+    """Nobody would ever write into it: it is not waited for."""
+    path.parent.mkdir()
+    os.mkfifo(path)
+    chronicle = opened(path)
+    for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
+        with pytest.raises(Invalid, match="is no plain file") as caught:
+            verb()
+        assert str(path) in caught.value.message
+    assert len(chronicle.problems()) == 1

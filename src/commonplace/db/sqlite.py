@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import Unavailable
@@ -140,10 +140,12 @@ def connect(
 def _make_file(path: Path) -> None:
     # A file that is there is never opened and closed here: the system would drop the locks that
     # other connections of this process hold on it, and another process, taking itself for the
-    # last one, would remove the journal file under them.
+    # last one, would remove the journal file under them. O_EXCL: nor one that came just now.
     try:
         if not os.path.exists(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+            with suppress(FileExistsError):
+                os.close(os.open(os.path.realpath(path), flags, 0o600))
         elif not os.access(path, os.R_OK | os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as exc:

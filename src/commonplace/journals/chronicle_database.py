@@ -6,9 +6,11 @@ Never changes a file in order to read it, and never writes what is not wholly ch
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sqlite3
+import stat
 import threading
 from typing import TYPE_CHECKING
 
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 UPGRADE_HINT = "Run `commonplace chronicle upgrade`; the original is kept beside it."
 
-_MAGIC = b"SQLite format 3\0"
+_NAME_ANOTHER = "Check CHRONICLE_DB_PATH, or move what is there away."
 _LAYOUTS_KEPT = 16
 _ABSENT = "absent"
 _PAST_EVERY_ID = "\U0010ffff"
@@ -156,8 +158,7 @@ class ChronicleDatabase:
         with self._lock:
             if self._identified() is None:
                 make_folder(self.path.parent)
-                with translated(self.path):
-                    os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                self._make_file()
                 self._identified()
             self._writer = self._writer or Database(self.path, open_connection=self._to_write)
             return self._writer
@@ -170,23 +171,37 @@ class ChronicleDatabase:
             self._identity = identity
         return identity
 
+    def _make_file(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+        # Only a file that nobody had before may be opened and closed: see `_look`.
+        with contextlib.suppress(FileExistsError), translated(self.path):
+            os.close(os.open(os.path.realpath(self.path), flags, 0o600))
+
     def _look(self) -> tuple[int, int] | None:
-        """Which file lies under the name. Raises: Invalid for what is no database."""
+        """Which file lies under the name. Raises: Invalid for what is no file, Denied.
+
+        It is asked for its names alone. To open it, were it only to read how it begins, is to
+        close it again, and with that the system drops every lock this process holds on it: another
+        process would take itself for the last one, and remove the journal file under a connection
+        of ours. What is in the file, SQLite says.
+        """
         try:
-            with translated(self.path):
-                found = os.stat(self.path)
-                identity = found.st_dev, found.st_ino
-                if identity == self._identity or not found.st_size:
-                    return identity
-                with self.path.open("rb") as file:
-                    magic = file.read(len(_MAGIC))
-        except NotFound:
+            found = os.stat(self.path)
+        except FileNotFoundError:
             return None
-        if magic != _MAGIC:
-            raise Invalid(
-                f"{self.path} is no SQLite database.",
-                hint="Check CHRONICLE_DB_PATH, or move the file away.",
-            )
+        except OSError as exc:
+            if exc.errno == errno.ELOOP:
+                message = f"{self.path} is a link that leads back to itself."
+                raise Invalid(message, hint=_NAME_ANOTHER) from exc
+            with translated(self.path):
+                raise
+        identity = found.st_dev, found.st_ino
+        if identity != self._identity:
+            if not stat.S_ISREG(found.st_mode):
+                raise Invalid(f"{self.path} is no plain file.", hint=_NAME_ANOTHER)
+            if not os.access(self.path, os.R_OK):
+                with translated(self.path):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return identity
 
     def _to_read(self, path: Path) -> sqlite3.Connection:
@@ -216,8 +231,13 @@ class ChronicleDatabase:
         try:
             yield
         except Corrupted as exc:
-            cause = exc.__cause__
-            if getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_CORRUPT_VTAB:
+            code = getattr(exc.__cause__, "sqlite_errorcode", 0)
+            if code == sqlite3.SQLITE_NOTADB:
+                raise Invalid(
+                    f"{self.path} is no SQLite database.",
+                    hint="Check CHRONICLE_DB_PATH; if it was one, restore it from a backup.",
+                ) from exc
+            if code == sqlite3.SQLITE_CORRUPT_VTAB:
                 message = f"{self.path} has a word index that does not fit its entries."
                 raise Corrupted(message, hint="Run `commonplace doctor --repair`.") from exc
             raise Corrupted(
