@@ -282,3 +282,68 @@ def test_a_pipe_in_the_place_of_the_file_is_named(path):
             verb()
         assert str(path) in caught.value.message
     assert len(chronicle.problems()) == 1
+
+
+def test_a_reader_that_may_not_write_sees_what_others_add(path, plain_permissions):
+    """Where no journal file may be made, the file is read anew once it has changed."""
+    make("D2", path)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    reader = opened(path)
+    try:
+        with plain_permissions():
+            assert len(reader.list_events().events) == 3
+            before = reader.source().mark()
+        for number in range(200):
+            rows(
+                path,
+                "INSERT INTO entries (id, timestamp, message) VALUES (?, ?, ?)",
+                f"id-{number}",
+                "2026-11-21 10:00:00",
+                f"later {number} " * 20,
+            )
+        assert [x.name for x in path.parent.iterdir()] == [path.name]
+        with plain_permissions():
+            assert len(reader.list_events(limit=500).events) == 203
+            assert reader.source().mark() != before
+    finally:
+        reader.close()
+        path.parent.chmod(0o755)
+
+
+def test_a_write_that_broke_off_is_rolled_back_before_reading(path):
+    """A database without WAL, whose writer was killed: a reader sees it as it was before."""
+    make("D2", path)
+    rows(path, "PRAGMA journal_mode = DELETE")
+    broken = (
+        "import os, sqlite3, sys; conn = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "conn.execute('PRAGMA cache_size = 1'); conn.execute('BEGIN IMMEDIATE');"
+        "[conn.execute('INSERT INTO entries (id, timestamp, message) VALUES (?, ?, ?)',"
+        " (str(n), '2027-01-01 00:00:00', 'half' * 500)) for n in range(500)]; os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", broken, str(path)], check=False).returncode == 9
+    assert path.with_name(f"{path.name}-journal").exists()
+    chronicle = opened(path)
+    assert len(chronicle.list_events(limit=1000).events) == 3
+    chronicle.add_event("and on")
+    assert len(chronicle.list_events(limit=1000).events) == 4
+    GOLDEN["check_words"](path)
+
+
+def test_an_entry_that_a_foreign_rule_refuses_is_not_called_taken(path):
+    """Added or imported, it is refused aloud; an import writes none of it."""
+    chronicle = opened(make("D2", path))
+    events = opened(path.with_name("other.db"))
+    wanted = [events.add_event(message).event for message in ("allowed", "forbidden")]
+    rows(
+        path,
+        "CREATE TRIGGER rule BEFORE INSERT ON entries WHEN new.message = 'forbidden'"
+        " BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )
+    for verb in (
+        lambda: chronicle.add_event("forbidden"),
+        lambda: chronicle.import_events(wanted),
+    ):
+        with pytest.raises(Unavailable, match="refuses the entry"):
+            verb()
+    assert len(chronicle.list_events().events) == 3

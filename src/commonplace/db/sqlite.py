@@ -154,21 +154,26 @@ def _make_file(path: Path) -> None:
         ) from exc
 
 
+class Frozen(sqlite3.Connection):
+    """A connection that takes the file for unchangeable: it is wrong once the file has changed."""
+
+
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """Open an existing database for reading alone, even in a folder where nothing may be written.
 
-    Raises: Unavailable, Corrupted.
+    There it may be Frozen. Raises: Unavailable, Corrupted.
     """
     with translated(path):
         # A database in WAL mode needs its -shm file; where none can be made, and no -wal waits to
         # be read, the file itself is the whole truth.
-        for option in ("mode=ro", "mode=ro&immutable=1"):
+        for option, kind in (("mode=ro", sqlite3.Connection), ("mode=ro&immutable=1", Frozen)):
             conn = sqlite3.connect(
                 f"{path.absolute().as_uri()}?{option}",
                 timeout=BUSY_S,
                 isolation_level=None,
                 check_same_thread=False,
                 uri=True,
+                factory=kind,
             )
             try:
                 conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -176,7 +181,9 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
                 conn.close()
                 wal = path.with_name(path.name + "-wal")
                 waiting = wal.exists() and wal.stat().st_size > 0
-                if waiting or option != "mode=ro" or exc.sqlite_errorcode & 0xFF in _BUSY:
+                # A write that broke off lies half in the file, and waits to be rolled back.
+                half = exc.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK
+                if waiting or half or kind is Frozen or exc.sqlite_errorcode & 0xFF in _BUSY:
                     raise
             except BaseException:
                 conn.close()
@@ -191,7 +198,8 @@ def _use_wal(conn: sqlite3.Connection) -> None:
     deadline = time.monotonic() + BUSY_S
     while conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
-            conn.execute("PRAGMA journal_mode = WAL")
+            if conn.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+                return  # a disk without shared memory says no by staying as it was
         except sqlite3.OperationalError as exc:
             if exc.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > deadline:
                 raise

@@ -20,6 +20,7 @@ from commonplace.db.sqlite import (
     BUSY_S,
     Corrupted,
     Database,
+    Frozen,
     connect,
     connect_read_only,
     snapshot,
@@ -71,6 +72,7 @@ class ChronicleDatabase:
         self._lock = threading.Lock()
         self._files = path, path.with_name(f"{path.name}-wal")
         self._identity: tuple[int, int] | None = None
+        self._frozen: set[str] = set()
         self._layouts: dict[int, Layout] = {}
         self._reader: Database | None = None
         self._writer: Database | None = None
@@ -86,6 +88,7 @@ class ChronicleDatabase:
                 each.close()
         self._reader = self._writer = None
         self._identity = None
+        self._frozen = set()
         self._layouts = {}
 
     def layout(self) -> Layout:
@@ -165,8 +168,9 @@ class ChronicleDatabase:
 
     def _identified(self) -> tuple[int, int] | None:
         identity = self._look()
-        if identity != self._identity:
-            # Another file lies under the name by now: open connections would not see it.
+        # Another file lies under the name by now, or it changed where that could not be watched:
+        # open connections would not see it.
+        if identity != self._identity or (self._frozen and self._frozen != {self.files_state()}):
             self._let_go()
             self._identity = identity
         return identity
@@ -205,7 +209,18 @@ class ChronicleDatabase:
         return identity
 
     def _to_read(self, path: Path) -> sqlite3.Connection:
-        return self._prepared(connect_read_only(path))
+        state = self.files_state()
+        try:
+            conn = connect_read_only(path)
+        except Unavailable as exc:
+            code = getattr(exc.__cause__, "sqlite_errorcode", 0)
+            if code != sqlite3.SQLITE_READONLY_ROLLBACK:
+                raise
+            _roll_back(path)
+            conn = connect_read_only(path)
+        if isinstance(conn, Frozen):
+            self._frozen.add(state)
+        return self._prepared(conn)
 
     def _to_write(self, path: Path) -> sqlite3.Connection:
         return self._prepared(connect(path))
@@ -317,7 +332,8 @@ class ChronicleDatabase:
         with self.writing(f"{JOURNAL}:{draft.id}") as conn:
             try:
                 rowid = conn.execute(SQL["add_entry"], self._columns(draft)).lastrowid
-            except sqlite3.IntegrityError:
+            except sqlite3.IntegrityError as exc:
+                _refuse_all_but_taken(exc, self.path)
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
             return self._read_row(conn, rowid), False
 
@@ -329,9 +345,12 @@ class ChronicleDatabase:
         added = 0
         with self.writing() as conn:
             for draft in drafts:
-                with contextlib.suppress(sqlite3.IntegrityError):
+                try:
                     conn.execute(SQL["add_entry"], self._columns(draft))
-                    added += 1
+                except sqlite3.IntegrityError as exc:
+                    _refuse_all_but_taken(exc, self.path)
+                    continue
+                added += 1
         return added
 
     def _columns(self, draft: Draft) -> dict[str, object]:
@@ -471,6 +490,28 @@ class ChronicleDatabase:
                 with contextlib.suppress(Unreadable):
                     found.append(event_of(row))
             return found
+
+
+def _roll_back(path: Path) -> None:
+    """Let SQLite take back what a killed writer left half done. Raises: Unavailable."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with contextlib.closing(sqlite3.connect(uri, timeout=BUSY_S, uri=True)) as conn:
+            conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as exc:
+        raise Unavailable(
+            f"{path} holds a write that broke off, and it cannot be taken back from here.",
+            hint="Open it once as somebody who may write there.",
+        ) from exc
+
+
+def _refuse_all_but_taken(exc: sqlite3.IntegrityError, path: Path) -> None:
+    """Let pass that an id is taken; a rule that somebody added to the table is none of ours."""
+    if exc.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+        raise Unavailable(
+            f"{path} refuses the entry: its tables have a rule that is not chronicle's.",
+            hint="Look for triggers and checks on its table `entries`.",
+        ) from exc
 
 
 def _data_version(conn: sqlite3.Connection) -> int:
