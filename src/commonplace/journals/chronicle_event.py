@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc
+from commonplace.journals.chronicle_spelling import render_go_json
 from commonplace.journals.chronicle_times import to_instant
 
 if TYPE_CHECKING:
@@ -28,17 +29,6 @@ LONGEST_MESSAGE = 10 * 1024 * 1024
 MOST_TAGS = 100
 LONGEST_TAG = 100
 _LONGEST_ID = 200
-
-# What Go's JSON writer escapes beyond the standard, so that equal tags are equal bytes.
-_GO_ESCAPES = str.maketrans(
-    {
-        "<": "\\u003c",
-        ">": "\\u003e",
-        "&": "\\u0026",
-        "\u2028": "\\u2028",
-        "\u2029": "\\u2029",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +220,7 @@ def render_tags(tags: Sequence[str]) -> str:
     """The tags as chronicle's column holds them: `["a","b"]`, and `null` for none."""
     if not tags:
         return "null"
-    return json.dumps(list(tags), ensure_ascii=False, separators=(",", ":")).translate(_GO_ESCAPES)
+    return render_go_json(list(tags))
 
 
 def parse_tags(text: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from commonplace.journals.chronicle_times import SECOND_NS, from_instant
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-# What Go's JSON writer escapes beyond the standard.
+# What Go's JSON writer escapes beyond the standard, so that equal values are equal bytes.
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
