@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import runpy
 import subprocess
@@ -344,6 +345,46 @@ def test_told_by_two_at_once_is_one_entry(open_world):
     assert len({facts["id"] for facts in answers}) == 1
     assert [facts["repeated"] for facts in answers].count(False) == 1
     assert messages(worlds[0]("list_entries")) == ["deployed", "before"]
+
+
+_TELL = """
+import sys
+from pathlib import Path
+from commonplace.testing import ReadySlot
+from tests.tools.chronicle_world import ChronicleWorld
+
+class Held(ReadySlot):
+    def get(self, timeout_s=0.0):
+        print("looked", flush=True)
+        sys.stdin.readline()
+
+home, project, context = sys.argv[1:]
+world = ChronicleWorld(Path(home), Path(project), slot=Held())
+world.chronicle._store._patience_ms = 30_000
+print(world("remember_this", activity="deployed", context=context).facts["repeated"])
+world.close()
+"""
+
+
+@pytest.mark.parametrize("contexts", [("", ""), ("", "why"), ("why", "")])
+def test_told_by_two_processes_at_once_is_one_entry(world, tmp_path, contexts):
+    """Both have looked before either writes: the write itself decides, whatever the context."""
+    world.chronicle.add_event("before")
+    places = [str(tmp_path / "home"), str(tmp_path / "project")]
+    tellers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _TELL, *places, context],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            text=True,
+        )
+        for context in contexts
+    ]
+    assert [each.stdout.readline() for each in tellers] == ["looked\n"] * 2
+    said = [each.communicate()[0].split()[-1] for each in tellers]
+    assert sorted(said) == ["False", "True"]
+    assert len(messages(world("list_entries"))) == 2
 
 
 # what_was_i_doing

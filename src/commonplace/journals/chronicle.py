@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
@@ -24,6 +24,7 @@ from commonplace.journals.chronicle_event import (
     Question,
     TagCount,
     TagFilter,
+    Unless,
     checked_message,
     checked_tags,
     doc_of,
@@ -123,7 +124,7 @@ class Chronicle:
         self._clock = clock
         self._author = author or Author()
         self._new_id = new_id
-        self._source = ChronicleSource(self._store)
+        self._source = ChronicleSource(self._store, zone)
 
     @property
     def path(self) -> Path:
@@ -158,8 +159,38 @@ class Chronicle:
         see `checked_tags`. at: aware, default now. directory: default the author's.
         Raises: Invalid, Conflict for a storage that is only read, Denied, Unavailable.
         """
-        draft = Draft(
-            id=str(self._new_id()) if idempotency_key is None else self._id_of(idempotency_key),
+        draft = self._draft(message, tags, at, directory)
+        if idempotency_key is not None:
+            draft = replace(draft, id=self._id_of(idempotency_key))
+        event, repeated = self._store.add(draft)
+        return Added(event=event, repeated=repeated)
+
+    def remember_event(
+        self,
+        message: str,
+        *,
+        tags: Sequence[str] = (),
+        within: Interval,
+        is_same: Callable[[Event], bool],
+    ) -> Added:
+        """Log what was done just now, unless an entry inside the interval says the same.
+
+        Looked for under the lock that the entry is written under: of two processes that are told
+        the same at once, one writes. is_same: quick, and pure. Raises: as `add_event`.
+        """
+        unless = Unless(question=_question(within), is_same=is_same)
+        event, repeated = self._store.add(self._draft(message, tags), unless=unless)
+        return Added(event=event, repeated=repeated)
+
+    def _draft(
+        self,
+        message: str,
+        tags: Sequence[str],
+        at: datetime | None = None,
+        directory: str | None = None,
+    ) -> Draft:
+        return Draft(
+            id=str(self._new_id()),
             instant=to_instant(self._clock() if at is None else at),
             message=checked_message(message),
             tags=checked_tags(tags),
@@ -167,8 +198,6 @@ class Chronicle:
             username=plain(self._author.username) or UNKNOWN,
             directory=plain(directory or self._author.directory) or UNKNOWN,
         )
-        event, repeated = self._store.add(draft)
-        return Added(event=event, repeated=repeated)
 
     def import_events(
         self, entries: Sequence[Logged], *, progress: Callable[[int, int], None] | None = None
@@ -198,7 +227,7 @@ class Chronicle:
         first = min(x.instant for x in entries) // SECOND_NS * SECOND_NS
         below = ((max(x.instant for x in entries) // SECOND_NS + 1) * SECOND_NS, _FIRST)
         while True:
-            question = Question(start=first, below=below, tags=TagFilter(), directory=None)
+            question = Question(start=first, below=below)
             events = self._store.newest(MOST_EVENTS, question)
             yield from events
             if len(events) < MOST_EVENTS:
@@ -233,14 +262,11 @@ class Chronicle:
         """
         if not 1 <= limit <= MOST_EVENTS:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_EVENTS}.")
+        question = _question(within)
+        if cursor:
+            question = replace(question, below=min(question.below, _parse_cursor(cursor)))
         wanted = tags if isinstance(tags, TagFilter) else parse_tag_filter(tags)
-        end = to_instant(within.end) if within and within.end else _NEVER
-        question = Question(
-            start=to_instant(within.start) if within and within.start else -_NEVER,
-            below=min((end, _FIRST), _parse_cursor(cursor) if cursor else (_NEVER, _FIRST)),
-            tags=wanted,
-            directory=directory,
-        )
+        question = replace(question, tags=wanted, directory=directory)
         events = self._store.newest(limit + 1, question)
         more = _render_cursor(events[limit - 1]) if len(events) > limit else ""
         return Page(events=tuple(events[:limit]), cursor=more)
@@ -310,6 +336,14 @@ def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | 
         hostname=hostname or UNKNOWN,
         username=environ.get("USER") or UNKNOWN,
         directory=str(directory) if directory else UNKNOWN,
+    )
+
+
+def _question(within: Interval | None) -> Question:
+    end = to_instant(within.end) if within and within.end else _NEVER
+    return Question(
+        start=to_instant(within.start) if within and within.start else -_NEVER,
+        below=(end, _FIRST),
     )
 
 

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import stat
 import threading
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
@@ -48,7 +49,14 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from commonplace.journals.chronicle_event import Changes, Draft, Event, Question, TagCount
+    from commonplace.journals.chronicle_event import (
+        Changes,
+        Draft,
+        Event,
+        Question,
+        TagCount,
+        Unless,
+    )
 
 UPGRADE_HINT = "Run `commonplace chronicle upgrade`; the original is kept beside it."
 
@@ -315,21 +323,20 @@ class ChronicleDatabase:
 
     def newest(self, limit: int, question: Question) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Unavailable, Invalid."""
-        found: list[Event] = []
         with self.reading() as (conn, layout):
-            for instant, place, row in newest_first(conn, layout, question.below[0] + 1):
-                if instant < question.start or len(found) >= limit:
-                    break
-                if (instant, place) < question.below and admits(question, row):
-                    found.append(event_of(row))
-        return found
+            return list(islice(_asked_for(conn, layout, question), limit))
 
-    def add(self, draft: Draft) -> tuple[Event, bool]:
-        """Write an entry; (what was there, True) where its id is taken already.
+    def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
+        """Write an entry; (what was there, True) where its id is taken, or it is needless.
 
         Raises: Conflict, Invalid, Denied, Unavailable.
         """
         with self.writing(f"{JOURNAL}:{draft.id}") as conn:
+            if unless is not None:
+                there = _asked_for(conn, Layout(generation="D2"), unless.question)
+                same = next(filter(unless.is_same, there), None)
+                if same is not None:
+                    return same, True
             try:
                 rowid = conn.execute(SQL["add_entry"], self._columns(draft)).lastrowid
             except sqlite3.IntegrityError as exc:
@@ -490,6 +497,15 @@ class ChronicleDatabase:
                 with contextlib.suppress(Unreadable):
                     found.append(event_of(row))
             return found
+
+
+def _asked_for(conn: sqlite3.Connection, layout: Layout, question: Question) -> Iterator[Event]:
+    """The entries that are asked for, newest first; reads no more than are taken."""
+    for instant, place, row in newest_first(conn, layout, question.below[0] + 1):
+        if instant < question.start:
+            return
+        if (instant, place) < question.below and admits(question, row):
+            yield event_of(row)
 
 
 def _roll_back(path: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc
@@ -19,8 +20,8 @@ from commonplace.journals.chronicle_spelling import render_go_json
 from commonplace.journals.chronicle_times import to_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime, tzinfo
 
 JOURNAL = "chronicle"
 UNKNOWN = "unknown"
@@ -142,8 +143,16 @@ class Question:
 
     start: int
     below: tuple[int, int]
-    tags: TagFilter
-    directory: str | None
+    tags: TagFilter = TagFilter()
+    directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unless:
+    """What makes a new entry needless: one of those asked for that says the same."""
+
+    question: Question
+    is_same: Callable[[Event], bool]
 
 
 def parse_tag_filter(asked: Iterable[str]) -> TagFilter:
@@ -282,8 +291,12 @@ def stamp_of(instant: int, parts: Sequence[bytes]) -> str:
     return digest.hexdigest()
 
 
-def doc_of(event: Event) -> Doc:
-    """What the index holds of an entry; its tags folded, since an index compares them exactly."""
+def doc_of(event: Event, zone: tzinfo) -> Doc:
+    """What the index holds of an entry; its tags folded, since an index compares them exactly.
+
+    Its session is its day in the owner's zone.
+    """
+    day = local_date(event.at, zone)
     return Doc(
         ref=event.ref,
         journal=JOURNAL,
@@ -293,4 +306,7 @@ def doc_of(event: Event) -> Doc:
         text=event.message,
         stamp=event.stamp,
         tags=tuple(dict.fromkeys(fold_tag(x) for x in event.tags)),
+        session=f"{JOURNAL}/{day.isoformat()}",
+        author=event.username if event.username != UNKNOWN else "",
+        dated=render_date(day),
     )

@@ -16,6 +16,7 @@ from commonplace.journals.chronicle_event import JOURNAL, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle_database import ChronicleDatabase
@@ -31,10 +32,11 @@ _log = logging.getLogger(__name__)
 
 
 class ChronicleSource:
-    """The storage of one owner's chronicle, as the index follows it."""
+    """The storage of one owner's chronicle, as the index follows it. zone: the owner's."""
 
-    def __init__(self, store: ChronicleDatabase | ChronicleTree) -> None:
+    def __init__(self, store: ChronicleDatabase | ChronicleTree, zone: tzinfo) -> None:
         self._store = store
+        self._zone = zone
         self._told: set[str] = set()
         self._passed: tuple[str, int] | None = None
 
@@ -81,14 +83,14 @@ class ChronicleSource:
         waiting = iter(changed)
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])
-            yield from (Put(doc_of(x)) for x in sorted(events, key=lambda x: x.instant))
+            yield from (Put(doc_of(x, self._zone)) for x in sorted(events, key=lambda x: x.instant))
 
     def _scan_refs(self, refs: Sequence[str], since: Since) -> Iterator[Change]:
         for ref in dict.fromkeys(refs):
             known = since.stamps(ref).get(ref)
             event = self._store.get(ref.removeprefix(f"{JOURNAL}:"))
             if event is not None and event.stamp != known:
-                yield Put(doc_of(event))
+                yield Put(doc_of(event, self._zone))
             elif event is None and known is not None:
                 yield Drop(ref)
 

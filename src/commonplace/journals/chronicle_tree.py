@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from commonplace.journals.chronicle_event import Changes, Draft, Question, TagCount
+    from commonplace.journals.chronicle_event import Changes, Draft, Question, TagCount, Unless
 
 SUFFIX = ".md"
 _LOCK = ".lock"
@@ -97,23 +97,27 @@ class ChronicleTree:
 
     def newest(self, limit: int, question: Question) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Denied, Unavailable."""
-        asked = (
-            ((x.instant, x.place), x)
-            for x, _ in self._events()
-            if question.directory in {None, x.directory} and question.tags.admits(x.folded)
-        )
-        within = (x for x in asked if (question.start,) <= x[0] < question.below)
-        return [x for _, x in heapq.nlargest(limit, within, key=lambda x: x[0])]
+        return heapq.nlargest(limit, self._asked_for(question), key=_place_of)
 
-    def add(self, draft: Draft) -> tuple[Event, bool]:
-        """Write an entry's file; (what was there, True) where its id is taken already.
+    def _asked_for(self, question: Question) -> Iterator[Event]:
+        """The entries that are asked for, in no order."""
+        for event, _ in self._events():
+            here = question.directory in {None, event.directory}
+            within = (question.start,) <= _place_of(event) < question.below
+            if here and within and question.tags.admits(event.folded):
+                yield event
+
+    def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
+        """Write an entry's file; (what was there, True) where its id is taken, or it is needless.
 
         Raises: Denied, Unavailable, Invalid.
         """
         with self._locked():
-            taken = [x for x, _ in self._events() if x.id == draft.id]
-            if taken:
-                return taken[0], True
+            there = [x for x, _ in self._events() if x.id == draft.id]
+            if unless is not None:
+                there += filter(unless.is_same, self._asked_for(unless.question))
+            if there:
+                return max(there, key=_place_of), True
             return self._put(draft), False
 
     def add_all(self, drafts: Sequence[Draft]) -> int:
@@ -297,6 +301,10 @@ class ChronicleTree:
             yield
         finally:
             os.close(descriptor)
+
+
+def _place_of(event: Event) -> tuple[int, int]:
+    return event.instant, event.place
 
 
 def _content(path: str, found: os.stat_result) -> str:

@@ -174,20 +174,14 @@ class ChronicleTools:
         if not activity.strip():
             raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
         desk = self._desk()
-        message = f"{activity.strip()} ({context.strip()})" if context.strip() else activity.strip()
+        told, why = activity.strip(), context.strip()
         now = desk.clock()
         lately = Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY)
-        for event in desk.chronicle.list_events(limit=_STORY_ENTRIES, within=lately).events:
-            if _is_told_by(event.message, activity.strip(), context.strip()):
-                from commonplace.journals.chronicle import Added  # noqa: PLC0415  not for a start
-
-                return self._added(Added(event=event, repeated=True))
-        # Two processes told the same at once make one entry: the key is the same for ten minutes.
-        window = int(now.timestamp() // SAME_ACTIVITY.total_seconds())
-        added = desk.chronicle.add_event(
-            message,
+        added = desk.chronicle.remember_event(
+            f"{told} ({why})" if why else told,
             tags=self._suggested(activity, context),
-            idempotency_key=f"remember_this {window} {message.casefold()}",
+            within=lately,
+            is_same=lambda event: _is_told_by(event.message, told, why),
         )
         return self._added(added)
 
@@ -281,7 +275,7 @@ class ChronicleTools:
         event = added.event
         notes: list[str] = []
         if not added.repeated:
-            filed = desk.filing.file([Put(doc_of(event))])
+            filed = desk.filing.file([Put(doc_of(event, desk.zone))])
             notes += filed.notes
             config = find_log_config(desk.folder, desk.home) if desk.folder else None
             if warning := write_log(config, event, desk.zone):
