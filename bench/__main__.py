@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import filings, homes, memory, searches, starts, writes
+from bench import chronicles, filings, homes, memory, searches, starts, writes
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("memory", "starts", "searches", "writes", "disk", "reindex", "help")
+PARTS = ("memory", "starts", "searches", "writes", "disk", "reindex", "help", "chronicle")
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
 
 
@@ -41,6 +41,7 @@ class Plan:
     writes: int
     reindex: tuple[int, int]
     catch_up_again: int
+    chronicle: chronicles.Sizes
 
 
 FULL = Plan(
@@ -51,6 +52,9 @@ FULL = Plan(
     writes=25,
     reindex=(20, 100),
     catch_up_again=2_000,
+    chronicle=chronicles.Sizes(
+        entries=100_000, adds=200, questions=60, openings=11, first_searches=5, slice=2_000
+    ),
 )
 QUICK = Plan(
     entries=1_000,
@@ -60,6 +64,9 @@ QUICK = Plan(
     writes=8,
     reindex=(2, 60),
     catch_up_again=200,
+    chronicle=chronicles.Sizes(
+        entries=2_000, adds=30, questions=15, openings=3, first_searches=2, slice=1_200
+    ),
 )
 
 
@@ -108,6 +115,14 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
+    if set(parts) - {"chronicle"}:
+        yield from _of_private(plan, cache, scratch, parts)
+    if "chronicle" in parts:
+        _say("Chronicle")
+        yield from chronicles.chronicle_figures(plan.chronicle, cache, scratch)
+
+
+def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
     questions = make_questions(plan.questions)
     if "memory" in parts:
         yield _caught_up(plan, cache, scratch)

@@ -118,6 +118,16 @@ def make_texts(*, seed: int, longest: int = LONGEST) -> Iterator[str]:
         yield _text(chance, chance.randint(SHORTEST, longest))
 
 
+def make_lines(*, seed: int) -> Iterator[str]:
+    """Lines of a log without end, as somebody would write them: a sentence, one in four of two."""
+    chance = random.Random(seed)  # noqa: S311  as above
+    while True:
+        sentences = 2 if chance.random() < 0.25 else 1  # noqa: PLR2004  one line in four
+        yield " ".join(
+            chance.choice(_SENTENCES).format_map(_words(chance)) for _ in range(sentences)
+        )
+
+
 def make_questions(count: int, *, seed: int = 2) -> list[str]:
     """Questions about what entries tell, in their words."""
     chance = random.Random(seed)  # noqa: S311  as above

@@ -41,22 +41,25 @@ class Spread(NamedTuple):
 class Figure:
     """One figure of the table.
 
-    limit: what the median may be at most, or at least where `at_least`. rule: how the limit comes
-    from the floor, in words. note: what a reader must know of how it was measured.
+    limit: what the median may be at most, or at least where `at_least`; None for what is only told.
+    rule: how the limit comes from the floor, in words. note: what a reader must know of how it was
+    measured.
     """
 
     name: str
     unit: str
     measured: Spread
     floor: Spread | None
-    limit: float
+    limit: float | None
     rule: str
     at_least: bool = False
     note: str = ""
 
     @property
     def ok(self) -> bool:
-        """Whether the limit is kept."""
+        """Whether the limit is kept; what has none is never over it."""
+        if self.limit is None:
+            return True
         if self.at_least:
             return self.measured.median >= self.limit
         return self.measured.median <= self.limit
@@ -91,9 +94,9 @@ def render_table(figures: Sequence[Figure]) -> str:
             str(figure.measured),
             str(figure.floor or "-"),
             "-" if figure.ratio is None else f"{figure.ratio:.2f}",
-            f"{'>=' if figure.at_least else '<='} {_short(figure.limit)}",
+            _limit(figure),
             figure.rule,
-            "ok" if figure.ok else "OVER" if not figure.at_least else "UNDER",
+            _verdict(figure),
         )
         for figure in figures
     ]
@@ -118,6 +121,18 @@ def write_json(figures: Sequence[Figure], path: Path, *, mode: str, seconds: flo
         "figures": [figure.facts() for figure in figures],
     }
     path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _limit(figure: Figure) -> str:
+    if figure.limit is None:
+        return "-"
+    return f"{'>=' if figure.at_least else '<='} {_short(figure.limit)}"
+
+
+def _verdict(figure: Figure) -> str:
+    if figure.limit is None:
+        return ""
+    return "ok" if figure.ok else "UNDER" if figure.at_least else "OVER"
 
 
 def _short(value: float) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 UTC = ZoneInfo("UTC")
 ENCODER_WAIT_S = 60.0
 JOURNAL = ".private-journal"
-_FOREIGN = ("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "XDG_")
+_FOREIGN = ("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "CHRONICLE_", "XDG_")
 _CLUSTERS = 200
 _BATCH = 2000
 
@@ -67,6 +67,11 @@ class Home:
         """The two folders of entries, the user's first."""
         return self.user / JOURNAL, self.project / JOURNAL
 
+    @property
+    def chronicle(self) -> Path:
+        """Chronicle's database, there or not."""
+        return self.user / ".local" / "share" / "chronicle" / "chronicle.db"
+
     def environment(self) -> dict[str, str]:
         """The environment of a process that lives here."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
@@ -76,6 +81,8 @@ class Home:
             "COMMONPLACE_HOME": str(self.own),
             "COMMONPLACE_PROJECT": str(self.project),
             "COMMONPLACE_TIMEZONE": "UTC",
+            # Named outright: an app in this process looks for it by this process's own environment.
+            "CHRONICLE_DB_PATH": str(self.chronicle),
         }
 
     def make(self) -> Home:
@@ -126,22 +133,22 @@ def encoded_home(cache: Path, count: int) -> Home:
     home = written_home(cache, count)
     with home.opened() as app:
         app.filing.catch_up()
-    _mark(home, "caught-up")
+    mark(home, "caught-up")
     return home
 
 
 def written_home(cache: Path, count: int) -> Home:
     """A home of so many entries of which the index may know nothing yet; kept in the cache."""
     home = Home(cache / f"encoded-{count}").make()
-    if not _is_marked(home, "written"):
+    if not is_marked(home, "written"):
         home.write(make_thoughts(count))
-        _mark(home, "written")
+        mark(home, "written")
     return home
 
 
 def is_caught_up(home: Home) -> bool:
     """Whether an earlier run has filed and encoded every entry of it."""
-    return _is_marked(home, "caught-up")
+    return is_marked(home, "caught-up")
 
 
 def synthetic_home(cache: Path, count: int) -> Home:
@@ -151,7 +158,7 @@ def synthetic_home(cache: Path, count: int) -> Home:
     empty `.embedding`, so that no search meets the making of them. Kept in the cache.
     """
     home = Home(cache / f"synthetic-{count}").make()
-    if _is_marked(home, "vectors"):
+    if is_marked(home, "vectors"):
         return home
     thoughts = make_thoughts(count)
     home.write(thoughts)
@@ -161,27 +168,32 @@ def synthetic_home(cache: Path, count: int) -> Home:
     with home.opened(encoder="absent") as app:
         app.filing.sweep()
     with home.opened() as app:
-        encoder = app.encoder.get()
-        assert encoder is not None
-        chance = np.random.default_rng(3)
-        centres = _unit(chance.standard_normal((_CLUSTERS, encoder.dimensions)))
-        while docs := app.index.unencoded(encoder.identity, _BATCH):
-            near = centres[chance.integers(_CLUSTERS, size=len(docs))]
-            vectors = _unit(near + 0.05 * chance.standard_normal(near.shape))
-            app.index.put_vectors(
-                encoder.identity,
-                [
-                    Encoded(
-                        ref=doc.ref,
-                        text_hash=text_hash(doc.text),
-                        spans=((0, len(doc.text)),),
-                        vectors=vector[np.newaxis],
-                    )
-                    for doc, vector in zip(docs, vectors, strict=True)
-                ],
-            )
-    _mark(home, "vectors")
+        put_synthetic_vectors(app)
+    mark(home, "vectors")
     return home
+
+
+def put_synthetic_vectors(app: App) -> None:
+    """Give every entry that waits for a vector one that no encoder made."""
+    encoder = app.encoder.get()
+    assert encoder is not None
+    chance = np.random.default_rng(3)
+    centres = _unit(chance.standard_normal((_CLUSTERS, encoder.dimensions)))
+    while docs := app.index.unencoded(encoder.identity, _BATCH):
+        near = centres[chance.integers(_CLUSTERS, size=len(docs))]
+        vectors = _unit(near + 0.05 * chance.standard_normal(near.shape))
+        app.index.put_vectors(
+            encoder.identity,
+            [
+                Encoded(
+                    ref=doc.ref,
+                    text_hash=text_hash(doc.text),
+                    spans=((0, len(doc.text)),),
+                    vectors=vector[np.newaxis],
+                )
+                for doc, vector in zip(docs, vectors, strict=True)
+            ],
+        )
 
 
 def _unit(rows: np.typing.NDArray[np.float64]) -> Vector:
@@ -189,9 +201,11 @@ def _unit(rows: np.typing.NDArray[np.float64]) -> Vector:
     return unit
 
 
-def _is_marked(home: Home, what: str) -> bool:
+def is_marked(home: Home, what: str) -> bool:
+    """Whether an earlier run has come so far with a kept home."""
     return (home.folder / f".{what}").exists()
 
 
-def _mark(home: Home, what: str) -> None:
+def mark(home: Home, what: str) -> None:
+    """Note that a kept home has come so far."""
     (home.folder / f".{what}").touch()

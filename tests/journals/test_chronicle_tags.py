@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench import tag_sentences
 from commonplace.journals.chronicle_tags import kinds_of, suggest_tags
-
-_spec = importlib.util.spec_from_file_location(
-    "tag_sentences", Path(__file__).with_name("tag_sentences.py")
-)
-tag_sentences = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tag_sentences)
 
 
 def _measured(sentences):

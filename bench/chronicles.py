@@ -1,0 +1,256 @@
+"""What chronicle costs on a large log: adding, listing, searching, opening, and how tags fare.
+
+Never changes a kept home's journal: what is added goes to a copy, what is filed is dropped again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from bench.catching_up import catch_up_figures
+from bench.corpus import make_questions
+from bench.figures import Figure, Spread
+from bench.homes import UTC as ZONE
+from bench.logs import insert, make_rows, seen_home
+from bench.tag_sentences import HELD_OUT, precision_recall
+from commonplace.core.values import Drop, Put
+from commonplace.journals.chronicle import Chronicle, doc_of
+from commonplace.journals.chronicle_places import Place
+from commonplace.journals.chronicle_tags import suggest_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from bench.homes import Home
+    from bench.logs import Row
+    from commonplace.journals.chronicle import Event
+
+ADD_SHARE = 1.5
+LIST_MS = 2.0
+SEARCH_MS = 35.0
+OPEN_MS = 60.0
+PRECISION, RECALL = 0.9, 0.8
+
+FILTERS: dict[str, dict[str, Any]] = {
+    "": {},
+    ", a tag": {"tags": ["review"]},
+    ", a month": {"since": "2025-06-01", "until": "2025-06-30"},
+}
+_SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
+_WARM = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How large and how often. slice: entries whose vectors are made to learn a rate."""
+
+    entries: int
+    adds: int
+    questions: int
+    openings: int
+    first_searches: int
+    slice: int
+
+
+def chronicle_figures(sizes: Sizes, cache: Path, scratch: Path) -> Iterator[Figure]:
+    """All of chronicle's figures, the longest last but for the tags."""
+    home = seen_home(cache, sizes.entries)
+    yield from _add_figures(home, sizes, scratch)
+    yield _list_figure(home, sizes)
+    yield from _search_figures(home, sizes)
+    yield _open_figure(home, sizes)
+    yield from catch_up_figures(
+        cache,
+        scratch,
+        entries=sizes.entries,
+        first_searches=sizes.first_searches,
+        part=sizes.slice,
+    )
+    yield from tag_figures()
+
+
+def _add_figures(home: Home, sizes: Sizes, scratch: Path) -> list[Figure]:
+    """`add_event` on one copy and a bare commit on another take turns; then some are filed."""
+    rows = list(islice(make_rows(sizes.adds * 2 + _WARM * 2, seed=22), None))
+    with closing(_copy(home, scratch / "floor.db")) as database:
+        _copy(home, scratch / "added.db").close()
+        added = Place(path=scratch / "added.db", form="database")
+        with closing(
+            Chronicle(added, owner="me", zone=ZONE, clock=lambda: datetime.now(UTC))
+        ) as chronicle:
+            floors, took, events = _take_turns(database, chronicle, rows)
+    floor = Spread.of(floors)
+    return [
+        Figure(
+            name=f"chronicle add, {sizes.entries:,} entries",
+            unit="ms",
+            measured=Spread.of(took),
+            floor=floor,
+            limit=floor.median * ADD_SHARE,
+            rule=f"{ADD_SHARE} x one FULL commit",
+            note="until the truth is whole; the floor is a row in a copy of the same database.",
+        ),
+        _filing_figure(home, events[: sizes.adds // 4], entries=sizes.entries),
+    ]
+
+
+def _copy(home: Home, path: Path) -> sqlite3.Connection:
+    """A copy of a home's database, open for commits that are synced."""
+    copy = sqlite3.connect(path, isolation_level=None)
+    with closing(sqlite3.connect(home.chronicle)) as original:
+        original.backup(copy)
+    copy.execute("PRAGMA journal_mode = WAL")
+    copy.execute("PRAGMA synchronous = FULL")
+    return copy
+
+
+def _take_turns(
+    database: sqlite3.Connection, chronicle: Chronicle, rows: list[Row]
+) -> tuple[list[float], list[float], list[Event]]:
+    """Milliseconds of bare commits and of adds, each first in every other pair; what was added."""
+    floors: list[float] = []
+    took: list[float] = []
+    events: list[Event] = []
+
+    def bare(row: Row) -> None:
+        database.execute("BEGIN IMMEDIATE")
+        insert(database, row)
+        database.execute("COMMIT")
+
+    def add(row: Row) -> None:
+        added = chronicle.add_event(row.message, tags=row.tags, directory=row.directory)
+        events.append(added.event)
+
+    def pair(number: int, first: Row, second: Row) -> None:
+        turns: list[tuple[Callable[[Row], None], list[float]]] = [(bare, floors), (add, took)]
+        if number % 2:
+            turns.reverse()
+        for (run, into), row in zip(turns, (first, second), strict=True):
+            into.append(_ms(run, row))
+
+    for number in range(len(rows) // 2):
+        pair(number, rows[2 * number], rows[2 * number + 1])
+    return floors[_WARM:], took[_WARM:], events
+
+
+def _filing_figure(home: Home, events: list[Event], *, entries: int) -> Figure:
+    """What an added entry costs after its truth is whole: its words and its vector."""
+    docs = [doc_of(event, ZONE) for event in events]
+    with home.opened() as app:
+        app.filing.sweep()
+        encoder = app.encoder.get()
+        assert encoder is not None
+        floors, took = [], []
+        for doc in docs:
+            floors.append(_ms(encoder.encode_passages, [doc.text]))
+            took.append(_ms(app.filing.file, [Put(doc)]))
+        app.index.apply([Drop(doc.ref) for doc in docs])
+    return Figure(
+        name=f"chronicle filing of an added entry, {entries:,} entries",
+        unit="ms",
+        measured=Spread.of(took[_WARM:] or took),
+        floor=Spread.of(floors[_WARM:] or floors),
+        limit=None,
+        rule="the encoding alone; no limit",
+    )
+
+
+def _list_figure(home: Home, sizes: Sizes) -> Figure:
+    with home.opened(encoder="absent") as app:
+        call = app.chronicle_tools.toolset.tool("list_entries").call
+        took = [_ms(call, {"limit": 10}) for _ in range(sizes.adds)]
+    return Figure(
+        name=f"chronicle list of 10, {sizes.entries:,} entries",
+        unit="ms",
+        measured=Spread.of(took[_WARM:]),
+        floor=None,
+        limit=LIST_MS,
+        rule=f"{LIST_MS:.0f} ms",
+    )
+
+
+def _search_figures(home: Home, sizes: Sizes) -> list[Figure]:
+    questions = make_questions(sizes.questions)
+    encoding: list[float] = []
+    searching: dict[str, list[float]] = {name: [] for name in FILTERS}
+    with home.opened() as app:
+        app.filing.sweep()
+        encoder = app.encoder.get()
+        assert encoder is not None
+        search = app.chronicle_tools.toolset.tool("search_entries").call
+        for question in questions[:_WARM]:
+            search({"text": question})
+        for question in questions:
+            encoding.append(_ms(encoder.encode_query, question))
+            for name, arguments in FILTERS.items():
+                began = time.perf_counter()
+                answer = search({"text": question, **arguments})
+                searching[name].append((time.perf_counter() - began) * 1000)
+                assert not answer.facts["notes"], answer.facts["notes"]
+    floor = Spread.of(encoding)
+    return [
+        Figure(
+            name=f"chronicle search, {sizes.entries:,} entries{name}",
+            unit="ms",
+            measured=Spread.of(took),
+            floor=floor,
+            limit=floor.median + SEARCH_MS,
+            rule=f"query encoding + {SEARCH_MS:.0f}",
+            note=_SYNTHETIC,
+        )
+        for name, took in searching.items()
+    ]
+
+
+def _open_figure(home: Home, sizes: Sizes) -> Figure:
+    """A fresh app: until the mark is known to be the last one and the first list is answered."""
+    took = []
+    for _ in range(sizes.openings):
+        began = time.perf_counter()
+        with home.opened(encoder="absent") as app:
+            seen = app.index.since("chronicle").mark == app.chronicle.source().mark()
+            app.chronicle_tools.toolset.tool("list_entries").call({"limit": 10})
+            took.append((time.perf_counter() - began) * 1000)
+            assert seen, "the index does not know this home"
+    return Figure(
+        name=f"chronicle opened, {sizes.entries:,} entries seen before",
+        unit="ms",
+        measured=Spread.of(took),
+        floor=None,
+        limit=OPEN_MS,
+        rule=f"{OPEN_MS:.0f} ms",
+        note="in this process: settings read, the mark compared and the first list answered.",
+    )
+
+
+def tag_figures() -> list[Figure]:
+    """Precision and recall of suggested tags on the sentences that the rules never saw."""
+    reached = precision_recall((each.expected, suggest_tags(each.text)) for each in HELD_OUT)
+    return [
+        Figure(
+            name=f"chronicle tags, {what} on {len(HELD_OUT)} held-out sentences",
+            unit="share",
+            measured=Spread.of([share]),
+            floor=None,
+            limit=wanted,
+            rule=f"{wanted}",
+            at_least=True,
+            note="by the rules alone, without the owner's own tags.",
+        )
+        for what, share, wanted in zip(
+            ("precision", "recall"), reached, (PRECISION, RECALL), strict=True
+        )
+    ]
+
+
+def _ms(run: Callable[..., object], *given: object) -> float:
+    began = time.perf_counter()
+    run(*given)
+    return (time.perf_counter() - began) * 1000
