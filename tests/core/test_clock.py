@@ -26,8 +26,10 @@ from commonplace.core.clock import (
     day_of,
     days_of,
     from_local,
+    local_date,
     parse_instant,
     period,
+    render_date,
     render_instant,
     render_interval,
     start_of_day,
@@ -334,3 +336,11 @@ def test_days_begin_in_order(day, zone):
 def test_the_machines_clock_is_aware_utc():
     """`utc_now` bears its zone."""
     assert utc_now().tzinfo is UTC
+
+
+def test_a_date_in_words_is_the_owners():
+    """The zone says which date it is; where its calendar ends, UTC does."""
+    assert render_date(local_date(at("2023-05-07T05:00Z"), LOS_ANGELES)) == "6 May 2023"
+    assert render_date(local_date(at("2023-05-07T18:30Z"), KATHMANDU)) == "8 May 2023"
+    first = datetime.min.replace(tzinfo=UTC)
+    assert render_date(local_date(first, LOS_ANGELES)) == "1 January 1"

@@ -7,7 +7,8 @@ import os
 import runpy
 import sqlite3
 import time
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -89,17 +90,28 @@ def test_every_entry_is_handed_over_oldest_first(generation, path):
     assert follower.catch_up() == expected
     assert follower.catch_up() == follower.catch_up(sweep=True) == []
     for event in chronicle.list_events().events:
-        assert follower.docs[event.ref] == doc_of(event)
+        assert follower.docs[event.ref] == doc_of(event, UTC)
 
 
 def test_a_doc_is_what_a_search_needs(path):
     """The folder is its scope; tags are folded, since an index compares them exactly."""
     chronicle = opened(path)
     chronicle.add_event("shipped it", tags=["Work", "Größe  X"])
-    doc = doc_of(chronicle.list_events().events[0])
+    doc = doc_of(chronicle.list_events().events[0], UTC)
     assert (doc.journal, doc.kind, doc.scope) == ("chronicle", "event", "/srv/garden")
     assert (doc.at, doc.text, doc.tags) == (NOW, "shipped it", ("work", "grösse x"))
     assert chronicle.source().name == "chronicle"
+
+
+def test_a_doc_stands_among_those_of_its_local_day(path):
+    """Session and date in words are of the owner's zone; an author nobody knows is none."""
+    chronicle = opened(path)
+    chronicle.add_event("shipped it", at=datetime(2023, 5, 7, 23, 30, tzinfo=UTC))
+    event = chronicle.list_events().events[0]
+    doc = doc_of(event, UTC)
+    assert (doc.session, doc.dated, doc.author) == ("chronicle/2023-05-07", "7 May 2023", "wren")
+    doc = doc_of(replace(event, username="unknown"), timezone(timedelta(hours=9)))
+    assert (doc.session, doc.dated, doc.author) == ("chronicle/2023-05-08", "8 May 2023", "")
 
 
 FOREIGN = {

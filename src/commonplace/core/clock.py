@@ -22,6 +22,10 @@ Clock: TypeAlias = "Callable[[], datetime]"
 Level: TypeAlias = Literal["hour", "day", "week", "month", "year"]
 Unit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
 
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _TICK = timedelta(microseconds=1)
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
@@ -67,6 +71,18 @@ def from_local(local: datetime, zone: tzinfo) -> datetime:
     """
     with within_calendar(local.isoformat()):
         return local.replace(tzinfo=zone, fold=0).astimezone(UTC)
+
+
+def local_date(at: datetime, zone: tzinfo) -> date:
+    """The date the zone's calendar shows at the instant; UTC's at the calendar's ends.
+
+    For labels alone: `day_of` says which day an instant belongs to where clocks fall back over
+    midnight.
+    """
+    try:
+        return at.astimezone(zone).date()
+    except (OverflowError, ValueError):
+        return at.date()
 
 
 def start_of_day(day: date, zone: tzinfo) -> datetime:
@@ -197,6 +213,11 @@ def _not_an_instant(text: str) -> Invalid:
 def render_instant(at: datetime, zone: tzinfo) -> str:
     """The instant on the zone's clock, to the minute: `2026-11-21 23:19`."""
     return to_local(at, zone).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
+
+
+def render_date(day: date) -> str:
+    """The date in words, in any locale: `7 May 2023`."""
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 def render_interval(interval: Interval, zone: tzinfo) -> str:

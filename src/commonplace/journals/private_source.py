@@ -12,6 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, write_derived
 from commonplace.core.values import Doc, Drop, Put
@@ -148,7 +149,7 @@ class RootSource:
             if known.get(ref) != stamp:
                 entry = self._read(place)
                 if entry is not None:
-                    yield Put(doc_of(entry))
+                    yield Put(doc_of(entry, self._zone))
         yield from (Drop(ref) for ref in sorted(known.keys() - present))
 
     def _listed(self, day: str) -> Listing | None:
@@ -257,8 +258,8 @@ def _stamp_now(place: Place) -> str:
         return ""
 
 
-def doc_of(entry: Entry) -> Doc:
-    """What the index holds of an entry."""
+def doc_of(entry: Entry, zone: tzinfo) -> Doc:
+    """What the index holds of an entry; its session is the day folder it lies in."""
     return Doc(
         ref=entry.ref,
         journal=JOURNAL,
@@ -267,6 +268,8 @@ def doc_of(entry: Entry) -> Doc:
         text=entry.text,
         stamp=entry.stamp,
         headings=entry.headings,
+        session=entry.ref.rpartition("/")[0],
+        dated=render_date(local_date(entry.at, zone)),
     )
 
 

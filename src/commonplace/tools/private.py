@@ -285,7 +285,8 @@ class PrivateTools:
     def _file(self, entries: Sequence[Entry]) -> Filed | Pending:
         from commonplace.journals.private_source import doc_of  # noqa: PLC0415  not for a start
 
-        return self._desk().filing.file([Put(doc_of(entry)) for entry in entries])
+        desk = self._desk()
+        return desk.filing.file([Put(doc_of(entry, desk.zone)) for entry in entries])
 
     def _instant(self, at: str) -> datetime | None:
         if not at.strip():
