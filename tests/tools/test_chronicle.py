@@ -330,7 +330,7 @@ def test_told_by_two_at_once_is_one_entry(open_world):
     worlds = [open_world() for _ in range(8)]
     worlds[0].chronicle.add_event("before")
     for each in worlds:
-        each.chronicle._store._patience_ms = 30_000
+        each.chronicle._store._file.patience_ms = 30_000
     start, answers = threading.Barrier(8), []
 
     def tell(world):
@@ -360,7 +360,7 @@ class Held(ReadySlot):
 
 home, project, context = sys.argv[1:]
 world = ChronicleWorld(Path(home), Path(project), slot=Held())
-world.chronicle._store._patience_ms = 30_000
+world.chronicle._store._file.patience_ms = 30_000
 print(world("remember_this", activity="deployed", context=context).facts["repeated"])
 world.close()
 """

@@ -6,28 +6,15 @@ Never changes a file in order to read it, and never writes what is not wholly ch
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 import sqlite3
-import stat
-import threading
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.files import make_folder, translated
-from commonplace.db.sqlite import (
-    BUSY_S,
-    Corrupted,
-    Database,
-    Frozen,
-    connect,
-    connect_read_only,
-    snapshot,
-    transaction,
-)
+from commonplace.db.sqlite import BUSY_S, snapshot, transaction
 from commonplace.journals.chronicle_event import JOURNAL, count_tags, parse_tags, render_tags
+from commonplace.journals.chronicle_file import ChronicleFile, explained
 from commonplace.journals.chronicle_layouts import (
     SQL,
     Layout,
@@ -60,7 +47,6 @@ if TYPE_CHECKING:
 
 UPGRADE_HINT = "Run `commonplace chronicle upgrade`; the original is kept beside it."
 
-_NAME_ANOTHER = "Check CHRONICLE_DB_PATH, or move what is there away."
 _LAYOUTS_KEPT = 16
 _ABSENT = "absent"
 _PAST_EVERY_ID = "\U0010ffff"
@@ -76,28 +62,11 @@ class ChronicleDatabase:
         self.path = path
         self.own = OwnWrites()
         self._zone = zone
-        self._patience_ms = int(patience_s * 1000)
-        self._lock = threading.Lock()
-        self._files = path, path.with_name(f"{path.name}-wal")
-        self._identity: tuple[int, int] | None = None
-        self._frozen: set[str] = set()
-        self._layouts: dict[int, Layout] = {}
-        self._reader: Database | None = None
-        self._writer: Database | None = None
+        self._file = ChronicleFile(path, patience_s=patience_s)
 
     def close(self) -> None:
         """Let go of the file; may be called twice, and the next use opens it again."""
-        with self._lock:
-            self._let_go()
-
-    def _let_go(self) -> None:
-        for each in (self._reader, self._writer):
-            if each is not None:
-                each.close()
-        self._reader = self._writer = None
-        self._identity = None
-        self._frozen = set()
-        self._layouts = {}
+        self._file.close()
 
     def layout(self) -> Layout:
         """What the file is now. Raises: Invalid, Denied, Unavailable."""
@@ -107,12 +76,12 @@ class ChronicleDatabase:
     @contextlib.contextmanager
     def reading(self) -> Iterator[tuple[sqlite3.Connection, Layout]]:
         """One state of the database, read; of a file that is not there, an empty one."""
-        reader = self._opened_to_read()
+        reader = self._file.to_read()
         if reader is None:
             with contextlib.closing(sqlite3.connect(":memory:")) as empty:
                 yield empty, Layout(generation="new")
             return
-        with self._explained(), reader.using() as conn, snapshot(conn):
+        with explained(self.path), reader.using() as conn, snapshot(conn):
             yield conn, self.layout_of(conn)
 
     @contextlib.contextmanager
@@ -122,18 +91,18 @@ class ChronicleDatabase:
         ref: the one entry that is written, so that the index need not look at all others.
         Raises: Conflict for an older generation; Invalid, Denied, Unavailable.
         """
-        if not self._is_opened_to_write():
+        if not self._file.is_opened_to_write():
             # A first look that changes nothing: opening switches a file to WAL.
             self._refuse(self.layout())
         with self.connection_to_write() as conn:
             with transaction(conn):
                 layout = self.layout_of(conn)
                 self._refuse(layout)
-                before, version = self.files_state(), _data_version(conn)
+                before, version = self._file.state(), _data_version(conn)
                 if layout.generation != "D2" or not layout.whole:
                     complete(conn)
                 yield conn
-            after = self.files_state()
+            after = self._file.state()
             # It stands still for our own commits: nobody else committed up to this look.
             if ref and _data_version(conn) == version:
                 self.own.add(before, after, ref)
@@ -141,7 +110,7 @@ class ChronicleDatabase:
     @contextlib.contextmanager
     def connection_to_write(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, outside a transaction. Raises: Invalid, Denied, Unavailable."""
-        with self._explained(), self._opened_to_write().using() as conn:
+        with explained(self.path), self._file.to_write().using() as conn:
             yield conn
 
     def _refuse(self, layout: Layout) -> None:
@@ -153,125 +122,17 @@ class ChronicleDatabase:
             hint=UPGRADE_HINT,
         )
 
-    def _opened_to_read(self) -> Database | None:
-        with self._lock:
-            if self._identified() is None:
-                return None
-            self._reader = self._reader or Database(self.path, open_connection=self._to_read)
-            return self._reader
-
-    def _is_opened_to_write(self) -> bool:
-        with self._lock:
-            self._identified()
-            return self._writer is not None
-
-    def _opened_to_write(self) -> Database:
-        with self._lock:
-            if self._identified() is None:
-                make_folder(self.path.parent)
-                self._make_file()
-                self._identified()
-            self._writer = self._writer or Database(self.path, open_connection=self._to_write)
-            return self._writer
-
-    def _identified(self) -> tuple[int, int] | None:
-        identity = self._look()
-        # Another file lies under the name by now, or it changed where that could not be watched:
-        # open connections would not see it.
-        if identity != self._identity or (self._frozen and self._frozen != {self.files_state()}):
-            self._let_go()
-            self._identity = identity
-        return identity
-
-    def _make_file(self) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-        # Only a file that nobody had before may be opened and closed: see `_look`.
-        with contextlib.suppress(FileExistsError), translated(self.path):
-            os.close(os.open(os.path.realpath(self.path), flags, 0o600))
-
-    def _look(self) -> tuple[int, int] | None:
-        """Which file lies under the name. Raises: Invalid for what is no file, Denied.
-
-        It is asked for its names alone. To open it, were it only to read how it begins, is to
-        close it again, and with that the system drops every lock this process holds on it: another
-        process would take itself for the last one, and remove the journal file under a connection
-        of ours. What is in the file, SQLite says.
-        """
-        try:
-            found = os.stat(self.path)
-        except FileNotFoundError:
-            return None
-        except OSError as exc:
-            if exc.errno == errno.ELOOP:
-                message = f"{self.path} is a link that leads back to itself."
-                raise Invalid(message, hint=_NAME_ANOTHER) from exc
-            with translated(self.path):
-                raise
-        identity = found.st_dev, found.st_ino
-        if identity != self._identity:
-            if not stat.S_ISREG(found.st_mode):
-                raise Invalid(f"{self.path} is no plain file.", hint=_NAME_ANOTHER)
-            if not os.access(self.path, os.R_OK):
-                with translated(self.path):
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return identity
-
-    def _to_read(self, path: Path) -> sqlite3.Connection:
-        state = self.files_state()
-        try:
-            conn = connect_read_only(path)
-        except Unavailable as exc:
-            code = getattr(exc.__cause__, "sqlite_errorcode", 0)
-            if code != sqlite3.SQLITE_READONLY_ROLLBACK:
-                raise
-            _roll_back(path)
-            conn = connect_read_only(path)
-        if isinstance(conn, Frozen):
-            self._frozen.add(state)
-        return self._prepared(conn)
-
-    def _to_write(self, path: Path) -> sqlite3.Connection:
-        return self._prepared(connect(path))
-
-    def _prepared(self, conn: sqlite3.Connection) -> sqlite3.Connection:
-        conn.execute(f"PRAGMA busy_timeout = {self._patience_ms}")
-        conn.text_factory = bytes  # other programs' texts need not be UTF-8
-        return conn
-
     def layout_of(self, conn: sqlite3.Connection) -> Layout:
         """What the database of an open connection is. Raises: Invalid."""
         version = conn.execute("PRAGMA schema_version").fetchone()[0]
-        layout = self._layouts.get(version)
+        layouts = self._file.layouts
+        layout = layouts.get(version)
         if layout is None:
             layout = detect(conn, self.path)
-            if len(self._layouts) >= _LAYOUTS_KEPT:
-                self._layouts.clear()
-            self._layouts[version] = layout
+            if len(layouts) >= _LAYOUTS_KEPT:
+                layouts.clear()
+            layouts[version] = layout
         return layout
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except Corrupted as exc:
-            code = getattr(exc.__cause__, "sqlite_errorcode", 0)
-            if code == sqlite3.SQLITE_NOTADB:
-                raise Invalid(
-                    f"{self.path} is no SQLite database.",
-                    hint="Check CHRONICLE_DB_PATH; if it was one, restore it from a backup.",
-                ) from exc
-            if code == sqlite3.SQLITE_CORRUPT_VTAB:
-                message = f"{self.path} has a word index that does not fit its entries."
-                raise Corrupted(message, hint="Run `commonplace doctor --repair`.") from exc
-            raise Corrupted(
-                exc.message, hint="Check CHRONICLE_DB_PATH, or restore the file from a backup."
-            ) from exc
-        except sqlite3.OperationalError as exc:
-            raise Unavailable(
-                f"{self.path} cannot be used: its tables or triggers are not as chronicle makes"
-                " them.",
-                hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
-            ) from exc
 
     def find(self, wanted: str) -> Event:
         """The one entry with this id, or whose id alone begins so.
@@ -451,13 +312,11 @@ class ChronicleDatabase:
 
     def changed_ns(self) -> int:
         """When the files changed last, by the disk's clock."""
-        return max((x.st_mtime_ns for x in map(_stat, self._files) if x), default=0)
+        return self._file.changed_ns()
 
     def files_state(self) -> str:
         """Size and mtime of the file and of what waits beside it; changes with every commit."""
-        found = [_stat(x) for x in self._files]
-        # An empty -wal comes and goes with whoever looks.
-        return "/".join(f"{x.st_size}:{x.st_mtime_ns}" if x and x.st_size else "0" for x in found)
+        return self._file.state()
 
     def mark(self) -> str:
         """The state of the files, and the count of entries and their highest number.
@@ -468,7 +327,7 @@ class ChronicleDatabase:
             if layout.generation == "new":
                 return _ABSENT
             count, highest = conn.execute(SQL["count_entries"]).fetchone()
-            return f"{self.files_state()} {count}:{highest}"
+            return f"{self._file.state()} {count}:{highest}"
 
     def survey(self) -> Survey:
         """One pass over all entries: their instants and stamps. Raises: Unavailable, Invalid."""
@@ -508,19 +367,6 @@ def _asked_for(conn: sqlite3.Connection, layout: Layout, question: Question) -> 
             yield event_of(row)
 
 
-def _roll_back(path: Path) -> None:
-    """Let SQLite take back what a killed writer left half done. Raises: Unavailable."""
-    uri = f"{path.absolute().as_uri()}?mode=rw"
-    try:
-        with contextlib.closing(sqlite3.connect(uri, timeout=BUSY_S, uri=True)) as conn:
-            conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.OperationalError as exc:
-        raise Unavailable(
-            f"{path} holds a write that broke off, and it cannot be taken back from here.",
-            hint="Open it once as somebody who may write there.",
-        ) from exc
-
-
 def _refuse_all_but_taken(exc: sqlite3.IntegrityError, path: Path) -> None:
     """Let pass that an id is taken; a rule that somebody added to the table is none of ours."""
     if exc.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
@@ -532,10 +378,3 @@ def _refuse_all_but_taken(exc: sqlite3.IntegrityError, path: Path) -> None:
 
 def _data_version(conn: sqlite3.Connection) -> int:
     return int(conn.execute("PRAGMA data_version").fetchone()[0])
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except OSError:
-        return None
