@@ -16,8 +16,10 @@ if TYPE_CHECKING:
         Counts,
         Encoded,
         Filter,
+        Page,
         Problem,
         Since,
+        Tally,
         Unencoded,
         Vector,
     )
@@ -63,6 +65,39 @@ class KeepsVectors(Protocol):
 
     def keep(self, ref: str, vector: Vector, identity: str) -> None:
         """Fill the place of one entry, if it is empty and the format is made for this encoder."""
+        ...
+
+
+class OpensRefs(Protocol):
+    """A journal that opens its own refs, so that whatever a search returns can be read whole."""
+
+    @property
+    def journal(self) -> str:
+        """Its name, with which its refs begin: `chronicle`."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What its entries may be, as `Doc.kind` says."""
+        ...
+
+    @property
+    def ref_form(self) -> str:
+        """How its refs look, for whoever gave another text: `chronicle:<id>`."""
+        ...
+
+    def place_of(self, scope: str) -> str:
+        """Where the entries of a scope lie, for people: a project's folder; empty for nowhere.
+
+        Never raises.
+        """
+        ...
+
+    def read_ref(self, ref: str) -> Page:
+        """The entry under a ref, as it is now, with what came before and after it.
+
+        ref: hostile until parsed. Raises: Invalid, Denied, NotFound, Unavailable.
+        """
         ...
 
 
@@ -170,6 +205,15 @@ class Index(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class Tallying(Protocol):
+    """An index that can say how much it holds of each journal."""
+
+    def tally(self, identity: str) -> list[Tally]:
+        """A tally of each journal that has a doc, by name; pending as in `counts`."""
         ...
 
 

@@ -153,6 +153,50 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How much an index holds of one journal: docs, those without a vector of one encoder.
+
+    newest: when the latest of them was, by its own time; None where there is none.
+    """
+
+    journal: str
+    docs: int
+    pending: int
+    newest: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glimpse:
+    """An entry seen from another: its ref, when it was, and its first words."""
+
+    ref: str
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One entry whole, as its journal has it now, and what stands around it.
+
+    author: empty where nobody knows. text: all of it, never shortened. before, after: its
+    neighbours in time. rollup: the summary it went into, sources: what it is a summary of; both
+    empty where a journal has no summaries.
+    """
+
+    ref: str
+    journal: str
+    scope: str
+    kind: str
+    at: datetime
+    text: str
+    author: str = ""
+    before: Glimpse | None = None
+    after: Glimpse | None = None
+    rollup: Glimpse | None = None
+    sources: tuple[Glimpse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One thing that is wrong, as `doctor` shows it.
 
