@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from commonplace.core.text import (
     Term,
     excerpt,
+    first_words,
     fold_name,
     nearest,
     opening,
@@ -119,3 +120,26 @@ def test_no_text_raises(text):
 def test_equal_texts_have_equal_hashes(one, other):
     """The hash tells texts apart that UTF-8 tells apart, and no others."""
     assert (text_hash(one) == text_hash(other)) == (well_formed(one) == well_formed(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (" one\n two ", "one two"),
+        ("aaa bbb ccc", "aaa bbb ccc"),
+        ("aaa bbb cccc", "aaa bbb..."),
+        ("aaaaaaaaaaaaaa b", "aaaaaaaaaaa..."),
+        (" " * 500 + "aaa", "aaa"),
+        ("", ""),
+    ],
+)
+def test_the_first_words_stand_on_one_line(text, shown):
+    """At most so many characters, cut between words where that can be."""
+    assert first_words(text, 11) == shown
+
+
+@given(any_text)
+def test_first_words_are_short_for_any_text(text):
+    """Never more than what was asked for and the dots, never a line break."""
+    assert len(first_words(text)) <= 83
+    assert len(first_words(text).splitlines()) <= 1

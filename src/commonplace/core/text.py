@@ -137,6 +137,18 @@ def opening(text: str, length: int = 150) -> str:
     return text if len(text) <= length else text[:length] + "..."
 
 
+def first_words(text: str, length: int = 80) -> str:
+    """The beginning of a text on one line, `...` where it is cut; no word of it is broken.
+
+    A text that begins with a longer word is cut inside it.
+    """
+    text = text.lstrip()
+    line = " ".join(text[: 4 * length + 1].split())
+    if len(line) <= length and len(text) <= 4 * length:
+        return line
+    return (line[: length + 1].rpartition(" ")[0] or line[:length]) + "..."
+
+
 def nearest(name: str, known: list[str]) -> str:
     """The known name most like this one, for a "did you mean"; empty when none is near."""
     import difflib  # noqa: PLC0415  only an error path pays for it

@@ -190,6 +190,7 @@ class Page:
     at: datetime
     text: str
     author: str = ""
+    tags: tuple[str, ...] = ()
     before: Glimpse | None = None
     after: Glimpse | None = None
     rollup: Glimpse | None = None

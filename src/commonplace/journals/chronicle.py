@@ -245,6 +245,14 @@ class Chronicle:
         """
         return self._store.find(parse_event_id(ref))
 
+    def read_around(self, event: Event) -> tuple[Event | None, Event | None]:
+        """The entries before and after this one in time, None at either end.
+
+        Raises: Invalid, Unavailable.
+        """
+        question = Question(start=-_NEVER, below=(event.instant, event.place))
+        return next(iter(self._store.newest(1, question)), None), self._store.after(event)
+
     def list_events(
         self,
         *,

@@ -190,6 +190,11 @@ WHERE rowid IN (SELECT value FROM json_each(:rowids));
 WHERE timestamp_unix_seconds <= :seconds
 ORDER BY timestamp_unix_seconds DESC, timestamp_nanosecond DESC, rowid DESC;
 
+-- name: oldest_by_instant
+-- Appended to a reading: entries from a second on, oldest first.
+WHERE timestamp_unix_seconds >= :seconds AND timestamp_unix_seconds < ''
+ORDER BY timestamp_unix_seconds, timestamp_nanosecond, rowid;
+
 -- name: without_instant
 -- Appended to a reading: entries without an instant, or with a text instead of one; by the index.
 WHERE rowid IN (

@@ -26,6 +26,7 @@ from commonplace.journals.chronicle_layouts import (
     is_numbered,
     label_of,
     newest_first,
+    oldest_first,
     seen_of,
 )
 from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
@@ -186,6 +187,14 @@ class ChronicleDatabase:
         """The newest entries that are asked for, newest first. Raises: Unavailable, Invalid."""
         with self.reading() as (conn, layout):
             return list(islice(_asked_for(conn, layout, question), limit))
+
+    def after(self, event: Event) -> Event | None:
+        """The entry that follows this one in time. Raises: Unavailable, Invalid."""
+        with self.reading() as (conn, layout):
+            for instant, place, row in oldest_first(conn, layout, event.instant):
+                if (instant, place) > (event.instant, event.place):
+                    return event_of(row)
+        return None
 
     def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
         """Write an entry; (what was there, True) where its id is taken, or it is needless.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
 JOURNAL = "chronicle"
+KIND = "event"
 UNKNOWN = "unknown"
 
 LONGEST_MESSAGE = 10 * 1024 * 1024
@@ -301,7 +302,7 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
         ref=event.ref,
         journal=JOURNAL,
         scope=event.directory,
-        kind="event",
+        kind=KIND,
         at=event.at,
         text=event.message,
         stamp=event.stamp,

@@ -253,6 +253,21 @@ def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterat
     yield from heapq.merge(rest, stray, key=_order) if stray else rest
 
 
+def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterator[Timed]:
+    """The rows from an instant on (nanoseconds), oldest first; of an older generation, all.
+
+    Rows that are no entries are passed over, the first few that come may lie before the instant.
+    """
+    if layout.generation == "new":
+        return
+    if layout.generation != "D2":
+        yield from sorted(_timed(conn.execute(layout.reading(""))))
+        return
+    stray = sorted(_timed(conn.execute(layout.reading("without_instant"))))
+    bound = {"seconds": above // SECOND_NS}
+    yield from heapq.merge(_timed(conn.execute(layout.reading("oldest_by_instant"), bound)), stray)
+
+
 def _by_text(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterator[Timed]:
     """By the text of the time, which is in order by its date alone: offsets and signs vary."""
     held: list[tuple[tuple[int, int], Timed]] = []

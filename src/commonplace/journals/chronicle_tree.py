@@ -107,6 +107,12 @@ class ChronicleTree:
             if here and within and question.tags.admits(event.folded):
                 yield event
 
+    def after(self, event: Event) -> Event | None:
+        """The entry that follows this one in time. Raises: Denied, Unavailable."""
+        here = (event.instant, event.place)
+        later = (x for x, _ in self._events() if (x.instant, x.place) > here)
+        return min(later, key=lambda x: (x.instant, x.place), default=None)
+
     def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
         """Write an entry's file; (what was there, True) where its id is taken, or it is needless.
 
