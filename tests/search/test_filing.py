@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -203,11 +204,51 @@ def test_catching_up_heals_a_crash_between_truth_and_index(opened, index):
 
 
 def test_catching_up_tells_its_progress(opened):
-    """(made, still to make) after each batch, down to none."""
-    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(135)])
+    """(made, still to make) after each batch of words and each group of vectors, down to none.
+
+    500 entries are filed at a time. Of short ones 64 are encoded first, then 128 at a time.
+    """
+    source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(635)])
     told = []
     opened(source, encoder=HashingEncoder()).catch_up(lambda *each: told.append(each))
-    assert told == [(64, 71), (128, 7), (135, 0)]
+    words, first, rest = [(0, 500), (0, 635)], [(64, 571)], [(192, 443), (320, 315), (448, 187)]
+    assert told == [*words, *first, *rest, (576, 59), (635, 0)]
+
+
+def test_texts_of_like_length_are_encoded_together(opened):
+    """Of 600 entries every other one is long; padding costs time, so a group holds one kind.
+
+    The first 64 and the last 24 are a group each; between them are four groups of 128.
+    """
+
+    class Grouping(HashingEncoder):
+        groups: ClassVar[list[set[int]]] = []
+
+        def encode_passages(self, texts):
+            self.groups.append({len(text) for text in texts})
+            return super().encode_passages(texts)
+
+    texts = ["harbour", "harbour " * 12]
+    source = OneSource(docs=[a_doc(f"n:{i}", texts[i % 2]) for i in range(600)])
+    opened(source, encoder=Grouping()).catch_up()
+    assert [len(group) for group in Grouping.groups] == [2, 1, 1, 1, 1, 2]
+
+
+def test_few_long_texts_are_taken_at_a_time(opened, index):
+    """Memory is bounded: of entries of 5,000 characters never more than 64 are asked for."""
+    asked = []
+
+    class Asked:
+        def __getattr__(self, name):
+            return getattr(index, name)
+
+        def unencoded(self, identity, limit):
+            asked.append(limit)
+            return index.unencoded(identity, limit)
+
+    source = OneSource(docs=[a_doc(f"n:{i}", f"{i} " + "harbour " * 625) for i in range(150)])
+    opened(source, encoder=HashingEncoder(), index=Asked()).catch_up()
+    assert set(asked) == {64}
 
 
 def test_a_search_sees_what_another_process_wrote(opened, index):
@@ -234,6 +275,35 @@ def test_refreshing_waits_no_longer_than_it_may(opened, index):
     assert notes == ("Entries are still being filed; a later search may find more.",)
     going.set()
     until(lambda: words_of(index, "harbour") == {"n:1"})
+
+
+def test_a_long_filing_is_not_waited_for(opened, index, clock):
+    """Of a thousand entries 500 are filed after half a second: a search goes on with these."""
+    going = threading.Event()
+
+    class LargeSource(OneSource):
+        def scan(self, since):
+            for number, change in enumerate(super().scan(since)):
+                if number == policy.APPLY_BATCH - 1:
+                    clock.advance(policy.LONG_FILING_S)
+                if number == policy.APPLY_BATCH:
+                    assert going.wait(DEADLINE_S)
+                yield change
+
+    source = LargeSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(1000)])
+    encoder = HashingEncoder()
+    filing = opened(source, encoder=encoder)
+    still = ("Entries are still being filed; a later search may find more.",)
+    try:
+        assert filing.refresh(DEADLINE_S * 10) == still
+        assert index.counts("").docs == policy.APPLY_BATCH
+        assert filing.refresh(DEADLINE_S * 10) == still
+        missing = ("500 entries wait for their vector; words find them.",)
+        assert filing.settle(encoder.identity, DEADLINE_S * 10) == missing
+    finally:
+        going.set()
+    until(lambda: filing.refresh(DEADLINE_S) == ())
+    assert index.counts("").docs == 1000
 
 
 @pytest.mark.parametrize("error", [Unavailable("No space is left."), RuntimeError("a fault")])

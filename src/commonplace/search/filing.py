@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
-    from commonplace.core.values import Change, Since, Vector
+    from commonplace.core.values import Change, Vector
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -86,6 +86,8 @@ class Filing:
         self._all_made = False
         self._patient = True
         self._closed = False
+        self._filing_since = monotonic()
+        self._is_long = False
         self._trouble = ""
         self._worker: threading.Thread | None = None
 
@@ -133,22 +135,29 @@ class Filing:
     def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
         """Wait at most so long for vectors that are being made; tells how many are missing then.
 
-        A backlog that is longer than one wait is waited for once, not by every search.
+        A backlog that is longer than one wait is waited for once, not by every search; one that is
+        sure to be longer is not waited for.
         """
-        if not self._waiting(identity):
+        pending = self._waiting(identity)
+        if not pending:
             return ()
+        if pending > policy.VECTORS_SOON:
+            return (_missing(pending),)
         with self._state:
             if self._worker is not None and self._patient:
                 self._patient = self._state.wait_for(lambda: self._all_made, wait_s)
         pending = self._waiting(identity)
-        return (f"{pending} entries wait for their vector; words find them.",) if pending else ()
+        return (_missing(pending),) if pending else ()
 
     def _waiting(self, identity: str) -> int:
         """Entries without a vector; an empty place beside an entry is no search's need."""
         return 0 if self._all_made else self._index.counts(identity).pending
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
-        """File what other programs wrote, waiting at most so long; tells what is not done."""
+        """File what other programs wrote, waiting at most so long; tells what is not done.
+
+        A filing that proves long is not waited for: what is filed so far can be found.
+        """
         behind = any(self._index.since(s.name).mark != s.mark() for s in self._sources)
         sweep_due = self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S
         if not behind and not sweep_due:
@@ -157,10 +166,17 @@ class Filing:
         if not behind:
             return ()
         with self._state:
-            done = self._state.wait_for(lambda: self._done >= turn or self._closed, wait_s)
+            self._state.wait_for(lambda: self._is_over(turn) or self._is_long, wait_s)
             if self._trouble:
                 return (f"Not every entry could be filed: {self._trouble}",)
-            return () if done else ("Entries are still being filed; a later search may find more.",)
+            return (
+                ()
+                if self._is_over(turn)
+                else ("Entries are still being filed; a later search may find more.",)
+            )
+
+    def _is_over(self, turn: int) -> bool:
+        return self._done >= turn or self._closed
 
     def sweep(self) -> None:
         """File every change in words, edits in place included, now and in this thread."""
@@ -169,10 +185,11 @@ class Filing:
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything and make every missing vector, now, in this thread; how many were made.
 
-        progress: called with (made so far, still to make). Without an encoder only words are filed.
+        progress: called with (made so far, still to make); while words are filed none is made, and
+        what is filed so far is still to make. Without an encoder only words are filed.
         Raises: Unavailable when the index or a journal cannot be used.
         """
-        self.sweep()
+        self._file_sources(sweep=True, progress=progress)
         encoder = self._encoder.get(timeout_s=60.0)
         return self._encode_missing(encoder, progress) if encoder else 0
 
@@ -218,33 +235,48 @@ class Filing:
             return _told("Filing stopped", exc)
         return ""
 
-    def _file_sources(self, *, sweep: bool) -> None:
+    def _file_sources(
+        self, *, sweep: bool, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._filing_since = self._monotonic()
         if sweep:  # from its beginning on, so that no search meanwhile asks for a second one
-            self._swept_at = self._monotonic()
+            self._swept_at = self._filing_since
+        filed = 0
         trouble: CommonplaceError | None = None
         for source in self._sources:
             try:
-                self._file_source(source, sweep=sweep)
+                for more in self._file_source(source, sweep=sweep):
+                    filed += more
+                    if progress is not None and filed:
+                        progress(0, filed)
             except CommonplaceError as exc:  # the other journals are filed all the same
                 trouble = trouble or exc
+            finally:
+                self._is_long = False
         if trouble is not None:
             raise trouble
 
-    def _file_source(self, source: Source, *, sweep: bool) -> None:
+    def _file_source(self, source: Source, *, sweep: bool) -> Iterator[int]:
+        """File what changed, batch by batch; yields how many entries each one put."""
         since = self._index.since(source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
         mark = source.mark()
-        if sweep or since.mark != mark:
-            self._scan(source, replace(since, mark=None) if sweep else since, mark)
-
-    def _scan(self, source: Source, since: Since, mark: str) -> None:
-        changes = iter(source.scan(since))
+        if not sweep and since.mark == mark:
+            return
+        changes = iter(source.scan(replace(since, mark=None) if sweep else since))
         while batch := list(islice(changes, policy.APPLY_BATCH)):
             self._index.apply(batch, source=source.name)
-            if any(isinstance(change, Put) for change in batch):
-                with self._state:
-                    self._all_made = False
+            put = sum(isinstance(change, Put) for change in batch)
+            self._note_filed(put, is_last=len(batch) < policy.APPLY_BATCH)
+            yield put
         self._index.apply([], source=source.name, mark=mark)
+
+    def _note_filed(self, put: int, *, is_last: bool) -> None:
+        took = self._monotonic() - self._filing_since
+        with self._state:
+            self._all_made = self._all_made and not put
+            self._is_long = not is_last and took >= policy.LONG_FILING_S
+            self._state.notify_all()
 
     def _make_vectors(self) -> bool:
         """Whether nothing is left to make; False asks the worker to come back."""
@@ -267,20 +299,24 @@ class Filing:
             self._all_made = False
             return made
         tried: set[str] = set()
+        limit = policy.ENCODE_BATCH
         try:
             while not self._interrupted(progress) and self._lease():
-                docs = self._index.unencoded(encoder.identity, policy.ENCODE_BATCH)
+                docs = self._index.unencoded(encoder.identity, limit)
                 if not docs:
                     if self._fill_places(encoder, tried, progress):
                         continue  # what was filed meanwhile comes first
                     break
+                limit = _next_limit(docs)
+                left = self._index.counts(encoder.identity).pending if progress else 0
                 for group in _groups(encoder, docs):
                     self._encode(encoder, group)
                     made += len(group)
+                    left -= len(group)
+                    if progress is not None:
+                        progress(made, max(left, 0))
                     if self._interrupted(progress) or not self._lease():
                         break
-                if progress is not None:
-                    progress(made, self._index.counts(encoder.identity).pending)
         finally:
             if isinstance(self._index, Leasing):
                 self._index.drop_lease(_ENCODING, self._holder)
@@ -349,11 +385,25 @@ def _unencoded(put: Put) -> Unencoded:
     return Unencoded(ref=put.doc.ref, text=put.doc.text, text_hash=text_hash(put.doc.text))
 
 
+def _missing(pending: int) -> str:
+    return f"{pending} entries wait for their vector; words find them."
+
+
+def _next_limit(docs: Sequence[Unencoded]) -> int:
+    """How many docs to take next: few of long ones, for the memory, and many of short ones."""
+    mean = sum(len(doc.text) for doc in docs) / len(docs)
+    fitting = int(policy.ENCODE_CHARACTERS / mean)
+    return max(policy.ENCODE_BATCH, min(policy.ENCODE_BATCH_MOST, fitting))
+
+
 def _groups(encoder: Encoder, docs: Sequence[Unencoded]) -> Iterator[list[tuple[Unencoded, Spans]]]:
-    """Docs with their chunks, as many at a time as one commit of vectors should hold."""
+    """Docs with their chunks, as many at a time as one commit of vectors should hold.
+
+    Those of like length come together: the encoder pads the texts of a batch to the longest.
+    """
     group: list[tuple[Unencoded, Spans]] = []
     chunks = 0
-    for doc in docs:
+    for doc in sorted(docs, key=lambda doc: len(doc.text), reverse=True):
         spans = encoder.split(doc.text)[: policy.CHUNKS_OF_AN_ENTRY]
         if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
             yield group
