@@ -132,6 +132,11 @@ READINGS = [
     ("last fall", "2025-09-01-07:00", "2025-12-01"),
     ("winter", "2025-12-01", "2026-03-01"),
     ("winter 2024/25", "2024-12-01", "2025-03-01"),
+    ("winter 2024", "2024-12-01", "2025-03-01"),
+    ("the winter of 2025", "2025-12-01", "2026-03-01"),
+    ("winter 2026/27", "2026-12-01", "2027-03-01"),
+    ("in spring 2025", "2025-03-01", "2025-06-01-07:00"),
+    ("this summer", "2026-06-01-07:00", "2026-09-01-07:00"),
     ("last weekend", "2026-11-14", "2026-11-16"),
     ("this weekend", "2026-11-21", "2026-11-23"),
     ("over the weekend", "2026-11-21", "2026-11-23"),
@@ -394,7 +399,7 @@ def test_what_is_not_wholly_understood_is_an_error_with_examples(phrase):
 @pytest.mark.parametrize(
     ("phrase", "reason"),
     [
-        ("winter 2025", "Ambiguous"),  # of December or of January?
+        ("winter 2026", "Ambiguous"),  # the one that ended, or the one to come?
         ("winter last year", "Ambiguous"),
         ("nov 3 2025 to nov 5", "Ambiguous"),  # of which year?
         ("monday to 9am", "Ambiguous"),  # of which day?

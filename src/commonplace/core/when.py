@@ -25,7 +25,7 @@ matter):
 | tonight | today 18:00 to tomorrow 06:00; before 06:00 the night still running |
 | monday night | that day's 18:00 to 06:00 of the day after |
 | spring, summer, autumn, winter | northern: from 1 March, 1 June, 1 September, 1 December |
-| winter 2025/26 | needs both years; `winter 2025` is ambiguous |
+| winter 2025, winter 2025/26 | from December 2025; an error before it has begun (`winter 2026`) |
 | month to date, this month so far | from its beginning to this instant |
 | the week of nov 3 | the ISO week that holds the day |
 | since x, after x | from the start of x on, from the end of x on |

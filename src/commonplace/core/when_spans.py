@@ -96,7 +96,9 @@ def _read_season(found: re.Match[str], frame: Frame) -> Reading | None:
 
 
 def _read_winter(found: re.Match[str], frame: Frame) -> Reading | None:
-    if found["year"] or found["that"]:
+    winter = None if found["that"] else _months(_SEASONS["winter"], 3, found, frame)
+    # `winter 2026` before that December, who looks back, means the one that ends in 2026.
+    if found["that"] or (found["year"] and winter and winter.start > frame.now):
         raise Invalid(
             f"Ambiguous time phrase: {found[0]!r}.", hint="Name both years: winter 2025/26."
         )
@@ -104,7 +106,7 @@ def _read_winter(found: re.Match[str], frame: Frame) -> Reading | None:
     if found["which"] == "this" and frame.today.month < _SEASONS["spring"]:
         first = date(frame.today.year - 1, _SEASONS["winter"], 1)
         return span_of(first, add_months(first, 3), frame)
-    return _months(_SEASONS["winter"], 3, found, frame)
+    return winter
 
 
 def _read_winter_of(found: re.Match[str], frame: Frame) -> Reading | None:
