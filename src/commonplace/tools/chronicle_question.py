@@ -1,17 +1,16 @@
 """A question about the log taken apart: what it is about, in which time, and what is wanted.
 
-Never guesses a time from a word that only may be one: it must stand after a preposition, or alone.
+Reads no time itself: `core.when_inside` does, and leaves what only may be one.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import Invalid
-from commonplace.core.when import parse_when
+from commonplace.core.when_inside import find_when
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -36,14 +35,6 @@ _LATEST = re.compile(
     re.IGNORECASE,
 )
 
-# What may begin a phrase of time inside a question; "may" or "march" alone may be something else.
-_OPENERS = frozenset(
-    "in on at during since before after between from until this last past yesterday today".split()  # noqa: SIM905  reads better than 17 quoted words
-)
-# After these a word of time names a thing: "the today page", "my last day at the office".
-_NAMING = frozenset("a an the my our your his her its their of".split())  # noqa: SIM905  as above
-_LONGEST_TIME = 7
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedWhen:
@@ -62,9 +53,9 @@ def read_question(what: str, *, now: datetime, zone: tzinfo) -> AskedWhen:
     text = _trimmed(what)
     if not text:
         raise Invalid("Invalid what: it is empty.", hint="Say what was done, such as 'deploy'.")
-    asked, within = _without_time(text, now, zone)
-    about, wants = _without_question(asked)
-    return AskedWhen(about=about or text, within=within, wants=wants)
+    found = find_when(text, now=now, zone=zone)
+    about, wants = _without_question(_trimmed(found.text))
+    return AskedWhen(about=about or text, within=found.interval, wants=wants)
 
 
 def _without_question(text: str) -> tuple[str, Wants]:
@@ -83,28 +74,6 @@ def _without_question(text: str) -> tuple[str, Wants]:
 
 def _order(word: str) -> Wants:
     return "last" if word.lower() == "last" else "first"
-
-
-def _without_time(text: str, now: datetime, zone: tzinfo) -> tuple[str, Interval | None]:
-    """The text without its longest phrase of time, the last of equally long ones, and its span."""
-    words = text.split()
-    for length in range(min(_LONGEST_TIME, len(words)), 0, -1):
-        for first in range(len(words) - length, -1, -1):
-            before, phrase, after = words[:first], words[first:][:length], words[first + length :]
-            if not _may_be_time(before, phrase, after):
-                continue
-            with suppress(Invalid):
-                within = parse_when(" ".join(phrase), now=now, zone=zone)
-                return _trimmed(" ".join([*before, *after])), within
-    return text, None
-
-
-def _may_be_time(before: list[str], phrase: list[str], after: list[str]) -> bool:
-    """Whether a phrase stands where a time would; "port 8080" and "the 9am job" do not."""
-    if phrase[0].lower() in _OPENERS:
-        return not after or not before or before[-1].lower() not in _NAMING
-    dated = any(word[:1].isdigit() for word in phrase)
-    return not after and dated and not (len(phrase) == 1 and phrase[0].isdigit())
 
 
 def _trimmed(text: str) -> str:
