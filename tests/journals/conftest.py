@@ -38,6 +38,7 @@ class World:
         self.home = folder / "home"
         self.project = folder / "project"
         self.keys = folder / "keys"
+        self.known = folder / "known"
         self.temp = folder / "temp"
         for each in (self.home, self.project, self.temp):
             each.mkdir(exist_ok=True)
@@ -56,6 +57,7 @@ class World:
             zone=zone,
             clock=lambda: self.now,
             keys=self.keys,
+            known=self.known,
             random_micros=micros or (lambda: next(count) % 1000),
         )
 

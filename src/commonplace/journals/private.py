@@ -16,7 +16,9 @@ from commonplace.core.files import locked, remove_file, remove_leftovers, replac
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private_format import Entry, decode, split_frontmatter, version_of
+from commonplace.journals.private_known import KnownRoots
 from commonplace.journals.private_mend import find_problems, repair_root
+from commonplace.journals.private_open import PrivatePages
 from commonplace.journals.private_places import (
     Place,
     lexical_place,
@@ -49,7 +51,8 @@ class PrivateJournal:
     """Thoughts of one owner, in files that private-journal-mcp reads and writes as well.
 
     zone: the owner's. clock: the present, aware. keys: our folder for idempotency keys.
-    random_micros: 0..999, the last digits of a file name.
+    random_micros: 0..999, the last digits of a file name. known: our folder where the roots of all
+    projects are kept; None to keep none.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class PrivateJournal:
         clock: Callable[[], datetime],
         keys: Path,
         random_micros: Callable[[], int],
+        known: Path | None = None,
     ) -> None:
         self.note = roots.note
         self._roots = roots.each()
@@ -68,6 +72,7 @@ class PrivateJournal:
         self._keys = keys
         self._notices = Notices()
         self._writer = Writer(self._roots, zone, keys, random_micros)
+        self._known = KnownRoots(known)
         self._sources = [RootSource(x, zone, self._notices) for x in self._roots]
 
     @property
@@ -85,6 +90,14 @@ class PrivateJournal:
     def sources(self) -> list[RootSource]:
         """What the index follows: one source for each distinct root."""
         return list(self._sources)
+
+    def pages(self) -> PrivatePages:
+        """What opens refs of this journal, those of the owner's other projects included."""
+        return PrivatePages(self._roots, self._known, self._zone)
+
+    def keep_roots(self) -> None:
+        """Keep where the project's root lies, for processes of other projects; never raises."""
+        self._known.keep(self._roots)
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -104,7 +117,10 @@ class PrivateJournal:
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         checked = checked_thoughts(thoughts)
-        return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
+        at = self._clock() if at is None else at
+        written = self._writer.write(checked, at, idempotency_key)
+        self.keep_roots()
+        return written
 
     def read_entry(self, path_or_ref: str) -> Entry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.

@@ -104,7 +104,7 @@ def parse_place(text: str, roots: Sequence[Root]) -> Place:
     A relative path is read below each root, never below the working directory.
     Raises: Invalid, Denied, NotFound; each names the reason.
     """
-    _refuse_malformed(text)
+    refuse_malformed(text)
     if text.startswith(_SCHEME):
         return _parse_ref(text, roots)
     if not text.endswith(SUFFIX):
@@ -120,7 +120,7 @@ def lexical_place(ref: str, roots: Sequence[Root]) -> Place:
 
     Raises: Invalid, Denied, NotFound when no root of this scope is open here.
     """
-    _refuse_malformed(ref)
+    refuse_malformed(ref)
     scope, _, relative = ref.removeprefix(_SCHEME).partition("/")
     if not ref.startswith(_SCHEME) or not relative:
         raise Invalid(f"{_shown(ref)} is not a ref of the private journal.", hint=_LIST_HINT)
@@ -138,7 +138,8 @@ def _parse_ref(ref: str, roots: Sequence[Root]) -> Place:
     return _resolved(str(place.path), (place.root,), ref)
 
 
-def _refuse_malformed(text: str) -> None:
+def refuse_malformed(text: str) -> None:
+    """Raise Invalid or Denied for what is neither a ref nor a path of any entry."""
     hint = _LIST_HINT
     if not text or not text.strip():
         raise Invalid("The path is empty.", hint=hint)

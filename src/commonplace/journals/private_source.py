@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from commonplace.journals.private_roots import Root
 
 JOURNAL = "private"
+KIND = "entry"
 
 # Two changes within one tick of a disk's clock leave one mtime: a young folder is counted too.
 _RACY_NS = 2_000_000_000
@@ -264,6 +265,7 @@ def doc_of(entry: Entry, zone: tzinfo) -> Doc:
         ref=entry.ref,
         journal=JOURNAL,
         scope=entry.scope,
+        kind=KIND,
         at=entry.at,
         text=entry.text,
         stamp=entry.stamp,
