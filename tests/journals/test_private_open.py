@@ -95,7 +95,7 @@ def test_a_root_that_is_gone_is_named(world, another):
     """A project on a disk that is not there now."""
     _, ref = another
     shutil.rmtree(world.home.parent / "other")
-    with pytest.raises(NotFound, match="other/.private-journal, which is not there"):
+    with pytest.raises(NotFound, match=r"other/\.private-journal, which is not there"):
         world.open().pages().read_ref(ref)
 
 
