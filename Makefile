@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 
-.PHONY: demo test test-npm check bench docs lock clean
+.PHONY: demo test test-npm check bench bench-retrieval docs lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m commonplace.doors.demo
@@ -23,6 +23,10 @@ check: $(READY)
 
 bench: $(READY) $(WEIGHTS)
 	$(BIN)/python -m bench $(BENCH)
+
+# LoCoMo is not ours to ship: without DATA this says how to name it.
+bench-retrieval: $(READY) $(WEIGHTS)
+	@$(BIN)/python -m bench.retrieval $(if $(DATA),--data "$(DATA)") $(BENCH)
 
 docs: $(READY)
 	$(BIN)/python scripts/make_docs.py

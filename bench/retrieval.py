@@ -1,0 +1,265 @@
+"""`make bench-retrieval`: how well recall finds what answers a question, as tables and as JSON.
+
+Never ships or prints the data it is given, and never ends with an error because a figure is low.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.retrieval_data import ANSWERABLE, LANGUAGES, alone, merged, read_cjk, read_locomo
+from bench.retrieval_encoder import open_encoder
+from bench.retrieval_figures import render_rows, summed
+from bench.retrieval_library import Library
+from bench.retrieval_policy import RECALL, grid, overridden
+from bench.retrieval_sweep import render_conversations, render_sweep
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.retrieval_data import Archive, Dataset
+    from bench.retrieval_encoder import CachedEncoder
+    from bench.retrieval_figures import Outcome, Row
+    from commonplace.search.policy import Policy
+
+RESULTS = Path(__file__).with_name("results")
+PARTS = ("turns", "long", "cjk")
+CONFIGURATIONS = {"A": "A, words and meaning", "B": "B, words alone"}
+ABSENT = """The data is absent: LoCoMo is not part of Commonplace (its licence is CC BY-NC 4.0).
+Get locomo10.json, or a part of it, from github.com/snap-research/locomo and name it:
+  make bench-retrieval DATA=<path>
+The Chinese and Japanese set needs no data: make bench-retrieval BENCH="--only cjk"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What every part measures with. encoder: None where only words are asked for."""
+
+    encoder: CachedEncoder | None
+    configurations: Sequence[str]
+    policy: Policy
+    folder: Path
+
+    def ask(self, archives: Sequence[Archive], key: str) -> list[Outcome]:
+        """File these archives afresh and ask everything, in one configuration."""
+        with self.library(archives, key) as library:
+            return library.ask(self.policy)
+
+    def library(self, archives: Sequence[Archive], key: str) -> Library:
+        """These archives, filed in a folder of their own; key: the configuration."""
+        encoder = self.encoder if key == "A" else None
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        return Library(archives, folder=folder, encoder=encoder)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for, print the tables, write the JSON.
+
+    arguments: those of the command line where None. Returns 0, 1 for a failure, 2 for wrong use.
+    """
+    asked = _options(arguments)
+    parts = asked.only or list(PARTS)
+    if asked.data is None and (asked.sweep or parts != ["cjk"]):
+        sys.stderr.write(ABSENT)
+        return 2
+    try:
+        _measure(asked, parts)
+    except CommonplaceError as exc:
+        _say(str(exc))
+        return 2 if isinstance(exc, Invalid | NotFound) else 1
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench-retrieval", description=__doc__)
+    parser.add_argument("--data", type=Path, metavar="PATH", help="LoCoMo's JSON")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="where the JSON goes")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        default=Path(tempfile.gettempdir()) / "commonplace-retrieval-cache",
+        help="keeps vectors between runs (default: %(default)s)",
+    )
+    parser.add_argument("--only", action="append", choices=PARTS, help="one part; may be repeated")
+    parser.add_argument(
+        "--configuration",
+        action="append",
+        choices=tuple(CONFIGURATIONS),
+        help="A, words and meaning, or B, words alone; both where it is not given",
+    )
+    parser.add_argument(
+        "--policy", nargs="+", default=[], metavar="NAME=VALUE", help="override ranking numbers"
+    )
+    parser.add_argument(
+        "--sweep",
+        nargs="+",
+        default=[],
+        metavar="NAME=V,V",
+        help="every combination of these values on the turns, judged held out",
+    )
+    parser.add_argument(
+        "--by-conversation", action="store_true", help="R@10 and MRR of each conversation"
+    )
+    return parser.parse_args(arguments)
+
+
+def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
+    began = time.monotonic()
+    policy = overridden(RECALL, asked.policy)
+    policies = dict(grid(policy, asked.sweep)) if asked.sweep else {}
+    dataset = read_locomo(asked.data) if asked.data is not None else None
+    configurations = asked.configuration or list(CONFIGURATIONS)
+    encoder = open_encoder(asked.cache) if "A" in configurations else None
+    facts: dict[str, Any] = {"policy": asdict(policy), "parts": []}
+    if asked.data is not None and dataset is not None:
+        facts["data"] = _data_facts(asked.data, dataset)
+        print(_data_line(facts["data"]))
+    with tempfile.TemporaryDirectory(prefix="commonplace-retrieval-") as folder:
+        bench = Bench(
+            encoder=encoder, configurations=configurations, policy=policy, folder=Path(folder)
+        )
+        try:
+            if policies and dataset is not None:
+                _sweep(bench, dataset, policies)
+                return
+            for part in parts:
+                facts["parts"] += _part(bench, part, dataset, asked)
+        finally:
+            if encoder is not None:
+                encoder.save()
+    facts["encoder"] = None if encoder is None else encoder.identity
+    facts["seconds"] = round(time.monotonic() - began, 1)
+    _write(facts, asked.json)
+
+
+def _part(
+    bench: Bench, part: str, dataset: Dataset | None, asked: argparse.Namespace
+) -> list[dict[str, Any]]:
+    match part, dataset:
+        case "cjk", _:
+            return _cjk(bench)
+        case "turns", dataset if dataset is not None:
+            return _turns(bench, dataset, by_conversation=asked.by_conversation)
+        case "long", dataset if dataset is not None:
+            return _long(bench, dataset)
+    return []
+
+
+def _turns(bench: Bench, dataset: Dataset, *, by_conversation: bool) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    for key in bench.configurations:
+        outcomes = bench.ask(dataset.archives, key)
+        rows = [
+            summed(outcomes, "categories 1-4", ANSWERABLE),
+            *(summed(outcomes, kind, (kind,)) for kind in ANSWERABLE),
+            summed(outcomes, "adversarial", ("adversarial",)),
+        ]
+        made.append(_shown("turns", CONFIGURATIONS[key], rows, outcomes))
+        if by_conversation:
+            print(render_conversations(CONFIGURATIONS[key], outcomes), end="\n\n")
+    return made
+
+
+def _long(bench: Bench, dataset: Dataset) -> list[dict[str, Any]]:
+    """Entries of about 200 words, in their sessions and alone: context must change next to nothing.
+
+    Alone, an entry has no neighbours: everything that comes from context is off, by no switch.
+    """
+    made: list[dict[str, Any]] = []
+    long = [merged(archive) for archive in dataset.archives]
+    for key in bench.configurations:
+        for label, archives in (
+            ("in sessions, kernel on", long),
+            ("alone, kernel off", [alone(one) for one in long]),
+        ):
+            outcomes = bench.ask(archives, key)
+            rows = [
+                summed(outcomes, "categories 1-4", ANSWERABLE),
+                summed(outcomes, "adversarial", ("adversarial",)),
+            ]
+            made.append(_shown("long", f"{CONFIGURATIONS[key]}, {label}", rows, outcomes))
+    return made
+
+
+def _cjk(bench: Bench) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    languages = tuple(LANGUAGES.values())
+    for key in bench.configurations:
+        outcomes = bench.ask(read_cjk().archives, key)
+        rows = [summed(outcomes, "both", languages)]
+        rows += [summed(outcomes, each, (each,)) for each in languages]
+        made.append(_shown("Chinese and Japanese", CONFIGURATIONS[key], rows, outcomes))
+    return made
+
+
+def _sweep(bench: Bench, dataset: Dataset, policies: dict[str, Policy]) -> None:
+    for key in bench.configurations:
+        with bench.library(dataset.archives, key) as library:
+            measured = {}
+            for label, policy in policies.items():
+                measured[label] = library.ask(policy)
+                _say(f"  {key}  {label}")
+        print(render_sweep(CONFIGURATIONS[key], measured), end="\n\n")
+
+
+def _shown(
+    part: str, label: str, rows: Sequence[Row], outcomes: Sequence[Outcome]
+) -> dict[str, Any]:
+    """Print a table; the same as JSON holds it."""
+    print(render_rows(f"{part}: {label}", rows), end="\n\n", flush=True)
+    folded = sum(one.folded for one in outcomes)
+    return {
+        "part": part,
+        "configuration": label,
+        "folded": folded,
+        "rows": [row.facts() for row in rows],
+    }
+
+
+def _data_facts(path: Path, dataset: Dataset) -> dict[str, Any]:
+    return {
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "conversations": len(dataset.archives),
+        "entries": sum(len(archive.docs) for archive in dataset.archives),
+        "questions": sum(len(archive.asked) for archive in dataset.archives),
+        "skipped": dict(dataset.skipped),
+    }
+
+
+def _data_line(data: dict[str, Any]) -> str:
+    skipped = ", ".join(f"{count} {kind}" for kind, count in data["skipped"].items()) or "none"
+    return (
+        f"{data['conversations']} conversations, {data['entries']:,} entries, "
+        f"{data['questions']:,} questions (without valid evidence, left out: {skipped})\n"
+        f"sha256 {data['sha256']}\n"
+    )
+
+
+def _write(facts: dict[str, Any], path: Path | None) -> None:
+    now = datetime.now(UTC)
+    path = path or RESULTS / f"retrieval-{now:%Y%m%dT%H%M%SZ}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    facts |= {"at": now.isoformat(timespec="seconds"), "python": platform.python_version()}
+    path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    _say(f"Written to {path}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

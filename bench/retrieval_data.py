@@ -1,0 +1,238 @@
+"""What retrieval is measured on: owners with docs, and questions with the refs that answer them.
+
+Reads LoCoMo's JSON and our own Chinese and Japanese set; never files, asks or judges anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_date
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.text import text_hash
+from commonplace.core.values import Doc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+JOURNAL = "bench"
+CJK = Path(__file__).with_name("cjk.json")
+CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
+ANSWERABLE = ("multi-hop", "temporal", "open-domain", "single-hop")
+LANGUAGES = {"zh": "Chinese", "ja": "Japanese"}
+MERGED_WORDS = 200
+
+_SESSION = re.compile(r"session_(\d+)")
+# Two in one string ("D1:3; D1:4") and a colon too many ("D:11:26") occur; a lone "D" names nothing.
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question, and the refs of the entries that answer it; kind: its category or language."""
+
+    text: str
+    kind: str
+    gold: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """An owner's docs, oldest first, and what is asked of them.
+
+    sessions: the session of each ref, known here even where the docs do not tell it.
+    """
+
+    name: str
+    docs: tuple[Doc, ...]
+    asked: tuple[Asked, ...]
+    sessions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Archives, and the questions left out because no valid evidence is named: how many a kind."""
+
+    archives: tuple[Archive, ...]
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_locomo(path: Path) -> Dataset:
+    """Each conversation as an archive of its turns.
+
+    Raises: NotFound where there is no such file, Invalid where it is not in LoCoMo's shape.
+    """
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+    except OSError as exc:
+        raise NotFound(
+            f"The data is absent: {path} cannot be read ({exc.strerror}).",
+            hint="Name LoCoMo's JSON: `make bench-retrieval DATA=<path>`.",
+        ) from exc
+    except ValueError as exc:
+        raise Invalid(f"{path} is not JSON.", hint="Name LoCoMo's own file.") from exc
+    skipped: Counter[str] = Counter()
+    try:
+        archives = tuple(_conversation(one, skipped) for one in raw)
+    except (KeyError, TypeError, ValueError) as exc:
+        raise Invalid(
+            f"{path} is not in LoCoMo's shape: {exc!r}.", hint="Name LoCoMo's own file."
+        ) from exc
+    return Dataset(archives=archives, skipped=dict(skipped))
+
+
+def _conversation(raw: Mapping[str, Any], skipped: Counter[str]) -> Archive:
+    name = raw["sample_id"]
+    docs = tuple(_turns(name, raw["conversation"]))
+    asked: list[Asked] = []
+    known = {doc.ref for doc in docs}
+    for one in raw["qa"]:
+        kind = CATEGORIES[one["category"]]
+        gold = frozenset(_evidence(name, one["evidence"])) & known
+        if gold:
+            asked.append(Asked(text=one["question"], kind=kind, gold=gold))
+        else:
+            skipped[kind] += 1
+    return _archive(name, docs, asked)
+
+
+def _archive(name: str, docs: Sequence[Doc], asked: Sequence[Asked]) -> Archive:
+    sessions = {doc.ref: doc.session for doc in docs}
+    return Archive(name=name, docs=tuple(docs), asked=tuple(asked), sessions=sessions)
+
+
+def _turns(name: str, conversation: Mapping[str, Any]) -> Iterator[Doc]:
+    """Every turn, oldest first; a session's date without turns is passed over."""
+    numbers = sorted(int(m[1]) for key in conversation if (m := _SESSION.fullmatch(key)))
+    for number in numbers:
+        began = _instant(conversation[f"session_{number}_date_time"])
+        for place, turn in enumerate(conversation[f"session_{number}"], start=1):
+            yield _doc(
+                ref=f"{JOURNAL}:{name}/{turn['dia_id']}",
+                scope=name,
+                session=f"{JOURNAL}:{name}/session_{number}",
+                author=turn["speaker"],
+                at=began + timedelta(seconds=place),
+                text=_turn_text(turn),
+            )
+
+
+def _doc(*, ref: str, scope: str, session: str, author: str, at: datetime, text: str) -> Doc:
+    return Doc(
+        ref=ref,
+        journal=JOURNAL,
+        kind="turn",
+        scope=scope,
+        session=session,
+        author=author,
+        at=at,
+        dated=render_date(at.date()),
+        text=text,
+        stamp=text_hash(text),
+    )
+
+
+def _turn_text(turn: Mapping[str, Any]) -> str:
+    """What was said, and the caption of a picture that was shown: both were seen by the other.
+
+    The words a picture was sought by (`query`) were seen by nobody, and are left out.
+    """
+    caption = turn.get("blip_caption")
+    return f"{turn['text']} [{caption}]" if caption else turn["text"]
+
+
+def _instant(told: str) -> datetime:
+    """`1:56 pm on 8 May, 2023`; no zone is known, so it counts as UTC."""
+    return datetime.strptime(told, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+
+
+def _evidence(name: str, told: Sequence[str]) -> Iterator[str]:
+    for each in told:
+        for session, turn in _EVIDENCE.findall(each):
+            yield f"{JOURNAL}:{name}/D{int(session)}:{int(turn)}"
+
+
+def merged(archive: Archive, *, words: int = MERGED_WORDS) -> Archive:
+    """The archive with each session's turns merged into entries of about so many words.
+
+    A session is cut into pieces of like length, so that none is much shorter than the others.
+    """
+    home: dict[str, str] = {}
+    docs: list[Doc] = []
+    for _, session in groupby(archive.docs, key=lambda doc: doc.session):
+        for number, piece in enumerate(_pieces(list(session), words), start=1):
+            whole = _merged_doc(piece, f"{piece[0].session}.{number}")
+            docs.append(whole)
+            home |= {doc.ref: whole.ref for doc in piece}
+    asked = [replace(one, gold=frozenset(home[ref] for ref in one.gold)) for one in archive.asked]
+    return _archive(archive.name, docs, asked)
+
+
+def _pieces(docs: Sequence[Doc], words: int) -> Iterator[list[Doc]]:
+    lengths = [len(doc.text.split()) for doc in docs]
+    share = sum(lengths) / max(1, round(sum(lengths) / words))
+    places: list[int] = []
+    before = 0
+    for length in lengths:
+        places.append(int((before + length / 2) // share))
+        before += length
+    pairs = zip(places, docs, strict=True)
+    for _, piece in groupby(pairs, key=lambda pair: pair[0]):
+        yield [doc for _, doc in piece]
+
+
+def _merged_doc(piece: Sequence[Doc], ref: str) -> Doc:
+    first = piece[0]
+    return _doc(
+        ref=ref,
+        scope=first.scope,
+        session=first.session,
+        author="",
+        at=first.at,
+        text="\n".join(f"{doc.author}: {doc.text}" for doc in piece),
+    )
+
+
+def alone(archive: Archive) -> Archive:
+    """The archive with no entry in any session, so that none lends another its context."""
+    docs = tuple(replace(doc, session="", stamp=f"{doc.stamp} alone") for doc in archive.docs)
+    return replace(archive, docs=docs)
+
+
+def read_cjk(path: Path = CJK) -> Dataset:
+    """Our Chinese and Japanese entries, those of one day a session, all of one owner."""
+    raw = json.loads(path.read_text("utf-8"))
+    docs = [
+        _doc(
+            ref=f"{JOURNAL}:cjk/{entry['id']}",
+            scope=day["language"],
+            session=f"{JOURNAL}:cjk/{day['language']}/{day['day']}",
+            author="",
+            at=datetime.fromisoformat(day["day"]).replace(tzinfo=UTC) + timedelta(seconds=place),
+            text=entry["text"],
+        )
+        for day in raw["days"]
+        for place, entry in enumerate(day["entries"], start=1)
+    ]
+    asked = [
+        Asked(
+            text=one["question"],
+            kind=LANGUAGES[one["language"]],
+            gold=frozenset(f"{JOURNAL}:cjk/{ref}" for ref in one["evidence"]),
+        )
+        for one in raw["questions"]
+    ]
+    return Dataset(archives=(_archive("cjk", docs, asked),))

@@ -1,0 +1,151 @@
+"""How good answers are: recall, MRR, nDCG, their means, and the intervals to trust them by.
+
+Pure arithmetic; never asks a question.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Values: TypeAlias = NDArray[np.float64]
+
+MEASURES = ("R@5", "R@10", "R@20", "MRR", "nDCG@10", "session R@10")
+SEED = 20_230_508
+RESAMPLES = 2_000
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A question's figures, in the order of MEASURES; folded: near-duplicates inside its hits."""
+
+    archive: str
+    kind: str
+    figures: tuple[float, ...]
+    folded: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        archive: str,
+        kind: str,
+        gold: Sequence[int | None],
+        sessions: float,
+        folded: int = 0,
+    ) -> Outcome:
+        """gold: the rank of each entry that answers, from 1, None where it was not found."""
+        ranks = [rank for rank in gold if rank is not None]
+        figures = (
+            *(sum(rank <= depth for rank in ranks) / len(gold) for depth in (5, 10, 20)),
+            1 / min(ranks) if ranks else 0.0,
+            ndcg(ranks, len(gold)),
+            sessions,
+        )
+        return cls(archive=archive, kind=kind, figures=figures, folded=folded)
+
+
+def ndcg(ranks: Iterable[int], count: int, *, depth: int = DEPTH) -> float:
+    """Gains discounted by log2(1 + rank) over the best that so many could give.
+
+    Two entries folded into one hit share its rank, hence the bound of 1.
+    """
+    gained = sum(1 / math.log2(1 + rank) for rank in ranks if rank <= depth)
+    best = sum(1 / math.log2(1 + rank) for rank in range(1, min(count, depth) + 1))
+    return min(1.0, gained / best)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The means of some questions, and for each the 95 % intervals of two bootstraps.
+
+    by_conversation: empty where there is only one.
+    """
+
+    label: str
+    count: int
+    means: dict[str, float]
+    by_question: dict[str, tuple[float, float]]
+    by_conversation: dict[str, tuple[float, float]]
+
+    def facts(self) -> dict[str, Any]:
+        """The row as JSON holds it."""
+        return asdict(self)
+
+
+def summed(outcomes: Sequence[Outcome], label: str, kinds: Sequence[str]) -> Row:
+    """A row over the questions of these kinds; an average over questions, not over categories."""
+    chosen = [one for one in outcomes if one.kind in kinds]
+    values = np.array([one.figures for one in chosen], dtype=np.float64)
+    values = values.reshape(len(chosen), len(MEASURES))
+    names = [one.archive for one in chosen]
+    by_question = _intervals(_resampled(values, range(len(chosen))))
+    by_conversation = _intervals(_resampled(values, names)) if len(set(names)) > 1 else {}
+    means = values.mean(axis=0) if chosen else np.full(len(MEASURES), np.nan)
+    return Row(
+        label=label,
+        count=len(chosen),
+        means=dict(zip(MEASURES, (round(float(mean), 6) for mean in means), strict=True)),
+        by_question=by_question,
+        by_conversation=by_conversation,
+    )
+
+
+def _resampled(values: Values, groups: Iterable[object]) -> Values:
+    """(RESAMPLES, measures): means over as many groups drawn with replacement, questions pooled."""
+    names = list(groups)
+    order = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    if not order:
+        return np.full((1, len(MEASURES)), np.nan)
+    sums = np.zeros((len(order), values.shape[1]))
+    counts = np.zeros(len(order))
+    for name, row in zip(names, values, strict=True):
+        sums[order[name]] += row
+        counts[order[name]] += 1
+    drawn = np.random.default_rng(SEED).integers(len(order), size=(RESAMPLES, len(order)))
+    weights = np.zeros((RESAMPLES, len(order)))
+    np.add.at(weights, (np.arange(RESAMPLES)[:, np.newaxis], drawn), 1.0)
+    means: Values = (weights @ sums) / (weights @ counts)[:, np.newaxis]
+    return means
+
+
+def _intervals(means: Values) -> dict[str, tuple[float, float]]:
+    low, high = np.percentile(means, [2.5, 97.5], axis=0)
+    pairs = zip(low.round(6).tolist(), high.round(6).tolist(), strict=True)
+    return dict(zip(MEASURES, pairs, strict=True))
+
+
+def render_rows(title: str, rows: Sequence[Row]) -> str:
+    """A table of means; below it the intervals of the first row."""
+    width = max(len(row.label) for row in rows)
+    lines = [
+        title,
+        " " * width + "      n  " + "  ".join(name.rjust(7) for name in MEASURES),
+        *(
+            f"{row.label.ljust(width)}  {row.count:5d}  "
+            + "  ".join(f"{row.means[name]:.3f}".rjust(max(7, len(name))) for name in MEASURES)
+            for row in rows
+        ),
+    ]
+    first = rows[0]
+    for over, intervals in (
+        ("questions", first.by_question),
+        ("conversations", first.by_conversation),
+    ):
+        if not intervals:
+            continue
+        spans = "  ".join(
+            f"{name} {intervals[name][0]:.3f}..{intervals[name][1]:.3f}"
+            for name in ("R@10", "MRR", "nDCG@10")
+        )
+        lines.append(f"  {first.label}, 95 % over {over}: {spans}")
+    return "\n".join(lines)

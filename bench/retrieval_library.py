@@ -1,0 +1,129 @@
+"""Archives filed and asked through the product's own path: filing, index, finder, policy.
+
+Never ranks, filters or repairs anything itself; a hit counts as the finder gives it.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Self
+
+from bench.retrieval_figures import Outcome
+from commonplace.core.owners import owner_folder
+from commonplace.core.text import text_hash
+from commonplace.core.values import Filter, Put
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.search.filing import Filing
+from commonplace.search.finder import Finder, Question
+from commonplace.testing import ReadySlot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from bench.retrieval_data import Archive, Asked
+    from commonplace.core.ports import Encoder
+    from commonplace.core.values import Change, Hit, Since
+    from commonplace.search.policy import Policy
+
+LIMIT = 20
+"""Hits asked for: as many as the deepest measure looks at."""
+
+FLOOR = 0.1
+"""The least similarity of a hit by meaning alone, as the tools ask for unless told otherwise."""
+
+
+class BenchJournal:
+    """A journal of one archive, read-only; the two methods of `core.ports.Source`."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._mark = text_hash("\n".join(doc.stamp for doc in archive.docs))
+
+    @property
+    def name(self) -> str:
+        """`bench:<archive>`."""
+        return f"bench:{self._archive.name}"
+
+    def mark(self) -> str:
+        """The hash of every stamp: the archive never changes."""
+        return self._mark
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """The entries whose stamp is not filed yet, oldest first."""
+        known = since.stamps(f"{self.name}/")
+        return (Put(doc) for doc in self._archive.docs if known.get(doc.ref) != doc.stamp)
+
+
+class Library:
+    """Archives, each filed for an owner of its own under a folder; a context manager.
+
+    encoder: None measures words alone, as on a machine without a model.
+    """
+
+    def __init__(
+        self, archives: Sequence[Archive], *, folder: Path, encoder: Encoder | None
+    ) -> None:
+        self._open = ExitStack()
+        self._finders: list[tuple[Archive, Finder]] = []
+        index = self._open.enter_context(
+            closing(SqliteIndex(lambda owner: folder / owner_folder(owner)))
+        )
+        slot = ReadySlot(encoder)
+        for archive in archives:
+            owned = index.within(archive.name)
+            filing = Filing(
+                index=owned, sources=[BenchJournal(archive)], encoder=slot, holder="bench"
+            )
+            self._open.enter_context(closing(filing))
+            filing.catch_up()
+            self._finders.append((archive, Finder(index=owned, encoder=slot, filing=filing)))
+
+    def __enter__(self) -> Self:
+        """Itself, filed."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop filing and let go of the index."""
+        self._open.close()
+
+    def ask(self, policy: Policy) -> list[Outcome]:
+        """Every question of every archive, asked of its owner; may be called many times."""
+        return [
+            judged(one, _hits(finder, one, policy), archive)
+            for archive, finder in self._finders
+            for one in archive.asked
+        ]
+
+
+def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
+    question = Question(text=one.text, within=Filter(), limit=LIMIT, floor=FLOOR, policy=policy)
+    return finder.find(question).hits
+
+
+def judged(one: Asked, hits: Sequence[Hit], archive: Archive) -> Outcome:
+    """What the hits are worth; a near-duplicate folded into a hit is found where that hit is."""
+    ranks: dict[str, int] = {}
+    for rank, hit in enumerate(hits, start=1):
+        for ref in (hit.doc.ref, *hit.also):
+            ranks.setdefault(ref, rank)
+    return Outcome.of(
+        archive=archive.name,
+        kind=one.kind,
+        gold=[ranks.get(ref) for ref in sorted(one.gold)],
+        sessions=_session_share(one, ranks, archive),
+        folded=sum(len(hit.also) for hit in hits),
+    )
+
+
+def _session_share(one: Asked, ranks: dict[str, int], archive: Archive) -> float:
+    """The share of the evidence's sessions that an entry among the first ten lies in."""
+    wanted = {archive.sessions[ref] for ref in one.gold}
+    seen = {archive.sessions[ref] for ref, rank in ranks.items() if rank <= 10}  # noqa: PLR2004  session recall@10
+    return len(wanted & seen) / len(wanted)
