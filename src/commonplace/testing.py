@@ -6,8 +6,9 @@ Never imported by the product itself.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,16 @@ import numpy as np
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import fold_name, text_hash
-from commonplace.core.values import Doc, Drop, Encoded, Filter, Interval, Put
+from commonplace.core.values import Asked, Doc, Drop, Encoded, Filter, Interval, Put, Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from commonplace.core.ports import Encoder, Index, OwnerIndex
-    from commonplace.core.values import Candidate, Change, Since, Vector
+    from commonplace.core.values import Change, Since, Vector
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+LINES = ("harbour gate", "quiet evening", "long road")
 
 _WORD = re.compile(r"\S+")
 _DIMENSIONS = 64
@@ -177,6 +179,87 @@ def encode_all(index: OwnerIndex, encoder: Encoder, *, limit: int = 1000) -> int
     return made
 
 
+ALONE = Weighing(
+    k1=1.2,
+    b=0.75,
+    shortest=1,
+    before=0.0,
+    after=0.0,
+    scale=1.0,
+    side=0,
+    least=1.0,
+    common=1.0,
+    common_least=0,
+    around=0,
+)
+"""Every doc stands alone."""
+
+TOGETHER = replace(
+    ALONE, before=0.5, after=0.3, scale=80.0, side=8, least=0.02, common_least=30, around=2
+)
+"""Docs of one session lend each other context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One candidate with its figures; None where there is none.
+
+    words: of a doc in which a word of the question stands. lent: BM25, context included.
+    """
+
+    doc: Doc
+    words: float | None
+    lent: float
+    similarity: float | None
+    nearness: float | None
+    covered: float
+    following: str
+
+
+def look(
+    index: OwnerIndex,
+    words: str,
+    *,
+    encoder: Encoder | None = None,
+    vector: Vector | None = None,
+    identity: str = "",
+    within: Filter | None = None,
+    limit: int = 10,
+    weighing: Weighing = ALONE,
+) -> dict[str, Seen]:
+    """The candidates by words, and by meaning with an encoder or a vector; by ref, oldest first."""
+    found = index.candidates(
+        Asked(
+            words=words,
+            vector=vector if encoder is None else encoder.encode_query(words),
+            identity=identity or ("" if encoder is None else encoder.identity),
+            within=within or Filter(),
+            limit=limit,
+            weighing=weighing,
+        )
+    )
+    keys = found.keys.tolist()
+    docs = found.read(keys)
+    seen: dict[str, Seen] = {}
+    for row, key in enumerate(keys):
+        following = int(found.following[row])
+        seen[docs[key].ref] = Seen(
+            doc=docs[key],
+            words=float(found.words[row]) if found.matched[row] else None,
+            lent=float(found.words[row]),
+            similarity=_number(found.similarity[row]),
+            nearness=_number(found.nearness[row]),
+            covered=float(found.covered[row]),
+            following="" if following < 0 else docs[keys[following]].ref,
+        )
+    assert len(seen) == len(keys)
+    return seen
+
+
+def _number(figure: float) -> float | None:
+    return None if math.isnan(figure) else float(figure)
+
+
 class IndexContract:
     """The laws of `core.ports.Index`, as tests: subclass it and give a fixture named `index`.
 
@@ -194,17 +277,9 @@ class IndexContract:
 
     def find(
         self, index: OwnerIndex, words: str, *, within: Filter | None = None, limit: int = 10
-    ) -> dict[str, Candidate]:
+    ) -> dict[str, Seen]:
         """Candidates by words and meaning of the same text, by ref."""
-        found = index.candidates(
-            words=words,
-            vector=self.encoder.encode_query(words),
-            identity=self.encoder.identity,
-            within=within or Filter(),
-            limit=limit,
-        )
-        assert len({each.doc.ref for each in found}) == len(found)
-        return {each.doc.ref: each for each in found}
+        return look(index, words, encoder=self.encoder, within=within, limit=limit)
 
     def filled(self, index: Index, docs: Iterable[Doc], owner: str = "me") -> OwnerIndex:
         """The index of an owner with these docs and their vectors."""
@@ -213,9 +288,92 @@ class IndexContract:
         encode_all(mine, self.encoder)
         return mine
 
+    def test_a_neighbour_lends_its_words(self, index: Index) -> None:
+        """One of the same session counts as if the word stood there a little; no other does.
+
+        Three docs of two words, the word in one: idf = ln(1 + 2.5 / 1.5), all lengths the mean,
+        so BM25 is idf * 2.2 tf / (tf + 1.2). The next doc has tf = .5 e^(-1/80), the third one
+        .5 e^(-3/80); of the doc after the word nothing else is asked.
+        """
+        docs = [a_doc(f"n:{i}", text, minutes=i, session="day") for i, text in enumerate(LINES)]
+        mine = self.filled(index, [*docs, a_doc("n:9", "quiet evening", minutes=9)])
+        found = look(mine, "harbour", weighing=TOGETHER)
+        idf = math.log1p((4 - 1 + 0.5) / 1.5)
+        lent = [1.0, 0.5 * math.exp(-1 / 80), 0.5 * math.exp(-3 / 80)]
+        wanted = [idf * 2.2 * tf / (tf + 1.2) for tf in lent]
+        assert [round(each.lent, 4) for each in found.values()] == [round(x, 4) for x in wanted]
+        assert [each.words is not None for each in found.values()] == [True, False, False]
+        assert [each.following for each in found.values()] == ["n:1", "n:2", ""]
+        assert [each.covered for each in found.values()] == [1.0, 0.0, 0.0]
+
+    def test_a_neighbour_lends_its_meaning(self, index: Index) -> None:
+        """(own + sum of weight * neighbour's) / (1 + sum of weights); a later one lends .3."""
+        docs = [a_doc(f"n:{i}", text, minutes=i, session="day") for i, text in enumerate(LINES)]
+        mine = self.filled(index, docs[:2])
+        found = look(mine, "harbour", encoder=self.encoder, weighing=TOGETHER)
+        one, other = (found[ref].similarity or 0.0 for ref in ("n:0", "n:1"))
+        weight = 0.3 * math.exp(-1 / 80)
+        nearness = found["n:0"].nearness or 0.0
+        assert abs(nearness - (one + weight * other) / (1 + weight)) < 1e-5  # noqa: PLR2004  float32
+
+    def test_figures_are_as_if_what_is_outside_were_not_there(self, index: Index) -> None:
+        """Neither a common word, nor a length, nor a neighbour outside the filter counts."""
+        inside = [
+            a_doc(f"n:{i}", text, minutes=2 * i, session="day", tags=("in",))
+            for i, text in enumerate(LINES)
+        ]
+        outside = [
+            a_doc(f"x:{i}", f"harbour and {i} more words", minutes=i, session="day")
+            for i in range(9)
+        ]
+        mixed = self.filled(index, [*outside, *inside])
+        alone = self.filled(index, inside, "alone")
+        for weighing in (ALONE, TOGETHER):
+            found = [
+                look(
+                    each,
+                    "harbour road",
+                    encoder=self.encoder,
+                    within=Filter(tags=("in",)),
+                    weighing=weighing,
+                )
+                for each in (mixed, alone)
+            ]
+            assert found[0] == found[1]
+
+    def test_the_order_of_filing_does_not_matter(self, index: Index) -> None:
+        """Docs of one instant stand in the order of their refs, whichever came first."""
+        docs = [a_doc(f"n:{i}", text, session="day") for i, text in enumerate(LINES)]
+        answers = [
+            look(self.filled(index, order, name), "harbour", weighing=TOGETHER)
+            for name, order in (("a", docs), ("b", docs[::-1]), ("c", docs[1:] + docs[:1]))
+        ]
+        assert list(answers[0]) == ["n:0", "n:1", "n:2"]
+        assert answers[0] == answers[1] == answers[2]
+
+    def test_a_roll_follows_what_comes_moves_and_leaves(self, index: Index) -> None:
+        """Between two searches docs come at any time, move, change their session and go."""
+        docs = [a_doc(f"n:{i}", text, minutes=i, session="day") for i, text in enumerate(LINES)]
+        mine = self.filled(index, docs[:1])
+        assert list(look(mine, "harbour", weighing=TOGETHER)) == ["n:0"]
+        mine.apply([Put(docs[2]), Put(docs[1])])
+        assert list(look(mine, "harbour", weighing=TOGETHER)) == ["n:0", "n:1", "n:2"]
+        mine.apply([Put(replace(docs[1], at=START + timedelta(minutes=5)))])
+        assert list(look(mine, "harbour", weighing=TOGETHER)) == ["n:0", "n:2", "n:1"]
+        mine.apply([Drop("n:2"), Put(replace(docs[1], session="another"))])
+        assert list(look(mine, "harbour", weighing=TOGETHER)) == ["n:0"]
+
+    def test_the_date_is_searched_beside_the_text(self, index: Index) -> None:
+        """A word of the date counts, yet no word of the doc's own matches."""
+        mine = self.filled(index, [a_doc("n:1", "quiet day", dated="7 May 2023")])
+        found = look(mine, "may")
+        assert found["n:1"].words is None
+        assert found["n:1"].lent > 0
+
     def test_what_is_put_is_found_with_both_figures(self, index: Index) -> None:
         """A doc comes back whole, with its BM25 and its cosine."""
         doc = a_doc("n:1", "the quiet harbour", kind="note", headings=("Feelings",), tags=("sea",))
+        doc = replace(doc, session="day", author="ann", dated="2 March", covers=("n:7",))
         mine = self.filled(index, [doc, a_doc("n:2", "a loud street")])
         found = self.find(mine, "harbour quiet")
         assert found["n:1"].doc == doc
@@ -228,11 +386,9 @@ class IndexContract:
         """Word search needs no encoder, and finds other forms of a word."""
         mine = index.within("me")
         mine.apply([Put(a_doc("n:1", "we deployed the release"))])
-        found = mine.candidates(
-            words="deploying", vector=None, identity="none", within=Filter(), limit=5
-        )
-        assert [each.doc.ref for each in found] == ["n:1"]
-        assert found[0].similarity is None
+        found = look(mine, "deploying", limit=5)
+        assert list(found) == ["n:1"]
+        assert found["n:1"].similarity is None
 
     def test_accents_and_other_scripts_are_found(self, index: Index) -> None:
         """Composed, decomposed and bare letters, sharp s, Chinese pairs and single signs."""
@@ -395,14 +551,9 @@ class IndexContract:
         """A doc encoded by one encoder is waiting for another, and not compared by it."""
         mine = self.filled(index, [a_doc("n:1", "harbour")])
         assert mine.counts("other:64:mean:l2:11111111").pending == 1
-        found = mine.candidates(
-            words="",
-            vector=self.encoder.encode_query("harbour"),
-            identity="other:64:mean:l2:11111111",
-            within=Filter(),
-            limit=5,
-        )
-        assert found == []
+        vector = self.encoder.encode_query("harbour")
+        found = look(mine, "", vector=vector, identity="other:64:mean:l2:11111111", limit=5)
+        assert found == {}
 
     def test_owners_never_see_each_other(self, index: Index) -> None:
         """What one owner files, no other finds, counts, lists or drops."""

@@ -11,7 +11,7 @@ from commonplace.core.text import text_hash
 from commonplace.core.values import Drop, Encoded, Filter, Interval, Put
 from commonplace.index import meaning
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.testing import a_doc
+from commonplace.testing import a_doc, look
 
 MANY = meaning.TAIL_LEAST + 200
 IDENTITY = "wave:16:none:l2:00000000"
@@ -40,10 +40,8 @@ def _encoded(number, text=None, vector=None):
 
 
 def _nearest(index, query, within=None, limit=7):
-    found = index.candidates(
-        words="", vector=query, identity=IDENTITY, within=within or Filter(), limit=limit
-    )
-    return {each.doc.ref: round(each.similarity, 4) for each in found}
+    found = look(index, "", vector=query, identity=IDENTITY, within=within, limit=limit)
+    return {ref: round(each.similarity, 4) for ref, each in found.items()}
 
 
 def _expected(numbers, query, limit=7):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commonplace.core.values import Drop, Filter, Interval, Put
 from commonplace.index.memory import MemoryIndex
 from commonplace.index.words import FEW
-from commonplace.testing import START, HashingEncoder, a_doc, encode_all
+from commonplace.testing import START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 
 QUIET = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -29,7 +29,7 @@ def mine(opened, law):
 @given(text=st.text() | st.text(alphabet="\"'*()^:-+{}[]~AND OR NOT NEAR/\\_\0%"))
 def test_no_question_raises(mine, text):
     """Whatever is asked is words or nothing."""
-    mine.candidates(words=text, vector=None, identity="", within=Filter(), limit=5)
+    look(mine, text, limit=5)
 
 
 @QUIET
@@ -38,7 +38,7 @@ def test_any_text_can_be_filed_found_and_dropped(mine, text, ref, name, tag):
     """Also with surrogates, NUL and signs of every script in text, ref, heading and tag."""
     mine.apply([Put(a_doc(ref, text, scope=name, headings=(name,), tags=(tag,)))])
     within = Filter(scopes=(name,), headings=(name,), tags=(tag,))
-    mine.candidates(words=text, vector=None, identity="", within=within, limit=5)
+    look(mine, text, within=within, limit=5)
     assert len(mine.since("").stamps("")) == 2
     mine.apply([Drop(ref)])
     assert mine.counts("").docs == 1
@@ -59,7 +59,14 @@ def test_both_backends_answer_alike(  # noqa: PLR0917  one argument for each str
 ):
     """The same docs, the same filter: the same candidates with the same two figures."""
     docs = [
-        a_doc(f"d:{i}", text, minutes=i, tags=("odd" if i % 2 else "even",))
+        a_doc(
+            f"d:{i}",
+            text,
+            minutes=i // 2,
+            tags=("odd" if i % 2 else "even",),
+            session="" if i > 5 else f"s{i // 4}",
+            dated="sea" if i % 3 else "",
+        )
         for i, text in enumerate(texts)
     ]
     span = Interval(
@@ -73,21 +80,18 @@ def test_both_backends_answer_alike(  # noqa: PLR0917  one argument for each str
         index.apply([Put(doc) for doc in docs])
         encode_all(index, encoder)
         index.apply([Drop(f"d:{dropped}")])
-        found = index.candidates(
-            words=question,
-            vector=encoder.encode_query(question),
-            identity=encoder.identity,
-            within=Filter(within=span, tags=tags),
-            limit=20,
-        )
-        answers.append({each.doc.ref: each for each in found})
+        within = Filter(within=span, tags=tags)
+        found = look(index, question, encoder=encoder, within=within, limit=20, weighing=TOGETHER)
+        answers.append(found)
     disk, memory = answers
     assert disk.keys() == memory.keys()
     for ref, each in disk.items():
-        assert each.doc == memory[ref].doc
-        assert (each.words is None) == (memory[ref].words is None)
-        assert np.isclose(each.words or 0.0, memory[ref].words or 0.0, rtol=1e-6)
-        assert np.isclose(each.similarity or 0.0, memory[ref].similarity or 0.0, atol=1e-6)
+        other = memory[ref]
+        assert (each.doc, each.following) == (other.doc, other.following)
+        assert (each.words is None) == (other.words is None)
+        assert np.isclose(each.lent, other.lent, rtol=1e-5)
+        assert np.isclose(each.similarity or 0.0, other.similarity or 0.0, atol=1e-6)
+        assert np.isclose(each.nearness or 0.0, other.nearness or 0.0, atol=1e-6)
 
 
 @pytest.fixture
@@ -103,10 +107,7 @@ def large(opened):
 
 
 def _found(index, words, **rest):
-    found = index.candidates(
-        words=words, vector=None, identity="", within=Filter(**rest), limit=2000
-    )
-    return {each.doc.ref for each in found}
+    return set(look(index, words, within=Filter(**rest), limit=2000))
 
 
 def test_a_term_in_more_than_a_quarter_is_left_out(large):

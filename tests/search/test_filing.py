@@ -8,11 +8,11 @@ from typing import ClassVar
 import pytest
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.values import Drop, Filter, Put
+from commonplace.core.values import Drop, Put
 from commonplace.index.memory import MemoryIndex
 from commonplace.search import policy
 from commonplace.search.filing import Filed, Filing, Pending
-from commonplace.testing import FrozenClock, HashingEncoder, OneSource, ReadySlot, a_doc
+from commonplace.testing import FrozenClock, HashingEncoder, OneSource, ReadySlot, a_doc, look
 
 DEADLINE_S = 20.0
 
@@ -107,8 +107,7 @@ def pending(index, encoder):
 
 
 def words_of(index, word):
-    found = index.candidates(words=word, vector=None, identity="", within=Filter(), limit=100)
-    return {each.doc.ref for each in found}
+    return set(look(index, word, limit=100))
 
 
 def until(condition):
@@ -356,11 +355,11 @@ def test_another_encoder_encodes_anew_and_nothing_is_mixed(opened, index):
     old, new = CountingEncoder(), CountingEncoder("hashing:64:bag:l2:11111111")
     opened(source, encoder=old).catch_up()
     assert pending(index, new) == 40
-    near = {"words": "", "vector": new.encode_query("harbour"), "within": Filter(), "limit": 99}
-    assert index.candidates(identity=new.identity, **near) == []
+    near = {"vector": new.encode_query("harbour"), "identity": new.identity, "limit": 99}
+    assert look(index, "", **near) == {}
     opened(source, encoder=new).catch_up()
     assert sorted(new.texts) == sorted(old.texts)
-    assert len(index.candidates(identity=new.identity, **near)) == 40
+    assert len(look(index, "", **near)) == 40
 
 
 def test_only_one_process_encodes(opened, index):

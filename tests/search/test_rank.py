@@ -1,134 +1,148 @@
-"""Ranking: each leg divided by its maximum, floors for meaning alone, near-duplicates folded."""
+"""Ranking: each leg divided by its maximum, floors for meaning alone, priors, a fair label."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import math
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.search.conftest import one
 
-from commonplace.core.values import Candidate, Doc
+from commonplace.search import policy as numbers
+from commonplace.search.cues import Cues, read_cues
 from commonplace.search.policy import Policy, floor
-from commonplace.search.rank import collapsed, rank
+from commonplace.search.rank import chance, rank
 
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
+NO_CUES = Cues()
 
 
-def candidate(ref, *, words=None, similarity=None, text="", minutes=0):
-    doc = Doc(
-        ref=ref,
-        journal="private",
-        scope="user",
-        at=NOON + timedelta(minutes=minutes),
-        text=text or ref,
-        stamp="",
+def scores(found, *, policy=EVEN, cues=NO_CUES, least=0.1):
+    """(row, score) best first."""
+    ranking = rank(found, floor=least, policy=policy, cues=cues)
+    return [(int(row), round(float(ranking.score[row]), 6)) for row in ranking.rows]
+
+
+def test_each_leg_is_divided_by_its_maximum_and_added(made):
+    """0: .4/.8 and 4/4 → .25 + .5; 1: .8/.8 and 2/4 → .5 + .25; 2: .6/.8 → .375."""
+    found = made(
+        one(words=4.0, similarity=0.4), one(words=2.0, similarity=0.8), one(similarity=0.6)
     )
-    return Candidate(doc=doc, words=words, similarity=similarity)
+    assert scores(found) == [(1, 0.75), (0, 0.75), (2, 0.375)]
+    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    assert (ranking.meaning[1], ranking.words[1]) == pytest.approx((0.5, 0.25))
 
 
-def refs(ranked):
-    return [one.candidate.doc.ref for one in ranked]
+def test_context_orders_and_the_cosine_itself_is_cut(made):
+    """What neighbours lend counts for the score; a floor looks at the entry's own cosine."""
+    found = made(one(similarity=0.05, nearness=0.9), one(similarity=0.3, nearness=0.4))
+    assert scores(found) == [(1, 0.5)]
 
 
-def test_each_leg_is_divided_by_its_maximum_and_added():
-    """a: .8/.8 and 2/4 → .5 + .25; b: .4/.8 and 4/4 → .25 + .5; c: .6/.8 → .375."""
-    ranked = rank(
-        [
-            candidate("a", words=2.0, similarity=0.8),
-            candidate("b", words=4.0, similarity=0.4, minutes=-1),
-            candidate("c", similarity=0.6),
-        ],
-        floor=0.1,
-        policy=EVEN,
-    )
-    assert [(one.candidate.doc.ref, one.score) for one in ranked] == [
-        ("a", pytest.approx(0.75)),
-        ("b", pytest.approx(0.75)),
-        ("c", pytest.approx(0.375)),
-    ]
-    assert (ranked[0].meaning, ranked[0].words) == pytest.approx((0.5, 0.25))
+def test_a_floor_cuts_only_hits_by_meaning_alone(made):
+    """A similarity below the floor drops a hit unless a word of the query stands in it."""
+    found = made(one(similarity=0.05), one(similarity=0.05, words=1.0))
+    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    assert list(ranking.rows) == [1]
+    assert ranking.by(1, matched=True) == "words"
 
 
-def test_a_floor_cuts_only_hits_by_meaning_alone():
-    """A similarity below the floor drops a hit unless a word of the query matches it."""
-    ranked = rank(
-        [candidate("far", similarity=0.05), candidate("far but named", similarity=0.05, words=1.0)],
-        floor=0.1,
-        policy=EVEN,
-    )
-    assert refs(ranked) == ["far but named"]
-    assert ranked[0].by == "words"
-
-
-def test_without_vectors_words_make_the_whole_score():
+def test_without_vectors_words_make_the_whole_score(made):
     """When no candidate has a similarity, the best by words scores 1."""
-    ranked = rank([candidate("a", words=3.0), candidate("b", words=1.5)], floor=0.1, policy=EVEN)
-    assert [one.score for one in ranked] == pytest.approx([1.0, 0.5])
+    assert scores(made(one(words=1.5), one(words=3.0))) == [(1, 1.0), (0, 0.5)]
 
 
-def test_an_entry_without_a_vector_yet_is_judged_by_words_alone():
+def test_words_of_neighbours_alone_are_a_hit_only_where_the_policy_says_so(made):
+    """Without vectors, recall shows what stands beside a match, and a journal's search does not."""
+    found = made(one(words=2.0), one(words=1.0, matched=False))
+    assert scores(found) == [(0, 1.0)]
+    lent = Policy(meaning=0.5, words=0.5, clear=0.0, lent=True)
+    assert scores(found, policy=lent) == [(0, 1.0), (1, 0.5)]
+
+
+def test_an_entry_without_a_vector_yet_is_judged_by_words_alone(made):
     """The only exact match is not ranked below noise because its vector is still being made."""
-    ranked = rank(
-        [candidate("noise", similarity=0.3), candidate("pending", words=2.0)],
-        floor=0.1,
-        policy=EVEN,
-    )
-    assert [(one.candidate.doc.ref, one.score) for one in ranked] == [
-        ("pending", pytest.approx(1.0)),
-        ("noise", pytest.approx(0.5)),
-    ]
+    assert scores(made(one(similarity=0.3), one(words=2.0))) == [(1, 1.0), (0, 0.5)]
 
 
-def test_noise_is_not_blown_up_to_a_full_score():
+def test_noise_is_not_blown_up_to_a_full_score(made):
     """With .4 as clear, a best cosine of .2 is half a match: .5 * .2 / .4; the exact word wins."""
-    ranked = rank(
-        [candidate("noise", similarity=0.2), candidate("exact", words=1.0, similarity=0.1)],
-        floor=0.1,
-        policy=Policy(meaning=0.5, words=0.5, clear=0.4),
-    )
-    assert [(one.candidate.doc.ref, one.score) for one in ranked] == [
-        ("exact", pytest.approx(0.625)),
-        ("noise", pytest.approx(0.25)),
-    ]
+    found = made(one(similarity=0.2), one(words=1.0, similarity=0.1))
+    policy = Policy(meaning=0.5, words=0.5, clear=0.4)
+    assert scores(found, policy=policy) == [(1, 0.625), (0, 0.25)]
 
 
-def test_equal_scores_show_the_newer_first_then_the_ref():
+def test_equal_scores_show_the_newer_first(made):
     """The order of equals does not depend on the order they came in."""
-    same = [
-        candidate("b", words=1.0),
-        candidate("new", words=1.0, minutes=1),
-        candidate("a", words=1.0),
+    found = made(one(words=1.0), one(words=1.0), one(words=1.0))
+    assert [row for row, _ in scores(found)] == [2, 1, 0]
+
+
+def test_priors_follow_each_other(made):
+    """Row 0: .5 + .1 * 1 of the next, + .1 ln 26 for 30 words, + .2 timed, * 1.5 named, * 2 own.
+
+    Divided by the most: (1.1 + .1 ln 26 + .2) * 3.
+    """
+    policy = Policy(
+        meaning=0.5,
+        words=0.5,
+        clear=0.0,
+        following=0.1,
+        length=0.1,
+        timed=0.2,
+        named=1.5,
+        own=2.0,
+    )
+    found = made(one(words=1.0, length=30, timed=True, author="user", following=1), one(words=2.0))
+    cues = read_cues("When did I, user, do that?")
+    most = (1.1 + 0.1 * math.log(26) + 0.2) * 3
+    first = (0.5 + 0.1 + 0.1 * math.log(26) + 0.2) * 3 / most
+    assert scores(found, policy=policy, cues=cues) == [
+        (0, round(first, 6)),
+        (1, round(1 / most, 6)),
     ]
-    assert refs(rank(same, floor=0, policy=EVEN)) == ["new", "a", "b"]
 
 
-def test_near_duplicates_fold_into_the_best_which_names_them():
-    """Nine of ten words in common is one hit; the other's ref is not lost."""
-    text = "one two three four five six seven eight nine ten"
-    ranked = rank(
-        [
-            candidate("a", words=2.0, text=text),
-            candidate("b", words=1.0, text=text.upper() + "!"),
-            candidate("c", words=0.5, text="something else"),
-        ],
-        floor=0.1,
-        policy=EVEN,
+@pytest.mark.parametrize(
+    ("question", "asks_time", "says_i"),
+    [
+        ("When did we move?", True, True),
+        ("How long did the outage last?", True, False),
+        ("What year was the rewrite?", True, False),
+        ("Why did Postgres fail?", False, False),
+        ("What did my team decide?", False, True),
+        ("the island", False, False),
+    ],
+)
+def test_cues_of_a_question(question, asks_time, says_i):
+    """A time asked for, and the asker, by whole words."""
+    cues = read_cues(question)
+    assert (cues.asks_time, cues.says_i) == (asks_time, says_i)
+
+
+def test_a_name_is_a_cue_only_where_one_is_named():
+    """All words of one author's name must stand in the question, and of no other's."""
+    authors = ["Ann", "Bob Lee", "user"]
+    assert read_cues("What did bob lee paint?").named(authors) == 1
+    assert read_cues("What did Bob paint?").named(authors) == -1
+    assert read_cues("Did Ann meet Bob Lee?").named(authors) == -1
+    assert read_cues("Annabel?").named(authors) == -1
+
+
+def test_a_weak_match_is_told_by_cosine_and_coverage(made):
+    """P = 1 / (1 + e^-(9.08 c + 6.84 g - 7.87)), g over the three best: (1 + .5 + 0) / 3."""
+    found = made(
+        one(similarity=0.2),
+        one(similarity=0.3, covered=0.5),
+        one(similarity=0.5, covered=1.0),
+        one(similarity=0.15, covered=1.0),
     )
-    kept = collapsed(ranked, limit=10, policy=EVEN)
-    assert refs(kept) == ["a", "c"]
-    assert kept[0].also == ("b",)
-
-
-def test_entries_without_words_are_not_taken_for_each_other():
-    """Two entries of emoji alone stay two."""
-    ranked = rank(
-        [candidate("a", words=2.0, text="🎉"), candidate("b", words=1.0, text="☕")],
-        floor=0.1,
-        policy=EVEN,
-    )
-    assert refs(collapsed(ranked, limit=10, policy=EVEN)) == ["a", "b"]
+    ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())
+    wanted = 1 / (1 + math.exp(-(9.08 * 0.5 + 6.84 * 0.5 - 7.87)))
+    assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
+    words_only = made(one(words=1.0))
+    assert chance(words_only, rank(words_only, floor=0, policy=EVEN, cues=Cues())) is None
 
 
 def test_the_floor_of_an_e5_encoder_is_its_own():
@@ -138,18 +152,24 @@ def test_the_floor_of_an_e5_encoder_is_its_own():
     assert floor(0.9, "e5-small-v2:384:mean:l2:00000000") == 0.9
 
 
-figures = st.one_of(st.none(), st.floats(0, 50, exclude_min=True))
-similarities = st.one_of(st.none(), st.floats(-1, 1))
+ROWS = st.fixed_dictionaries(
+    {"length": st.integers(0, 99), "timed": st.booleans()},
+    optional={
+        "words": st.floats(0, 50, exclude_min=True),
+        "similarity": st.floats(-1, 1),
+        "author": st.sampled_from(["user", "Ann", "Bob"]),
+    },
+)
 
 
-@given(st.lists(st.tuples(figures, similarities), max_size=30), st.randoms())
-def test_scores_lie_in_0_1_and_the_order_of_candidates_does_not_matter(raw, random):
-    """For any figures: 0 <= score <= 1, falling, and the same result for any order of input."""
-    candidates = [candidate(f"{i:02}", words=w, similarity=s) for i, (w, s) in enumerate(raw)]
-    ranked = rank(candidates, floor=0.1, policy=EVEN)
-    scores = [one.score for one in ranked]
-    assert all(0 <= score <= 1 + 1e-9 for score in scores)
-    assert scores == sorted(scores, reverse=True)
-    shuffled = candidates.copy()
-    random.shuffle(shuffled)
-    assert refs(rank(shuffled, floor=0.1, policy=EVEN)) == refs(ranked)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(ROWS, max_size=30), st.sampled_from(["when did I", "Ann?", "x"]))
+def test_scores_lie_in_0_1_and_fall(made, rows, question):
+    """For any figures, with every prior on: 0 <= score <= 1, highest first, the same twice."""
+    rows = [row | {"following": i + 1 if i + 1 < len(rows) else -1} for i, row in enumerate(rows)]
+    found = made(*(one(**row) for row in rows))
+    ranked = scores(found, policy=numbers.RECALL, cues=read_cues(question), least=-1.0)
+    values = [score for _, score in ranked]
+    assert all(0 <= score <= 1 for score in values)
+    assert values == sorted(values, reverse=True)
+    assert ranked == scores(found, policy=numbers.RECALL, cues=read_cues(question), least=-1.0)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from commonplace.core.values import (
-        Candidate,
+        Asked,
+        Candidates,
         Change,
         Counts,
         Encoded,
-        Filter,
         Page,
         Problem,
         Since,
@@ -181,13 +181,11 @@ class OwnerIndex(Protocol):
         """File vectors; those whose text_hash is no longer the doc's are passed over."""
         ...
 
-    def candidates(
-        self, *, words: str, vector: Vector | None, identity: str, within: Filter, limit: int
-    ) -> list[Candidate]:
-        """The best `limit` by words and the best `limit` by meaning that the filter lets in.
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best by words, the best by meaning, and their neighbours, of what the filter lets in.
 
-        No text raises. vector None asks for words alone. Vectors of another identity are never
-        compared. Each candidate carries both figures where it has them. Order: unspecified.
+        No text raises. Vectors of another identity are never compared. Every figure is what it
+        would be if the docs that the filter keeps out were not there.
         """
         ...
 

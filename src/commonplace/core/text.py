@@ -35,6 +35,16 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"\w+")
+_TIME_WORD = re.compile(
+    r"""\b(?:yesterday|today|tonight|tomorrow|ago|since|during|until
+    |(?:last|next|this|past|every)\s(?:night|morning|afternoon|evening|day|week|weekend|month|year
+        |summer|winter|spring|autumn|fall)
+    |(?:mon|tues|wednes|thurs|fri|satur|sun)day
+    |january|february|march|april|june|july|august|september|october|november|december
+    |(?:19|20)\d\d|\d{1,2}(?::\d\d)?\s?(?:am|pm)|\d{1,2}:\d\d
+    |(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -73,6 +83,16 @@ def words_text(text: str) -> str:
         lambda run: f" {' '.join(dict.fromkeys([*_pairs(run.group()), run.group()[-1]]))} ",
         composed,
     )
+
+
+def count_words(text: str) -> int:
+    """The words of a text as the word index has them, a pair of CJK characters being one."""
+    return len(_WORD.findall(words_text(text)))
+
+
+def names_time(text: str) -> bool:
+    """Whether a text says when or for how long: a day, a month, a year, an hour, a span."""
+    return _TIME_WORD.search(text) is not None
 
 
 def query_terms(query: str, *, limit: int = 64) -> list[Term]:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
     Vector: TypeAlias = NDArray[np.float32]
+    Numbers: TypeAlias = NDArray[np.int64]
+    Mask: TypeAlias = NDArray[np.bool_]
 
 By: TypeAlias = Literal["meaning", "words", "both"]
 
@@ -42,7 +44,7 @@ class Doc:
     session: the row of entries this one was written among (a day of a journal, a thread, a
     conversation), a name unique per owner; entries of one session lend each other context, an
     entry with none stands alone. author: who wrote or said it, where that is known. dated: its date
-    in words, searched beside the text ("7 May 2023").
+    in words, searched beside the text ("7 May 2023"). covers: the refs a summary was made from.
     """
 
     ref: str
@@ -57,6 +59,7 @@ class Doc:
     session: str = ""
     author: str = ""
     dated: str = ""
+    covers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +111,68 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A doc that a leg of the search found, with the raw figures of both legs.
+class Weighing:
+    """How an index weighs words, and what entries of one session lend each other.
 
-    words: BM25, > 0, or None where no word matches. similarity: cosine in [-1, 1], the best of
-    the doc's chunks, or None where it has no vector yet.
+    k1, b: of BM25. shortest: words an entry counts as at least. before, after: weight, in [0, 1],
+    of an entry that stands right before or after another; it falls to 1/e over `scale` words.
+    side: entries on each side that lend. least: weight under which nothing is lent. common,
+    common_least: a word in as large a share of entries, and in as many, is not lent. around:
+    neighbours of a candidate that are candidates too. Source: `search.policy`.
     """
 
-    doc: Doc
-    words: float | None = None
-    similarity: float | None = None
+    k1: float
+    b: float
+    shortest: int
+    before: float
+    after: float
+    scale: float
+    side: int
+    least: float
+    common: float
+    common_least: int
+    around: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an index is asked for: words, a query's vector or None, and whom it may look at.
+
+    identity: of the encoder behind the vector. limit: the best taken of each leg.
+    """
+
+    words: str
+    vector: Vector | None
+    identity: str
+    within: Filter
+    limit: int
+    weighing: Weighing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidates:
+    """The docs a search may show, oldest first, in columns of one length n.
+
+    keys: (n,) what `read` takes. words: (n,) BM25 >= 0, context included. matched: (n,) whether a
+    word of the question stands in the doc itself. covered: (n,) the share of the question's idf
+    that stands in it, in [0, 1]. similarity: (n,) cosine of the best chunk, NaN without a vector.
+    nearness: (n,) the same with what neighbours lend, NaN likewise. lengths: (n,) words. timed:
+    (n,) whether it names a time. following: (n,) row of the next one in its session, -1 for none
+    here. author: (n,) place in `authors`. read: the docs of some keys; one that left is missing.
+    """
+
+    keys: Numbers
+    words: Vector
+    matched: Mask
+    covered: Vector
+    similarity: Vector
+    nearness: Vector
+    lengths: Numbers
+    timed: Mask
+    following: Numbers
+    author: Numbers
+    authors: tuple[str, ...]
+    read: Callable[[Sequence[int]], Mapping[int, Doc]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from commonplace.core.errors import Invalid
-from commonplace.core.text import fold_name, text_hash, well_formed
+from commonplace.core.text import count_words, fold_name, names_time, text_hash, well_formed
 from commonplace.core.values import Doc
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 SECOND_BITS = 20
 HEADING_SIGN = "\x1f"
@@ -32,6 +32,7 @@ class Shelf(NamedTuple):
     journal: str
     scope: str
     kind: str
+    author: str
     headings: tuple[str, ...]
 
 
@@ -57,8 +58,13 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "blank": int(not doc.text.strip()),
         "text_hash": text_hash(doc.text),
         "stamp": well_formed(doc.stamp),
-        "tags": json.dumps([well_formed(tag) for tag in doc.tags]) if doc.tags else "[]",
+        "tags": _listed(doc.tags),
         "text": well_formed(doc.text),
+        "session": _session(conn, sql, doc.session),
+        "length": count_words(doc.text),
+        "timed": int(names_time(doc.text)),
+        "dated": well_formed(doc.dated),
+        "covers": _listed(doc.covers),
     }
     before = conn.execute(sql["find_doc"], row).fetchone()
     if before is None:
@@ -77,18 +83,25 @@ def drop_doc(conn: sqlite3.Connection, sql: Queries, ref: str) -> None:
         conn.execute(sql["drop_doc"], {"id": found[0]})
 
 
+def learn_shelves(
+    conn: sqlite3.Connection, sql: Queries, shelves: dict[int, Shelf], wanted: Iterable[int]
+) -> None:
+    """Add what is not known yet of the shelves wanted."""
+    if all(shelf in shelves or not shelf for shelf in wanted):
+        return
+    newer = conn.execute(sql["list_shelves"], {"last": max(shelves, default=0)})
+    for number, journal, scope, kind, author, headings in newer:
+        shelves[number] = Shelf(journal, scope, kind, author, tuple(json.loads(headings)))
+
+
 def read_docs(
     conn: sqlite3.Connection, sql: Queries, shelves: dict[int, Shelf], ids: Iterable[int]
 ) -> dict[int, Doc]:
     """The docs of these ids, by id. shelves: those known so far, added to."""
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
-    if any(row[2] not in shelves for row in rows):
-        for number, journal, scope, kind, headings in conn.execute(
-            sql["list_shelves"], {"last": max(shelves, default=0)}
-        ):
-            shelves[number] = Shelf(journal, scope, kind, tuple(json.loads(headings)))
+    learn_shelves(conn, sql, shelves, {row[2] for row in rows})
     docs = {}
-    for number, ref, shelf, at_us, stamp, tags, text in rows:
+    for number, ref, shelf, at_us, stamp, tags, text, session, dated, covers in rows:
         on = shelves[shelf]
         docs[number] = Doc(
             ref=ref,
@@ -99,7 +112,11 @@ def read_docs(
             stamp=stamp,
             kind=on.kind,
             headings=on.headings,
-            tags=() if tags == "[]" else tuple(json.loads(tags)),
+            tags=_parse_list(tags),
+            session=session,
+            author=on.author,
+            dated=dated,
+            covers=_parse_list(covers),
         )
     return docs
 
@@ -117,13 +134,14 @@ def _replace_doc(
     conn: sqlite3.Connection,
     sql: Queries,
     row: dict[str, object],
-    before: tuple[int, int, int, str],
+    before: tuple[int, int, int, str, int, str],
 ) -> None:
-    number, shelf, at_us, digest = before
+    number, shelf, at_us, digest, session, dated = before
     same_second = at_us // 1_000_000 == int(str(row["at_us"])) // 1_000_000
     same_text = digest == row["text_hash"]
+    same_place = (shelf, session, dated) == (row["shelf"], row["session"], row["dated"])
     conn.execute(sql["drop_tags"], {"id": number})
-    if same_text and same_second and shelf == row["shelf"]:
+    if same_text and same_second and same_place:
         row["id"] = number
         conn.execute(sql["restamp_doc"], row)
         return
@@ -157,6 +175,7 @@ def _shelf(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> int:
         "journal": plain(doc.journal),
         "scope": plain(doc.scope),
         "kind": plain(doc.kind),
+        "author": plain(doc.author),
         "headings": json.dumps([well_formed(heading) for heading in doc.headings]),
         "folded": "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in doc.headings),
     }
@@ -164,3 +183,19 @@ def _shelf(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> int:
     if found is not None:
         return int(found[0])
     return int(conn.execute(sql["add_shelf"], row).lastrowid or 0)
+
+
+def _session(conn: sqlite3.Connection, sql: Queries, name: str) -> int:
+    if not name:
+        return 0
+    row = {"name": plain(name)}
+    found = conn.execute(sql["find_session"], row).fetchone()
+    return int(found[0] if found else conn.execute(sql["add_session"], row).lastrowid or 0)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return json.dumps([well_formed(name) for name in names]) if names else "[]"
+
+
+def _parse_list(names: str) -> tuple[str, ...]:
+    return () if names == "[]" else tuple(json.loads(names))

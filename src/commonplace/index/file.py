@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.files import locked, make_folder
-from commonplace.core.text import words_text
 from commonplace.db.queries import read_queries, read_sql, split_statements
 from commonplace.db.sqlite import (
     REPAIR_HINT,
@@ -27,6 +26,8 @@ from commonplace.db.sqlite import (
     translated,
 )
 from commonplace.index.meaning import Meaning
+from commonplace.index.rolls import Rolls
+from commonplace.index.stems import folded_words
 from commonplace.index.words import Spreads
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.docs import Shelf
 
-SCHEMA = 1
+SCHEMA = 2
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 
@@ -62,13 +63,16 @@ def _schema() -> list[str]:
 class Opened:
     """One opening of the file: its connections, and what is remembered while it lasts.
 
-    shelves: by id. identity: device and inode of the file.
+    shelves: by id. identity: device and inode of the file. reading: held while a transaction begins
+    that takes in what is new, so that none takes in less than an earlier one.
     """
 
     database: Database
     meaning: Meaning
+    rolls: Rolls
     read_only: bool
     identity: tuple[int, int]
+    reading: threading.Lock = field(default_factory=threading.Lock)
     shelves: dict[int, Shelf] = field(default_factory=dict)
     spreads: Spreads = field(default_factory=Spreads)
 
@@ -238,7 +242,8 @@ class IndexFile:
         identity = _identity(self.path)
         if identity is None:
             raise Unavailable(f"{self.path} was removed while it was opened.", hint="Try again.")
-        return Opened(database, Meaning(self.folder, queries()), read_only, identity)
+        meaning = Meaning(self.folder, queries())
+        return Opened(database, meaning, Rolls(queries()), read_only, identity)
 
     def _broken_mark(self) -> Path:
         return self.folder / _BROKEN_NAME
@@ -274,11 +279,6 @@ def _teach(conn: sqlite3.Connection) -> sqlite3.Connection:
     conn.execute("PRAGMA cache_size = -16000")
     conn.create_function("folded_words", 1, folded_words, deterministic=True)
     return conn
-
-
-def folded_words(text: str) -> str:
-    """A text as the word index reads it: CJK runs in pairs, without case (as query terms are)."""
-    return words_text(text).casefold()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -35,9 +35,6 @@ _WORD = 8
 # Gathering a row costs ten times what passing over it in order costs.
 _GATHER = 10
 _BLOCK = 4096
-# What two products over the same numbers may differ by, laid out differently.
-_TIE = 1e-6
-_TIE_DECIMALS = 6
 
 
 class Binding(NamedTuple):
@@ -84,19 +81,6 @@ class Rows:
             return docs[chosen], _products(matrix[chosen], query)
         return docs[chosen], _products(matrix, query)[chosen]
 
-    def similarities_of(self, docs: Ids, query: Vector) -> tuple[Ids, Vector]:
-        """The same for the chunks of some docs alone."""
-        if self.ordered:
-            first = np.searchsorted(self.docs, docs, side="left")
-            counts = np.searchsorted(self.docs, docs, side="right") - first
-            # The rows of each doc, one after the other: its first, its second, and so on.
-            chosen = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        else:
-            chosen = np.flatnonzero(np.isin(self.docs, docs))
-        if self.alive is not None:
-            chosen = chosen[self.alive[chosen]]
-        return self.docs[chosen], _products(self.matrix[chosen], query)
-
     def _mask(self, start: int, stop: int, reach: Reach) -> NDArray[np.bool_] | None:
         docs = self.docs[start:stop]
         mask = reach.mask(docs, self.shelves[start:stop])
@@ -116,27 +100,6 @@ def _products(matrix: Vector, query: Vector) -> Vector:
     """
     products: Vector = np.einsum("ij,j->i", matrix, query)
     return products
-
-
-def best(docs: Ids, figures: NDArray[np.floating], limit: int) -> dict[int, float]:
-    """The docs with the highest figures, a doc by the best of its chunks; of equals the newest."""
-    wanted = limit
-    while limit > 0 and len(docs):
-        picked = np.arange(len(docs))
-        if wanted < len(docs):
-            least = np.partition(figures, len(docs) - wanted)[len(docs) - wanted]
-            picked = np.flatnonzero(figures >= least - _TIE)
-        near = figures[picked]
-        order = np.lexsort((-docs[picked], -near.round(_TIE_DECIMALS)))
-        found: dict[int, float] = {}
-        for doc, figure in zip(docs[picked][order].tolist(), near[order].tolist(), strict=True):
-            if len(found) == limit:
-                break
-            found.setdefault(doc, figure)
-        if len(found) == limit or wanted >= len(docs):
-            return found
-        wanted *= 4  # many chunks of few docs: look further down
-    return {}
 
 
 def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: Reached) -> int:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from commonplace.db.sqlite import snapshot, transaction
-from commonplace.index.matrix import Binding, Reached, Rows, best, read_matrix, write_matrix
+from commonplace.index.matrix import Binding, Reached, Rows, read_matrix, write_matrix
+from commonplace.index.score import Cosines
 
 if TYPE_CHECKING:
     import sqlite3
@@ -68,21 +69,14 @@ class View:
 
     parts: tuple[Rows, ...]
 
-    def nearest(self, query: Vector, reach: Reach, limit: int) -> dict[int, float]:
-        """The docs in reach that are nearest, with their cosines, by id."""
+    def cosines(self, query: Vector, reach: Reach) -> Cosines:
+        """How near every chunk of the docs in reach is."""
         found = [part.similarities(query, reach) for part in self.parts]
+        if len(found) == 1 and self.parts[0].ordered:
+            return Cosines(*found[0])
         docs = np.concatenate([docs for docs, _ in found])
-        return best(docs, np.concatenate([figures for _, figures in found]), limit)
-
-    def of_docs(self, docs: list[int], query: Vector) -> dict[int, float]:
-        """The cosines of these docs, where they have a vector."""
-        wanted = np.array(sorted(docs), dtype=np.int64)
-        nearest: dict[int, float] = {}
-        for part in self.parts:
-            held, figures = part.similarities_of(wanted, query)
-            for doc, figure in zip(held.tolist(), figures.tolist(), strict=True):
-                nearest[doc] = max(figure, nearest.get(doc, -1.0))
-        return nearest
+        order = np.argsort(docs, kind="stable")
+        return Cosines(docs[order], np.concatenate([figures for _, figures in found])[order])
 
 
 class Meaning:

@@ -5,37 +5,42 @@ Never touches a file, and never lets one owner see another's docs.
 
 from __future__ import annotations
 
-import math
-import re
 import threading
 import time
-import unicodedata
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commonplace.core.errors import Invalid
-from commonplace.core.text import fold_name, query_terms, text_hash, well_formed, words_text
-from commonplace.core.values import Candidate, Counts, Doc, Drop, Put, Since, Unencoded
+from commonplace.core.text import (
+    count_words,
+    fold_name,
+    names_time,
+    query_terms,
+    text_hash,
+    well_formed,
+)
+from commonplace.core.values import Counts, Doc, Drop, Put, Since, Unencoded
 from commonplace.index.docs import micros
+from commonplace.index.roll import roll_of
+from commonplace.index.score import NO_COSINES, Cosines, Posting, candidates_of
+from commonplace.index.stems import stems, tokens
 from commonplace.index.vectors import checked_passages, checked_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.core.text import Term
-    from commonplace.core.values import Change, Encoded, Filter, Vector
-
-# Those of SQLite's bm25(), so that both backends order alike.
-_K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6
-_TOKEN = re.compile(r"[^\W_]+")
+    from commonplace.core.values import Asked, Candidates, Change, Encoded, Filter, Vector
+    from commonplace.index.roll import Roll
+    from commonplace.index.stems import Stem
 
 
 class MemoryIndex:
     """Indexes of all owners, gone when the object is.
 
-    clock: seconds since the epoch, for leases. Needs the extra `testing` (a stemmer).
+    clock: seconds since the epoch, for leases.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
@@ -62,7 +67,8 @@ class _Held:
 
     doc: Doc
     hash: str
-    tokens: list[str]
+    body: Mapping[str, int]
+    dated: Mapping[str, int]
     vectors: dict[str, Vector] = field(default_factory=dict)
 
 
@@ -75,7 +81,6 @@ class MemoryOwnerIndex:
         self._held: dict[str, _Held] = {}
         self._marks: dict[str, str] = {}
         self._leases: dict[str, tuple[str, float]] = {}
-        self._stem = _porter()
 
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
@@ -115,21 +120,22 @@ class MemoryOwnerIndex:
                 if held is not None and held.hash == each.text_hash:
                     held.vectors[identity] = vectors.copy()
 
-    def candidates(
-        self, *, words: str, vector: Vector | None, identity: str, within: Filter, limit: int
-    ) -> list[Candidate]:
-        """The best by words and the best by meaning of what the filter lets in; see the port."""
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best by words, by meaning, and around them; see the port."""
         with self._lock:
-            let_in = {ref: each for ref, each in self._held.items() if _lets_in(within, each.doc)}
-            by_words = self._by_words(query_terms(words), let_in)
-            by_meaning = self._by_meaning(vector, identity, let_in)
-            found = {*_best(by_words, limit), *_best(by_meaning, limit)}
-            return [
-                Candidate(
-                    doc=let_in[ref].doc, words=by_words.get(ref), similarity=by_meaning.get(ref)
-                )
-                for ref in found
-            ]
+            let_in = [each for each in self._held.values() if _lets_in(asked.within, each.doc)]
+            let_in.sort(key=lambda each: (each.doc.at, each.doc.ref))
+            cosines = self._cosines(asked, let_in)
+        roll, authors = _roll(let_in)
+        docs = {key: each.doc for key, each in enumerate(let_in)}
+        return candidates_of(
+            roll,
+            [_posting(stem, let_in) for stem in stems(query_terms(asked.words))],
+            cosines,
+            asked,
+            authors=authors,
+            read=lambda keys: {key: docs[key] for key in keys},
+        )
 
     def counts(self, identity: str) -> Counts:
         """How much is held; bytes on disk are 0."""
@@ -165,9 +171,11 @@ class MemoryOwnerIndex:
         digest = text_hash(doc.text)
         before = self._held.get(doc.ref)
         if before is not None and before.hash == digest:
-            before.doc = doc
+            before.doc, before.dated = doc, Counter(tokens(doc.dated))
             return
-        self._held[doc.ref] = _Held(doc, digest, self._tokens(words_text(doc.text).casefold()))
+        self._held[doc.ref] = _Held(
+            doc, digest, Counter(tokens(doc.text)), Counter(tokens(doc.dated))
+        )
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         with self._lock:
@@ -184,47 +192,39 @@ class MemoryOwnerIndex:
         first = next(known, None)
         return None if first is None else first.shape[1]
 
-    def _tokens(self, text: str) -> list[str]:
-        plain = "".join(
-            c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn"
-        )
-        return [self._stem(token) for token in _TOKEN.findall(unicodedata.normalize("NFC", plain))]
-
-    def _by_words(self, terms: list[Term], let_in: dict[str, _Held]) -> dict[str, float]:
-        scores: dict[str, float] = {}
-        average = sum(len(h.tokens) for h in self._held.values()) / (len(self._held) or 1)
-        for term in terms:
-            phrase = self._tokens(term.text)
-            counts = {r: _count(h.tokens, phrase, term) for r, h in self._held.items()}
-            having = sum(1 for count in counts.values() if count)
-            rest = len(self._held) - having
-            idf = max(math.log((rest + 0.5) / (having + 0.5)), _LEAST_IDF)
-            for ref, held in let_in.items():
-                if counts[ref]:
-                    length = 1 - _B + _B * len(held.tokens) / (average or 1)
-                    part = counts[ref] * (_K1 + 1) / (counts[ref] + _K1 * length)
-                    scores[ref] = scores.get(ref, 0.0) + idf * part
-        return scores
-
-    def _by_meaning(
-        self, vector: Vector | None, identity: str, let_in: dict[str, _Held]
-    ) -> dict[str, float]:
-        if vector is None:
-            return {}
-        query = checked_query(vector, self._dimensions(identity))
-        return {
-            ref: float(np.max(held.vectors[identity] @ query))
-            for ref, held in let_in.items()
-            if identity in held.vectors
-        }
+    def _cosines(self, asked: Asked, let_in: Sequence[_Held]) -> Cosines:
+        if asked.vector is None:
+            return NO_COSINES
+        query = checked_query(asked.vector, self._dimensions(asked.identity))
+        found = [
+            (key, float(vector @ query))
+            for key, each in enumerate(let_in)
+            for vector in each.vectors.get(asked.identity, ())
+        ]
+        keys, figures = zip(*found, strict=True) if found else ((), ())
+        return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))
 
 
-def _porter() -> Callable[[str], str]:
-    # The extra `testing` brings it, and only this backend needs it.
-    import snowballstemmer  # type: ignore[import-untyped]  # noqa: PLC0415  no stubs; see above
+def _roll(held: Sequence[_Held]) -> tuple[Roll, Mapping[int, str]]:
+    """The roll of some docs in order, and who wrote what lies on which shelf."""
+    authors = sorted({each.doc.author for each in held})
+    sessions = sorted({each.doc.session for each in held} - {""})
+    columns = [
+        range(len(held)),
+        [micros(each.doc.at) for each in held],
+        [authors.index(each.doc.author) for each in held],
+        [sessions.index(each.doc.session) + 1 if each.doc.session else 0 for each in held],
+        [count_words(each.doc.text) for each in held],
+        [names_time(each.doc.text) for each in held],
+    ]
+    return roll_of(np.array(columns, dtype=np.int64)), dict(enumerate(authors))
 
-    stem: Callable[[str], str] = snowballstemmer.stemmer("porter").stemWord
-    return stem
+
+def _posting(stem: Stem, held: Sequence[_Held]) -> Posting:
+    counts = [(_count(each.body, stem), _count(each.dated, stem)) for each in held]
+    places = [place for place, count in enumerate(counts) if any(count)]
+    found = np.array([counts[place] for place in places], dtype=np.float32).reshape(-1, 2)
+    return Posting(np.array(places, dtype=np.int64), found[:, 0], found[:, 1])
 
 
 def _stored(doc: Doc) -> Doc:
@@ -246,16 +246,7 @@ def _lets_in(within: Filter, doc: Doc) -> bool:
     )
 
 
-def _count(tokens: list[str], phrase: list[str], term: Term) -> int:
-    if not phrase:
-        return 0
-    if term.prefix and len(phrase) == 1:
-        return sum(1 for token in tokens if token.startswith(phrase[0]))
-    if len(phrase) == 1:
-        return tokens.count(phrase[0])
-    starts = range(len(tokens) - len(phrase) + 1)
-    return sum(1 for i in starts if tokens[i : i + len(phrase)] == phrase)
-
-
-def _best(scores: Mapping[str, float], limit: int) -> Iterable[str]:
-    return sorted(scores, key=lambda ref: (-scores[ref], ref))[: max(limit, 0)]
+def _count(counts: Mapping[str, int], stem: Stem) -> int:
+    if stem.prefix:
+        return sum(n for token, n in counts.items() if token.startswith(stem.token))
+    return counts.get(stem.token, 0)

@@ -1,6 +1,6 @@
 -- name: find_doc
 -- What is held under a ref, without its text.
-SELECT id, shelf, at_us, text_hash FROM docs WHERE ref = :ref;
+SELECT id, shelf, at_us, text_hash, session, dated FROM docs WHERE ref = :ref;
 
 -- name: last_of_second
 -- The highest id given in one second, or none.
@@ -8,12 +8,18 @@ SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
 
 -- name: add_doc
 -- A doc under its id; triggers file its words.
-INSERT INTO docs (id, ref, shelf, at_us, blank, text_hash, stamp, tags, text)
-VALUES (:id, :ref, :shelf, :at_us, :blank, :text_hash, :stamp, :tags, :text);
+INSERT INTO docs (
+    id, ref, shelf, at_us, blank, text_hash, stamp, tags, text,
+    session, length, timed, dated, covers
+)
+VALUES (
+    :id, :ref, :shelf, :at_us, :blank, :text_hash, :stamp, :tags, :text,
+    :session, :length, :timed, :dated, :covers
+);
 
 -- name: restamp_doc
--- The same text in the same second on the same shelf: only what nothing is derived from.
-UPDATE docs SET at_us = :at_us, stamp = :stamp, tags = :tags WHERE id = :id;
+-- The same text in the same second, shelf and session: only what nothing is derived from.
+UPDATE docs SET at_us = :at_us, stamp = :stamp, tags = :tags, covers = :covers WHERE id = :id;
 
 -- name: drop_doc
 -- A doc leaves; triggers take its words and vectors along.
@@ -30,25 +36,41 @@ INSERT OR IGNORE INTO doc_tags (tag, doc) VALUES (:tag, :id);
 -- name: find_shelf
 -- The shelf of what many docs have alike.
 SELECT id FROM shelves
-WHERE journal = :journal AND scope = :scope AND kind = :kind AND headings = :headings;
+WHERE journal = :journal AND scope = :scope AND kind = :kind AND author = :author
+    AND headings = :headings;
 
 -- name: add_shelf
 -- A new shelf.
-INSERT INTO shelves (journal, scope, kind, headings, folded)
-VALUES (:journal, :scope, :kind, :headings, :folded);
+INSERT INTO shelves (journal, scope, kind, author, headings, folded)
+VALUES (:journal, :scope, :kind, :author, :headings, :folded);
 
 -- name: list_shelves
 -- All shelves newer than the last one seen.
-SELECT id, journal, scope, kind, headings FROM shelves WHERE id > :last;
+SELECT id, journal, scope, kind, author, headings FROM shelves WHERE id > :last;
 
 -- name: drop_bare_shelves
 -- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.
 DELETE FROM shelves WHERE id NOT IN (SELECT shelf FROM docs);
 
+-- name: drop_bare_sessions
+-- Sessions in which nothing is left, likewise.
+DELETE FROM sessions WHERE id NOT IN (SELECT session FROM docs);
+
+-- name: find_session
+-- A session by its name.
+SELECT id FROM sessions WHERE name = :name;
+
+-- name: add_session
+-- A new session.
+INSERT INTO sessions (name) VALUES (:name);
+
 -- name: read_docs
 -- Whole docs, of a list of ids.
-SELECT id, ref, shelf, at_us, stamp, tags, text FROM docs
-WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT
+    d.id, d.ref, d.shelf, d.at_us, d.stamp, d.tags, d.text,
+    coalesce(s.name, '') AS session, d.dated, d.covers
+FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
+WHERE d.id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_stamps
 -- Refs and stamps from a prefix up to where it ends; a blob as its end stands above all texts.
@@ -154,12 +176,45 @@ DELETE FROM dropped WHERE seq <= (SELECT pruned FROM state);
 SELECT count(*) FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
 
 -- name: list_matches
--- The docs of a span of time that match, and their figure by words.
-SELECT rowid, -rank FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
+-- The docs of a span of time that match.
+SELECT rowid FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
 
--- name: list_doc_shelves
--- The shelves on which some docs lie.
-SELECT id, shelf FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: list_instances
+-- Each place where a word stands: its doc, and whether that is the date.
+SELECT doc, col = 'dated' FROM instances WHERE term = :term;
+
+-- name: list_prefix_instances
+-- The same of every word that begins so.
+SELECT doc, col = 'dated' FROM instances WHERE term >= :term AND term < :end;
+
+-- name: read_roll_position
+-- Which index this is, the last move, and the oldest one still told of.
+SELECT
+    (SELECT name FROM state) AS name,
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'moved'), 0) AS newest,
+    coalesce((SELECT min(seq) FROM moved), 1) AS oldest;
+
+-- name: list_roll
+-- What the roll holds of every doc.
+SELECT id, at_us, shelf, session, length, timed FROM docs;
+
+-- name: list_roll_of
+-- What the roll holds of some docs.
+SELECT id, at_us, shelf, session, length, timed FROM docs
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: list_moved
+-- The docs that came, moved or left since one move.
+SELECT DISTINCT doc FROM moved WHERE seq > :seen;
+
+-- name: prune_moved
+-- Moves older than the last so many; a reader that is further behind reads every doc anew.
+DELETE FROM moved
+WHERE seq <= (SELECT seq FROM sqlite_sequence WHERE name = 'moved') - :kept;
+
+-- name: list_refs
+-- The refs of some docs.
+SELECT id, ref FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: find_shelves
 -- The shelves a filter lets in; an empty list lets in all.

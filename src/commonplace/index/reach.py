@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Filter, Interval
     from commonplace.index.docs import Queries
+    from commonplace.index.roll import Roll
 
     Ids = NDArray[np.int64]
 
@@ -48,7 +49,7 @@ class Reach:
         return (self.low, self.high) == (_FIRST, _LAST)
 
     def mask(self, docs: Ids, shelves: Ids | None) -> NDArray[np.bool_] | None:
-        """Which of these docs, all inside [low, high), are let in; None for all.
+        """Which of these docs are let in, the span of time aside; None for all.
 
         shelves: the shelf of each doc, None where the caller has seen to that already.
         """
@@ -60,6 +61,20 @@ class Reach:
         if len(self.barred):
             masks.append(~_among(docs, self.barred))
         return np.logical_and.reduce(masks) if masks else None
+
+
+EVERYTHING = Reach(_FIRST, _LAST, np.empty(0, dtype=np.int64), None, None)
+
+
+def inside(roll: Roll, reach: Reach) -> Roll:
+    """The roll of the docs in reach."""
+    masks = []
+    if not reach.all_time:
+        masks.append((roll.ids >= reach.low) & (roll.ids < reach.high))
+    mask = reach.mask(roll.ids, roll.shelves)
+    if mask is not None:
+        masks.append(mask)
+    return roll.taken(np.logical_and.reduce(masks)) if masks else roll
 
 
 def reach_of(conn: sqlite3.Connection, sql: Queries, within: Filter) -> Reach:

@@ -10,9 +10,27 @@ CREATE TABLE docs (
     text_hash TEXT NOT NULL,
     stamp TEXT NOT NULL,
     tags TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    -- 0 for a doc that stands alone; length: its words; timed: whether it names a time.
+    session INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    timed INTEGER NOT NULL,
+    dated TEXT NOT NULL,
+    covers TEXT NOT NULL
 );
 CREATE INDEX docs_blank ON docs (blank);
+
+-- Every doc that came, moved or left, so that a reader's roll follows: see `rolls`.
+CREATE TABLE moved (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    doc INTEGER NOT NULL
+);
+
+-- Docs that were written one after the other, under one name.
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE
+);
 
 -- What many docs have alike, once; `folded` holds U+001F before each heading as it is compared.
 CREATE TABLE shelves (
@@ -20,9 +38,10 @@ CREATE TABLE shelves (
     journal TEXT NOT NULL,
     scope TEXT NOT NULL,
     kind TEXT NOT NULL,
+    author TEXT NOT NULL,
     headings TEXT NOT NULL,
     folded TEXT NOT NULL,
-    UNIQUE (journal, scope, kind, headings)
+    UNIQUE (journal, scope, kind, author, headings)
 );
 
 CREATE TABLE doc_tags (
@@ -33,26 +52,33 @@ CREATE TABLE doc_tags (
 CREATE INDEX doc_tags_doc ON doc_tags (doc);
 
 -- The word index reads each text folded, and stores it nowhere a second time.
-CREATE VIEW doc_words AS SELECT id, folded_words(text) AS body FROM docs;
+CREATE VIEW doc_words AS
+SELECT id, folded_words(text) AS body, folded_words(dated) AS dated FROM docs;
 CREATE VIRTUAL TABLE words USING fts5 (
     body,
+    dated,
     content = 'doc_words',
     content_rowid = 'id',
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
+-- How often each word stands in each doc; asking `words` for its rank takes four times as long.
+CREATE VIRTUAL TABLE instances USING fts5vocab (words, instance);
 CREATE TRIGGER docs_filed AFTER INSERT ON docs BEGIN
-    INSERT INTO words (rowid, body) VALUES (new.id, folded_words(new.text));
+    INSERT INTO words (rowid, body, dated)
+    VALUES (new.id, folded_words(new.text), folded_words(new.dated));
+    INSERT INTO moved (doc) VALUES (new.id);
     UPDATE state SET docs = docs + 1;
 END;
 CREATE TRIGGER docs_dropped AFTER DELETE ON docs BEGIN
-    INSERT INTO words (words, rowid, body) VALUES ('delete', old.id, folded_words(old.text));
+    INSERT INTO words (words, rowid, body, dated)
+    VALUES ('delete', old.id, folded_words(old.text), folded_words(old.dated));
     DELETE FROM vectors WHERE doc = old.id;
+    INSERT INTO moved (doc) VALUES (old.id);
     UPDATE state SET docs = docs - 1;
 END;
-CREATE TRIGGER docs_retold AFTER UPDATE OF id, text ON docs BEGIN
-    INSERT INTO words (words, rowid, body) VALUES ('delete', old.id, folded_words(old.text));
-    INSERT INTO words (rowid, body) VALUES (new.id, folded_words(new.text));
-    DELETE FROM vectors WHERE doc = old.id;
+-- Inside its second a doc moves without a new id.
+CREATE TRIGGER docs_restamped AFTER UPDATE OF at_us ON docs WHEN old.at_us != new.at_us BEGIN
+    INSERT INTO moved (doc) VALUES (new.id);
 END;
 
 CREATE TABLE encoders (

@@ -16,21 +16,23 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
-from commonplace.core.values import Candidate, Counts, Drop, Problem, Since, Unencoded
+from commonplace.core.values import Counts, Drop, Problem, Since, Unencoded
 from commonplace.db.sqlite import Corrupted, snapshot, transaction
 from commonplace.index import mending
-from commonplace.index.docs import drop_doc, prefix_end, put_doc, read_docs
+from commonplace.index.docs import drop_doc, learn_shelves, prefix_end, put_doc, read_docs
 from commonplace.index.file import IndexFile, empty, queries
 from commonplace.index.meaning import EncoderRow
-from commonplace.index.reach import reach_of
+from commonplace.index.reach import inside, reach_of
+from commonplace.index.rolls import MOVES_KEPT
+from commonplace.index.score import NO_COSINES, candidates_of
 from commonplace.index.vectors import checked_passages, checked_query
-from commonplace.index.words import best_by_words, words_figures
+from commonplace.index.words import read_postings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.core.values import Change, Doc, Encoded, Filter, Vector
+    from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Vector
     from commonplace.index.file import Opened
 
 _log = logging.getLogger(__name__)
@@ -100,6 +102,7 @@ class SqliteOwnerIndex:
                         drop_doc(conn, self._sql, change.ref)
                     else:
                         put_doc(conn, self._sql, change.doc)
+                conn.execute(self._sql["prune_moved"], {"kept": MOVES_KEPT})
                 if mark is not None:
                     conn.execute(self._sql["keep_mark"], {"name": source, "mark": mark})
             for *encoder, _ in conn.execute(self._sql["list_matrices"]).fetchall():
@@ -137,28 +140,25 @@ class SqliteOwnerIndex:
             if encoder is not None:
                 self._tidy(conn, opened, encoder)
 
-    def candidates(
-        self, *, words: str, vector: Vector | None, identity: str, within: Filter, limit: int
-    ) -> list[Candidate]:
-        """The best by words and the best by meaning; see the port. Raises: Unavailable, Invalid."""
-        if limit <= 0:
-            return []
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         with self._file.using() as (conn, opened):
-            encoder = None if vector is None else self._find_encoder(conn, identity)
+            encoder = None if asked.vector is None else self._find_encoder(conn, asked.identity)
             with snapshot(conn):
-                view = None if encoder is None else opened.meaning.view(conn, encoder)
-                reach = reach_of(conn, self._sql, within)
-                by_words = words_figures(conn, self._sql, words, reach, opened.spreads)
-                found = best_by_words(conn, self._sql, by_words, reach, limit)
-                nearest: dict[int, float] = {}
-                if view is not None and vector is not None and encoder is not None:
-                    query = checked_query(vector, encoder.dimensions)
-                    nearest = view.nearest(query, reach, limit)
-                    nearest |= view.of_docs([doc for doc in found if doc not in nearest], query)
-                docs = read_docs(conn, self._sql, opened.shelves, {*found, *nearest})
-            if encoder is not None and opened.meaning.is_lost(encoder.id):
-                self._write_matrix(conn, opened, encoder)
-        return [_candidate(doc, by_words.get(i), nearest.get(i)) for i, doc in docs.items()]
+                with opened.reading:
+                    view = None if encoder is None else opened.meaning.view(conn, encoder)
+                    roll = opened.rolls.roll(conn)
+                reach = reach_of(conn, self._sql, asked.within)
+                roll = inside(roll, reach)
+                postings = read_postings(conn, self._sql, asked.words, reach, roll, opened.spreads)
+                learn_shelves(conn, self._sql, opened.shelves, [int(roll.shelves.max(initial=0))])
+            cosines = NO_COSINES
+            if view is not None and encoder is not None and asked.vector is not None:
+                cosines = view.cosines(checked_query(asked.vector, encoder.dimensions), reach)
+                if opened.meaning.is_lost(encoder.id):
+                    self._write_matrix(conn, opened, encoder)
+        authors = {shelf: on.author for shelf, on in opened.shelves.items()}
+        return candidates_of(roll, postings, cosines, asked, authors=authors, read=self._read)
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much waits for this encoder. Raises: Unavailable."""
@@ -189,6 +189,7 @@ class SqliteOwnerIndex:
                 for ref in refs:
                     drop_doc(conn, self._sql, ref)
                 conn.execute(self._sql["drop_bare_shelves"])
+                conn.execute(self._sql["drop_bare_sessions"])
                 conn.execute(self._sql["merge_words"])
             for *row, _ in conn.execute(self._sql["list_matrices"]).fetchall():
                 encoder = EncoderRow(*row)
@@ -231,6 +232,10 @@ class SqliteOwnerIndex:
             pass
         self._file.recreate()
         return [f"Removed the broken index {self._file.path}; the journals fill it again."]
+
+    def _read(self, keys: Sequence[int]) -> dict[int, Doc]:
+        with self._file.using() as (conn, opened):
+            return read_docs(conn, self._sql, opened.shelves, keys)
 
     def _mend(self, faults: list[mending.Fault]) -> list[str]:
         with self._file.using(write=True) as (conn, opened):
@@ -304,7 +309,3 @@ class SqliteOwnerIndex:
                     self._drop_lease(conn, lease, self._holder)
         except (OSError, sqlite3.OperationalError) as exc:
             _log.warning("A matrix file in %s was not written: %s", self._file.folder, exc)
-
-
-def _candidate(doc: Doc, words: float | None, similarity: float | None) -> Candidate:
-    return Candidate(doc=doc, words=words, similarity=similarity)

@@ -1,24 +1,28 @@
-"""The leg of a search that goes by words: a question as FTS5 reads it, and the figures it gives.
+"""The leg of a search that goes by words: a question's terms, and how often each stands where.
 
 Never hands a question's text to FTS5 raw, and never raises for any text.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commonplace.core.text import query_terms
-from commonplace.index.matrix import best
+from commonplace.index.docs import prefix_end
+from commonplace.index.reach import EVERYTHING
+from commonplace.index.score import posting_of
+from commonplace.index.stems import stems
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from commonplace.core.text import Term
     from commonplace.index.docs import Queries
-    from commonplace.index.reach import Reach
+    from commonplace.index.reach import Ids, Reach
+    from commonplace.index.roll import Roll
+    from commonplace.index.score import Posting
+    from commonplace.index.stems import Stem
 
 # Terms that stand in many docs cost most and tell least: past FEW docs, one in more than a
 # quarter is left out, and so is what would make a search touch more than a tenth of all docs.
@@ -38,88 +42,99 @@ class Spreads:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[int, int]] = {}
+        self._known: dict[Stem, tuple[int, int]] = {}
 
     def count(
-        self, conn: sqlite3.Connection, sql: Queries, match: str, reach: Reach, docs: int
+        self, conn: sqlite3.Connection, sql: Queries, stem: Stem, reach: Reach, docs: int
     ) -> int:
-        """The docs in the span of time in which a quoted term stands. docs: how many there are."""
-        known = self._known.get(match) if reach.all_time else None
+        """The docs in the span of time in which a stem stands. docs: how many there are."""
+        known = self._known.get(stem) if reach.all_time else None
         if known is not None and abs(docs - known[1]) <= known[1] * _DRIFT:
             return known[0]
-        bounds = {"match": match, "low": reach.low, "high": reach.high}
+        bounds = {"match": _match(stem), "low": reach.low, "high": reach.high}
         spread = int(conn.execute(sql["count_matches"], bounds).fetchone()[0])
         if reach.all_time:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[match] = (spread, docs)
+            self._known[stem] = (spread, docs)
         return spread
 
 
-def words_figures(
-    conn: sqlite3.Connection, sql: Queries, question: str, reach: Reach, spreads: Spreads
-) -> dict[int, float]:
-    """BM25, > 0, of every doc that a telling term of the question stands in, by id.
+def read_postings(  # noqa: PLR0917  what a count needs
+    conn: sqlite3.Connection,
+    sql: Queries,
+    question: str,
+    reach: Reach,
+    roll: Roll,
+    spreads: Spreads,
+) -> list[Posting]:
+    """Where the telling words of a question stand in a roll, and how often; one for each word.
 
-    Of docs in reach, but for their shelves: `best_by_words` looks at those of few.
+    roll: of the docs in reach.
     """
-    terms = telling_terms(conn, sql, query_terms(question), reach, spreads)
-    if not terms:
-        return {}
-    bounds = {
-        "match": " OR ".join(_quoted(term) for term in terms),
-        "low": reach.low,
-        "high": reach.high,
-    }
-    figures = dict(conn.execute(sql["list_matches"], bounds).fetchall())
-    docs = np.fromiter(figures, dtype=np.int64, count=len(figures))
-    mask = reach.mask(docs, None)
-    return figures if mask is None else {doc: figures[doc] for doc in docs[mask].tolist()}
-
-
-def best_by_words(
-    conn: sqlite3.Connection, sql: Queries, figures: dict[int, float], reach: Reach, limit: int
-) -> list[int]:
-    """The docs in reach with the highest figures, best first; of equals the newest."""
-    docs = np.fromiter(figures.keys(), dtype=np.int64, count=len(figures))
-    values = np.fromiter(figures.values(), dtype=np.float64, count=len(figures))
-    if reach.shelves is None:
-        return list(best(docs, values, limit))
-    # Joining every match to its doc is what a filter would cost most; so from the best down.
-    ordered = list(best(docs, values, len(docs)))
-    shelves = frozenset(reach.shelves.tolist())
-    found: list[int] = []
-    start, step = 0, 2 * limit
-    while len(found) < limit and start < len(ordered):
-        part = ordered[start : start + step]
-        on = dict(conn.execute(sql["list_doc_shelves"], {"ids": json.dumps(part)}).fetchall())
-        found += [doc for doc in part if on.get(doc) in shelves]
-        start, step = start + step, 2 * step
-    return found[:limit]
-
-
-def telling_terms(
-    conn: sqlite3.Connection, sql: Queries, terms: list[Term], reach: Reach, spreads: Spreads
-) -> list[Term]:
-    """The terms worth a search, rarest first; the rarest of them however common it is."""
     docs = int(conn.execute(sql["count_docs"]).fetchone()[0])
+    told = telling(conn, sql, stems(query_terms(question)), reach, spreads, docs)
+    return [_posting(conn, sql, stem, reach, roll, spreads, docs) for stem in told]
+
+
+def telling(  # noqa: PLR0917  what a count needs
+    conn: sqlite3.Connection,
+    sql: Queries,
+    asked: list[Stem],
+    reach: Reach,
+    spreads: Spreads,
+    docs: int,
+) -> list[Stem]:
+    """The stems worth a search, rarest first; the rarest of them however common it is."""
     if docs <= FEW:
-        return terms
-    most = max(TOUCHED_LEAST, int(docs * TOUCHED_SHARE))
+        return asked
     counted = sorted(
-        (spreads.count(conn, sql, _quoted(term), reach, docs), place)
-        for place, term in enumerate(terms)
+        (spreads.count(conn, sql, stem, reach, docs), place) for place, stem in enumerate(asked)
     )
-    kept: list[Term] = []
+    # Words that stand nowhere cost nothing, and tell how much of the question is not there.
+    told = [asked[place] for spread, place in counted if not spread]
     touched = 0
-    for spread, place in counted:
-        if kept and (spread > docs * COMMON_SHARE or touched + spread > most):
+    for spread, place in counted[len(told) :]:
+        if touched and (spread > docs * COMMON_SHARE or touched + spread > _most(docs)):
             break
-        if spread:
-            kept.append(terms[place])
-            touched += spread
-    return kept
+        told.append(asked[place])
+        touched += spread
+    return told
 
 
-def _quoted(term: Term) -> str:
-    return '"' + term.text.replace('"', '""') + '"' + ("*" if term.prefix else "")
+def _most(docs: int) -> int:
+    return max(TOUCHED_LEAST, int(docs * TOUCHED_SHARE))
+
+
+def _posting(  # noqa: PLR0917  what a count needs
+    conn: sqlite3.Connection,
+    sql: Queries,
+    stem: Stem,
+    reach: Reach,
+    roll: Roll,
+    spreads: Spreads,
+    docs: int,
+) -> Posting:
+    if not reach.all_time and docs > FEW and _is_everywhere(conn, sql, stem, spreads, docs):
+        # Reading every place of such a word costs more than how often it stands in a doc tells.
+        bounds = {"match": _match(stem), "low": reach.low, "high": reach.high}
+        rows = [(row[0], 0) for row in conn.execute(sql["list_matches"], bounds)]
+    else:
+        asked = {"term": stem.token, "end": prefix_end(stem.token)}
+        name = "list_prefix_instances" if stem.prefix else "list_instances"
+        rows = conn.execute(sql[name], asked).fetchall()
+    return posting_of(_ids(rows), roll)
+
+
+def _is_everywhere(
+    conn: sqlite3.Connection, sql: Queries, stem: Stem, spreads: Spreads, docs: int
+) -> bool:
+    return spreads.count(conn, sql, stem, EVERYTHING, docs) > _most(docs)
+
+
+def _ids(rows: list[tuple[int, int]]) -> Ids:
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _match(stem: Stem) -> str:
+    return '"' + stem.token.replace('"', '""') + '"' + ("*" if stem.prefix else "")

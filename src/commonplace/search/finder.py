@@ -1,25 +1,30 @@
 """The finder: one question in, judged hits out.
 
-Never writes, and never ranks: the index narrows and measures, `rank` decides.
+Never writes, and never ranks: the index narrows and measures, `rank` and `fold` decide.
 """
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import excerpt
-from commonplace.core.values import Filter, Found, Hit
+from commonplace.core.values import Asked, Filter, Found, Hit
 from commonplace.search import policy as numbers
-from commonplace.search.rank import Ranked, collapsed, rank
+from commonplace.search.cues import read_cues
+from commonplace.search.fold import folded
+from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, OwnerIndex
-    from commonplace.core.values import Vector
+    from commonplace.core.values import Candidates, Vector
     from commonplace.search.filing import Filing
+    from commonplace.search.fold import Shown
     from commonplace.search.policy import Policy
+    from commonplace.search.rank import Ranking
 
 _ENCODING_AT_ONCE = 4
 
@@ -69,17 +74,25 @@ class Finder:
             notes = (*notes, f"Searched by words alone: {why}")
         else:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
-        candidates = self._index.candidates(
-            words=question.text,
-            vector=vector,
-            identity=identity,
-            within=question.within,
-            limit=question.policy.legs(question.limit),
+        policy = question.policy
+        found = self._index.candidates(
+            Asked(
+                words=question.text,
+                vector=vector,
+                identity=identity,
+                within=question.within,
+                limit=policy.legs(question.limit),
+                weighing=policy.weighing,
+            )
         )
         floor = numbers.floor(question.floor, identity)
-        ranked = rank(candidates, floor=floor, policy=question.policy)
-        best = collapsed(ranked, limit=question.limit, policy=question.policy)
-        return Found(hits=tuple(_hit(one, question.text) for one in best), notes=notes)
+        ranking = rank(found, floor=floor, policy=policy, cues=read_cues(question.text))
+        shown = folded(found, ranking, limit=question.limit, policy=policy)
+        return Found(
+            hits=tuple(_hit(one, found, ranking, question.text) for one in shown),
+            notes=notes,
+            chance=chance(found, ranking),
+        )
 
 
 def _encoded(slot: EncoderSlot, text: str) -> tuple[Vector | None, str, str]:
@@ -95,13 +108,18 @@ def _encoded(slot: EncoderSlot, text: str) -> tuple[Vector | None, str, str]:
         return None, encoder.identity, exc.message
 
 
-def _hit(one: Ranked, query: str) -> Hit:
+def _hit(one: Shown, found: Candidates, ranking: Ranking, query: str) -> Hit:
+    row = one.row
+    similarity = float(found.similarity[row])
+    score, meaning, words = (
+        float(each[row]) for each in (ranking.score, ranking.meaning, ranking.words)
+    )
     return Hit(
-        doc=one.candidate.doc,
-        score=one.score,
-        by=one.by,
-        similarity=one.candidate.similarity,
-        excerpt=excerpt(one.candidate.doc.text, query),
-        legs={"meaning": one.meaning, "words": one.words},
-        also=one.also,
+        doc=one.doc,
+        score=score,
+        by=ranking.by(row, matched=bool(found.matched[row])),
+        similarity=None if math.isnan(similarity) else similarity,
+        excerpt=excerpt(one.doc.text, query),
+        legs={"meaning": meaning, "words": words, "priors": score - meaning - words},
+        also=tuple(one.also),
     )

@@ -1,98 +1,103 @@
-"""Ranking: raw figures of the legs in, ordered and scored hits out. Pure functions.
+"""Ranking: columns of raw figures in, an order with scores out. Pure functions.
 
 Never reads an index, a clock or a setting; every number comes from a policy.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from commonplace.search import policy as numbers
+from commonplace.search.cues import OWN_AUTHOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from numpy.typing import NDArray
 
-    from commonplace.core.values import By, Candidate
+    from commonplace.core.values import By, Candidates, Mask, Numbers
+    from commonplace.search.cues import Cues
     from commonplace.search.policy import Policy
 
-_WORD = re.compile(r"\w+")
+    Scores = NDArray[np.float64]
+
+# Scores that differ by less are equal: sums in another order differ by as much.
+_TIE_DECIMALS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """A candidate with its score in [0, 1], the share of each leg, and the refs folded into it."""
+class Ranking(NamedTuple):
+    """rows: of the candidates, best first. The rest by row: shares of the score, and `near`.
 
-    candidate: Candidate
-    score: float
-    by: By
-    meaning: float
-    words: float
-    also: tuple[str, ...] = ()
+    score: in [0, 1], the sum of meaning, words and priors. near: not under the floor.
+    """
+
+    rows: Numbers
+    score: Scores
+    meaning: Scores
+    words: Scores
+    near: Mask
+
+    def by(self, row: int, *, matched: bool) -> By:
+        """What a hit rests on."""
+        if self.near[row]:
+            return "both" if matched else "meaning"
+        return "words"
 
 
-def rank(candidates: Sequence[Candidate], *, floor: float, policy: Policy) -> list[Ranked]:
-    """Order candidates by meaning and words, each divided by its maximum, then added.
+def rank(found: Candidates, *, floor: float, policy: Policy, cues: Cues) -> Ranking:
+    """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
 
     floor: cosine under which a candidate is cut; one that a word matches is never cut.
     A candidate without a similarity, whose vector is not made yet, is judged by words alone.
-    Ties: newer first, then by ref.
+    Ties: newer first.
     """
-    kept = [
-        (c, similarity, c.words or 0.0)
-        for c in candidates
-        if (similarity := max(c.similarity or 0.0, 0.0)) >= floor or c.words is not None
-    ]
-    nearest = max((similarity for _, similarity, _ in kept), default=0.0)
-    top_meaning = max(nearest, policy.clear) or 1.0
-    top_words = max((figure for _, _, figure in kept), default=0.0) or 1.0
-    ranked = [
-        Ranked(
-            candidate=one,
-            score=(meaning := policy.meaning * (similarity / top_meaning) / policy.most)
-            + (words := _words_weight(one, policy) * (figure / top_words) / policy.most),
-            by=_by(one, floor),
-            meaning=meaning,
-            words=words,
+    known = ~np.isnan(found.similarity)
+    near = known & (np.nan_to_num(found.similarity, nan=-1.0).clip(min=0.0) >= floor)
+    kept = found.matched | near
+    if policy.lent:
+        kept |= ~known & (found.words > 0)
+    # In 64 bits: a full score is 1 then, and not a hair more.
+    nearness = np.nan_to_num(found.nearness).astype(np.float64)
+    by_meaning = np.where(kept & known, nearness, 0.0).clip(min=0.0)
+    by_words = np.where(kept, found.words.astype(np.float64), 0.0)
+    top_meaning = max(float(by_meaning.max(initial=0.0)), policy.clear) or 1.0
+    top_words = float(by_words.max(initial=0.0)) or 1.0
+    meaning = policy.meaning * by_meaning / top_meaning
+    weight = np.where(known, policy.words, policy.meaning + policy.words)
+    words = weight * by_words / top_words
+    score = _with_priors(meaning + words, found, policy, cues)
+    rows = np.flatnonzero(kept)
+    order = np.lexsort((-rows, -score[rows].round(_TIE_DECIMALS)))
+    most = policy.most
+    return Ranking(rows[order], score / most, meaning / most, words / most, near)
+
+
+def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -> Scores:
+    """Source: configuration A; in its order, each on what the one before it gave."""
+    base = score
+    if policy.following:
+        score = score + policy.following * np.where(
+            found.following >= 0, base[found.following], 0.0
         )
-        for one, similarity, figure in kept
-    ]
-    # Sorted twice, since a time has no negative: ref ascending within newest first within score.
-    ranked.sort(key=lambda r: r.candidate.doc.ref)
-    ranked.sort(key=lambda r: (r.score, r.candidate.doc.at), reverse=True)
-    return ranked
+    if policy.length:
+        length = np.log1p(np.minimum(found.lengths, policy.length_most))
+        score = score + policy.length * np.where(score > 0, length, 0.0)
+    if policy.timed and cues.asks_time:
+        score = score + policy.timed * found.timed
+    named = cues.named(found.authors)
+    if named >= 0:
+        score = score * np.where(found.author == named, policy.named, 1.0)
+    if cues.says_i and OWN_AUTHOR in found.authors:
+        own = found.authors.index(OWN_AUTHOR)
+        score = score * np.where(found.author == own, policy.own, 1.0)
+    return score
 
 
-def _words_weight(candidate: Candidate, policy: Policy) -> float:
-    return policy.most if candidate.similarity is None else policy.words
-
-
-def _by(candidate: Candidate, floor: float) -> By:
-    if candidate.words is None:
-        return "meaning"
-    return "both" if candidate.similarity is not None and candidate.similarity >= floor else "words"
-
-
-def collapsed(ranked: Iterable[Ranked], *, limit: int, policy: Policy) -> list[Ranked]:
-    """The best `limit`; near-duplicates fold into the best of them, which keeps their refs."""
-    kept: list[Ranked] = []
-    bags: list[frozenset[str]] = []
-    also: list[list[str]] = []
-    for one in ranked:
-        bag = frozenset(_WORD.findall(one.candidate.doc.text.casefold()))
-        twin = next(
-            (i for i, other in enumerate(bags) if _alike(bag, other) >= policy.duplicate), None
-        )
-        if twin is not None:
-            also[twin].append(one.candidate.doc.ref)
-        elif len(kept) < limit:
-            kept.append(one)
-            bags.append(bag)
-            also.append([])
-        else:
-            break
-    return [replace(one, also=tuple(refs)) for one, refs in zip(kept, also, strict=True)]
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> float:
-    # Entries without a word (emoji alone) are never taken for each other.
-    return len(one & other) / len(one | other) if one and other else 0.0
+def chance(found: Candidates, ranking: Ranking) -> float | None:
+    """How likely the hits are about what was asked; None where no meaning is known."""
+    similarity = found.similarity[~np.isnan(found.similarity)]
+    if not len(similarity):
+        return None
+    best = ranking.rows[: numbers.CHANCE_HITS]
+    covered = float(found.covered[best].mean()) if len(best) else 0.0
+    return numbers.chance(float(similarity.max()), covered)

@@ -1,0 +1,137 @@
+"""The roll: every doc of an index in the order of its time, in columns, with its neighbours.
+
+Never reads a table and never weighs words or vectors; it knows only who stands next to whom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from commonplace.core.values import Weighing
+    from commonplace.index.reach import Ids
+
+    Mask = NDArray[np.bool_]
+    Figures = NDArray[np.float32]
+
+
+COLUMNS = ("ids", "at_us", "shelves", "sessions", "lengths", "timed")
+
+
+class Lending(NamedTuple):
+    """Who lends context to some docs: places (m, k), and their weights (m, k), 0 for nobody."""
+
+    places: Ids
+    weights: Figures
+
+
+@dataclass(frozen=True, eq=False)
+class Roll:
+    """Docs as columns of one length, in the order of (time, ref); a row's number is its place.
+
+    ids, shelves: as in the tables. at_us: microseconds since the epoch. sessions: 0 for none, and
+    then a doc stands alone. lengths: words. timed: whether its text names a time.
+    """
+
+    ids: Ids
+    at_us: Ids
+    shelves: Ids
+    sessions: Ids
+    lengths: Ids
+    timed: Mask
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def _by_id(self) -> tuple[Ids, Ids]:
+        """The ids in order, and the place of each."""
+        order = np.argsort(self.ids, kind="stable")
+        return self.ids[order], order
+
+    @cached_property
+    def _line(self) -> tuple[Ids, Ids, Ids]:
+        """Places session by session; where in that line each stands; words before each there."""
+        line = np.argsort(self.sessions, kind="stable")
+        spots = np.empty(len(line), dtype=np.int64)
+        spots[line] = np.arange(len(line))
+        lengths = self.lengths[line]
+        return line, spots, np.cumsum(lengths) - lengths
+
+    def places_of(self, ids: Ids) -> Ids:
+        """The place of each id, -1 for one that is not here."""
+        if not len(self.ids):
+            return np.full(len(ids), -1, dtype=np.int64)
+        ordered, places = self._by_id
+        found = np.searchsorted(ordered, ids)
+        found[found == len(ordered)] = 0
+        return np.where(ordered[found] == ids, places[found], -1)
+
+    def taken(self, mask: Mask) -> Roll:
+        """The same of some docs alone, as if there were no others."""
+        part = Roll(*(getattr(self, name)[mask] for name in COLUMNS))
+        # What is in order stays in order, so that nothing is sorted again.
+        now = np.cumsum(mask) - 1
+        ordered, order = self._by_id
+        kept = mask[order]
+        part.__dict__["_by_id"] = ordered[kept], now[order[kept]]
+        return part
+
+    def around(self, places: Ids, reach: int) -> Ids:
+        """These places and those up to `reach` before and after each in its session, in order."""
+        steps = np.arange(-reach, reach + 1)
+        others, is_there = self._stepped(places, steps)
+        return np.unique(others[is_there])
+
+    def following(self, places: Ids) -> Ids:
+        """The place next in the session of each, -1 at its end."""
+        others, is_there = self._stepped(places, np.array([1]))
+        return np.where(is_there, others, -1)[:, 0]
+
+    def lending(self, places: Ids, weighing: Weighing) -> Lending:
+        """Who lends context to each of these places.
+
+        The weight falls with the words that lie between two entries and half the length of the one
+        that lends: a long one lends next to nothing. Source: context kernel of configuration A.
+        """
+        side = weighing.side
+        steps = np.array([*range(-side, 0), *range(1, side + 1)], dtype=np.int64)
+        others, is_there = self._stepped(places, steps)
+        _, spots, before = self._line
+        mine, theirs = spots[places][:, None], spots[others]
+        lengths = self.lengths[others]
+        precedes = steps < 0
+        start = np.where(
+            precedes, before[theirs] + lengths, before[mine] + self.lengths[places][:, None]
+        )
+        end = np.where(precedes, before[mine], before[theirs])
+        distance = (end - start) + lengths / 2
+        share = np.where(precedes, weighing.before, weighing.after)
+        weights = share * np.exp(-distance / weighing.scale)
+        weights[~is_there | (weights < weighing.least)] = 0.0
+        return Lending(others, weights.astype(np.float32))
+
+    def _stepped(self, places: Ids, steps: Ids) -> tuple[Ids, Mask]:
+        """The places so many steps along the session, and whether there is one."""
+        line, spots, _ = self._line
+        if not len(line):
+            nothing = np.empty((len(places), len(steps)), dtype=np.int64)
+            return nothing, nothing.astype(np.bool_)
+        sought = spots[places][:, None] + steps
+        is_there = (sought >= 0) & (sought < len(line))
+        others = line[np.clip(sought, 0, len(line) - 1)]
+        mine = self.sessions[places][:, None]
+        is_there &= (self.sessions[others] == mine) & ((mine != 0) | (steps == 0))
+        return others, is_there
+
+
+def roll_of(columns: Ids) -> Roll:
+    """The roll of (columns, n) numbers, as `COLUMNS` names them, in the order of (time, ref)."""
+    ids, at_us, shelves, sessions, lengths, timed = columns
+    return Roll(ids, at_us, shelves, sessions, lengths, timed.astype(np.bool_))

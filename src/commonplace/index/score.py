@@ -1,0 +1,214 @@
+"""What docs are worth by words and by meaning, with the context their neighbours lend. Pure.
+
+Never reads a table: a roll, postings and cosines come in, columns of figures go out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from commonplace.core.values import Candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.core.values import Asked, Doc, Weighing
+    from commonplace.index.reach import Ids
+    from commonplace.index.roll import Figures, Lending, Mask, Roll
+
+# What two products over the same numbers may differ by, laid out differently.
+_TIE_DECIMALS = 6
+
+
+class Posting(NamedTuple):
+    """Where one word stands: places, in order, and how often in text and in date."""
+
+    places: Ids
+    body: Figures
+    dated: Figures
+
+
+def posting_of(found: Ids, roll: Roll) -> Posting:
+    """found: (n, 2) a doc's id and whether it is its date, a row for each time the word stands."""
+    # A word's docs come one after the other: each is looked up once.
+    keys, counts = _counted(found[:, 0] * 2 + found[:, 1])
+    places = roll.places_of(keys // 2)
+    here = places >= 0
+    keys, counts, places = keys[here], counts[here], places[here]
+    distinct = np.unique(places)
+    body, dated = (np.zeros(len(distinct), dtype=np.float32) for _ in range(2))
+    spots = np.searchsorted(distinct, places)
+    in_date = keys % 2 == 1
+    body[spots[~in_date]] = counts[~in_date]
+    dated[spots[in_date]] = counts[in_date]
+    return Posting(distinct, body, dated)
+
+
+def _counted(values: Ids) -> tuple[Ids, Ids]:
+    found: tuple[Ids, Ids] = np.unique(values, return_counts=True)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Cosines:
+    """Cosines of chunks with a query. docs: (n,) ids in order. figures: (n,)."""
+
+    docs: Ids
+    figures: Figures
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        first = np.searchsorted(self.docs, ids, side="left")
+        counts = np.searchsorted(self.docs, ids, side="right") - first
+        best = np.full(len(ids), np.nan, dtype=np.float32)
+        for chunk in range(int(counts.max(initial=0))):
+            has = np.flatnonzero(counts > chunk)
+            best[has] = np.fmax(best[has], self.figures[first[has] + chunk])
+        return best
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks."""
+        wanted = limit
+        while wanted > 0 and len(self.docs):
+            chosen = self.docs[top(self.figures, wanted)]
+            distinct = np.unique(chosen)
+            if len(distinct) >= limit or wanted >= len(self.docs):
+                return distinct
+            wanted *= 4  # many chunks of few docs: look further down
+        return np.empty(0, dtype=np.int64)
+
+
+def top(figures: Figures, limit: int) -> Ids:
+    """Where the highest figures stand, in order; of equals the last ones."""
+    if limit >= len(figures):
+        return np.arange(len(figures))
+    if limit <= 0:
+        return np.empty(0, dtype=np.int64)
+    rounded = figures.round(_TIE_DECIMALS)
+    least = np.partition(rounded, len(figures) - limit)[len(figures) - limit]
+    better = np.flatnonzero(rounded > least)
+    equal = np.flatnonzero(rounded == least)
+    return np.sort(np.concatenate([better, equal[len(better) - limit :]]))
+
+
+NO_COSINES = Cosines(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+
+
+def candidates_of(
+    roll: Roll,
+    postings: Sequence[Posting],
+    cosines: Cosines,
+    asked: Asked,
+    *,
+    authors: Mapping[int, str],
+    read: Callable[[Sequence[int]], Mapping[int, Doc]],
+) -> Candidates:
+    """The best docs of both legs and those around them, with all their figures.
+
+    roll: of the docs a search may look at; the postings' places are its own. authors: by shelf.
+    """
+    weighing = asked.weighing
+    words = _Words(roll, postings, weighing)
+    near = roll.places_of(cosines.nearest(asked.limit))
+    best = np.union1d(words.best(asked.limit), near[near >= 0])
+    places = roll.around(best, weighing.around)
+    lending = roll.lending(places, weighing)
+    figures, matched, covered = words.figures(places, lending)
+    similarity, nearness = _meaning(roll, cosines, places, lending)
+    wrote = [authors.get(shelf, "") for shelf in roll.shelves[places].tolist()]
+    names = sorted({*wrote} - {""})
+    return Candidates(
+        keys=roll.ids[places],
+        words=figures,
+        matched=matched,
+        covered=covered,
+        similarity=similarity,
+        nearness=nearness,
+        lengths=roll.lengths[places],
+        timed=roll.timed[places],
+        following=_rows(places, roll.following(places)),
+        author=np.array([names.index(x) if x else -1 for x in wrote], dtype=np.int64),
+        authors=tuple(names),
+        read=read,
+    )
+
+
+def _rows(places: Ids, sought: Ids) -> Ids:
+    """Where each place stands among some in order; -1 where it does not."""
+    rows = np.searchsorted(places, sought)
+    rows[rows == len(places)] = 0
+    return np.where(places[rows] == sought, rows, -1) if len(places) else rows
+
+
+def _meaning(
+    roll: Roll, cosines: Cosines, places: Ids, lending: Lending
+) -> tuple[Figures, Figures]:
+    """The cosines of some places, plain and with what neighbours lend."""
+    lends = lending.weights > 0
+    asked = np.union1d(places, lending.places[lends])
+    known = cosines.of(roll.ids[asked])
+    plain = known[np.searchsorted(asked, places)]
+    spots = np.searchsorted(asked, lending.places)
+    spots[~lends] = 0
+    lent = known[spots] if len(asked) else np.zeros_like(lending.weights)
+    weights = np.where(lends & ~np.isnan(lent), lending.weights, 0.0)
+    total = plain + (weights * np.nan_to_num(lent)).sum(axis=1)
+    return plain, (total / (1.0 + weights.sum(axis=1))).astype(np.float32)
+
+
+class _Words:
+    """The words of one question over one roll, weighed by BM25."""
+
+    def __init__(self, roll: Roll, postings: Sequence[Posting], weighing: Weighing) -> None:
+        self._docs = len(roll)
+        self._postings = postings
+        self._weighing = weighing
+        lengths = np.maximum(roll.lengths, weighing.shortest).astype(np.float32)
+        average = float(lengths.mean()) if len(roll) else 1.0
+        k1, b = weighing.k1, weighing.b
+        self._norms = (k1 * (1 - b + b * lengths / average)).astype(np.float32)
+        spread = np.array([len(each.places) for each in postings], dtype=np.float64)
+        self._idf = np.log1p((self._docs - spread + 0.5) / (spread + 0.5))
+
+    def best(self, limit: int) -> Ids:
+        """The places with the highest figures of their own, without context."""
+        if not self._postings:
+            return np.empty(0, dtype=np.int64)
+        total = np.zeros(self._docs, dtype=np.float32)
+        for idf, each in zip(self._idf, self._postings, strict=True):
+            count = each.body + each.dated
+            total[each.places] += self._weight(idf, count, self._norms[each.places])
+        found = np.flatnonzero(total)
+        return found[top(total[found], limit)]
+
+    def figures(self, places: Ids, lending: Lending) -> tuple[Figures, Mask, Figures]:
+        """BM25 with context; whether a word stands in the text itself, and the share of idf so."""
+        total = np.zeros(len(places), dtype=np.float32)
+        matched = np.zeros(len(places), dtype=np.bool_)
+        covered = np.zeros(len(places), dtype=np.float32)
+        norms = self._norms[places]
+        counts = np.zeros(self._docs, dtype=np.float32)
+        bound = max(self._weighing.common_least, self._weighing.common * self._docs)
+        for idf, each in zip(self._idf, self._postings, strict=True):
+            counts[each.places] = each.body
+            own = counts[places]
+            here = own > 0
+            count = own
+            if len(each.places) < bound:
+                count = own + (lending.weights * counts[lending.places]).sum(axis=1)
+            counts[each.places] = each.dated
+            count = count + counts[places]
+            counts[each.places] = 0
+            total += self._weight(idf, count, norms)
+            matched |= here
+            covered[here] += idf
+        return total, matched, covered / (float(self._idf.sum()) or 1.0)
+
+    def _weight(self, idf: float, count: Figures, norms: Figures) -> Figures:
+        weight: Figures = (idf * count * (self._weighing.k1 + 1) / (count + norms)).astype(
+            np.float32
+        )
+        return weight

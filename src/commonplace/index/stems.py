@@ -1,0 +1,65 @@
+"""Words as the word index has them: split, folded and stemmed by SQLite's own tokenizer.
+
+Keeps one small table in memory for it; nothing of a journal ever lies there longer than a call.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.core.text import words_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from commonplace.core.text import Term
+
+_REMEMBERED = 4096
+
+
+class Stem(NamedTuple):
+    """A token of the word index; prefix: any token that begins so is meant."""
+
+    token: str
+    prefix: bool = False
+
+
+def stems(terms: Iterable[Term]) -> list[Stem]:
+    """The distinct stems of a question's terms, in their order; a term may be cut into several."""
+    found = {Stem(token, term.prefix): None for term in terms for token in stemmed(term.text)}
+    return list(found)
+
+
+@lru_cache(_REMEMBERED)
+def stemmed(text: str) -> tuple[str, ...]:
+    """The tokens of a short text, in its order."""
+    return tuple(tokens(text))
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of any text, in its order."""
+    conn, lock = _table()
+    with lock:
+        conn.execute("INSERT INTO words (rowid, body) VALUES (1, ?)", (folded_words(text),))
+        found = conn.execute("SELECT term FROM instances ORDER BY offset").fetchall()
+        conn.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    return [row[0] for row in found]
+
+
+def folded_words(text: str) -> str:
+    """A text as the word index reads it: CJK runs in pairs, without case (as query terms are)."""
+    return words_text(text).casefold()
+
+
+@cache
+def _table() -> tuple[sqlite3.Connection, threading.Lock]:
+    conn = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    conn.execute(
+        "CREATE VIRTUAL TABLE words USING fts5"
+        " (body, content = '', tokenize = 'porter unicode61 remove_diacritics 2')"
+    )
+    conn.execute("CREATE VIRTUAL TABLE instances USING fts5vocab (words, instance)")
+    return conn, threading.Lock()

@@ -1,0 +1,100 @@
+"""What of a ranking is shown: like hits folded into one, each journal given its place.
+
+Never scores and never reorders: hits come out in the order they were ranked in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.core.values import Candidates, Doc
+    from commonplace.search.policy import Policy
+    from commonplace.search.rank import Ranking
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class Shown:
+    """A doc to be shown, its row among the candidates, and the refs folded into it."""
+
+    doc: Doc
+    row: int
+    bag: frozenset[str]
+    also: list[str] = field(default_factory=list)
+
+
+def folded(found: Candidates, ranking: Ranking, *, limit: int, policy: Policy) -> list[Shown]:
+    """The best `limit`, reading no more docs than that needs.
+
+    Near-duplicates fold into the best of them, a summary and what it was made from into whichever
+    ranks higher; refs are kept. A journal whose best hit comes near the best of all gets a place.
+    """
+    kept: list[Shown] = []
+    passed: list[Shown] = []
+    for one in _read(found, ranking, step=2 * max(limit, 1)):
+        if (same := _same(one, kept, policy)) is not None:
+            same.also.append(one.doc.ref)
+        elif len(kept) < limit:
+            kept.append(one)
+        elif policy.diverse and len(passed) < limit:
+            passed.append(one)
+        else:
+            break
+    return _diverse(kept, passed, ranking, policy) if policy.diverse else kept
+
+
+def _read(found: Candidates, ranking: Ranking, *, step: int) -> Iterator[Shown]:
+    for start in range(0, len(ranking.rows), step):
+        rows = ranking.rows[start : start + step].tolist()
+        keys = [int(found.keys[row]) for row in rows]
+        docs = found.read(keys)
+        for row, key in zip(rows, keys, strict=True):
+            # One that left since it was ranked is not shown.
+            if key in docs:
+                bag = frozenset(_WORD.findall(docs[key].text.casefold()))
+                yield Shown(docs[key], row, bag)
+
+
+def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
+    for other in kept:
+        if one.doc.ref in other.doc.covers or other.doc.ref in one.doc.covers:
+            return other
+        if _alike(one.bag, other.bag, policy.duplicate):
+            return other
+    return None
+
+
+def _alike(one: frozenset[str], other: frozenset[str], share: float) -> bool:
+    # Entries without a word (emoji alone) are never taken for each other.
+    fewer, more = sorted((len(one), len(other)))
+    if not fewer or fewer < share * more:
+        return False
+    both = len(one & other)
+    return both / (fewer + more - both) >= share
+
+
+def _diverse(
+    kept: list[Shown], passed: list[Shown], ranking: Ranking, policy: Policy
+) -> list[Shown]:
+    """With the best of each journal that has none among the kept, for the last of the others."""
+    if not kept:
+        return kept
+    least = policy.diverse * ranking.score[kept[0].row]
+    journals = [one.doc.journal for one in kept]
+    for one in passed:
+        if one.doc.journal in journals or ranking.score[one.row] < least:
+            continue
+        crowded = next((x for x in reversed(journals) if journals.count(x) > 1), None)
+        if crowded is None:
+            break
+        place = len(journals) - 1 - journals[::-1].index(crowded)
+        del kept[place], journals[place]
+        kept.append(one)
+        journals.append(one.doc.journal)
+    return kept

@@ -1,0 +1,51 @@
+"""Candidates made by hand, as an index would hand them over."""
+
+import numpy as np
+import pytest
+
+from commonplace.core.values import Candidates
+from commonplace.testing import a_doc
+
+
+def one(ref="", text="", **figures):
+    """One candidate: its doc, and its figures where they are not the plain ones."""
+    journal = figures.pop("journal", "notes")
+    covers = figures.pop("covers", ())
+    return a_doc(ref, text or ref, journal=journal, covers=covers), figures
+
+
+@pytest.fixture
+def made():
+    """Candidates of rows made by `one`, oldest first."""
+
+    def make(*rows):
+        docs = [doc for doc, _ in rows]
+        figures = [row for _, row in rows]
+
+        def column(name, default, dtype):
+            return np.array([row.get(name, default) for row in figures], dtype=dtype)
+
+        similarity = column("similarity", np.nan, np.float32)
+        authors = sorted({row["author"] for row in figures if "author" in row})
+        return Candidates(
+            keys=np.arange(len(rows), dtype=np.int64),
+            words=column("words", 0.0, np.float32),
+            matched=np.array([row.get("matched", "words" in row) for row in figures], dtype=bool),
+            covered=column("covered", 0.0, np.float32),
+            similarity=similarity,
+            nearness=np.array(
+                [row.get("nearness", same) for row, same in zip(figures, similarity, strict=True)],
+                dtype=np.float32,
+            ),
+            lengths=column("length", 0, np.int64),
+            timed=column("timed", False, np.bool_),
+            following=column("following", -1, np.int64),
+            author=np.array(
+                [authors.index(row["author"]) if "author" in row else -1 for row in figures],
+                dtype=np.int64,
+            ),
+            authors=tuple(authors),
+            read=lambda keys: {key: docs[key] for key in keys},
+        )
+
+    return make
