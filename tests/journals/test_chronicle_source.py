@@ -7,6 +7,7 @@ import os
 import runpy
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -91,6 +92,28 @@ def test_every_entry_is_handed_over_oldest_first(generation, path):
     assert follower.catch_up() == follower.catch_up(sweep=True) == []
     for event in chronicle.list_events().events:
         assert follower.docs[event.ref] == doc_of(event, UTC)
+
+
+def test_of_an_unknown_log_the_newest_entries_come_first(path):
+    """Of 1,100 the newest 500, then the rest from the oldest on, each once; gone meanwhile: gone.
+
+    Whoever asks while a large log is filed for the first time asks for what was done lately.
+    """
+    source = opened(make("D2", path)).source()
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("DELETE FROM entries")
+        add = "INSERT INTO entries (id, timestamp, timestamp_unix_seconds, timestamp_nanosecond, message) VALUES (?, '', ?, 0, ?)"
+        other.executemany(add, [(str(i), 1_700_000_000 + i, f"entry {i}") for i in range(1100)])
+    changes = source.scan(Since(mark=None, stamps=lambda _prefix: {}))
+    first = [next(changes).doc.text for _ in range(500)]
+    assert first == [f"entry {i}" for i in range(600, 1100)]
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("DELETE FROM entries WHERE id = '700'")
+        other.execute("UPDATE entries SET message = 'edited' WHERE id = '701'")
+    *rest, edited, gone = changes
+    assert [change.doc.text for change in rest] == [f"entry {i}" for i in range(600)]
+    assert edited.doc.text == "edited"
+    assert gone == Drop("chronicle:700")
 
 
 def test_a_doc_is_what_a_search_needs(path):

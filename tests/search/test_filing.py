@@ -305,6 +305,28 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
     assert index.counts("").docs == 1000
 
 
+def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatch):
+    """The first 500 came quickly and the next do not come: the wait ends when its time is up."""
+    monkeypatch.setattr(policy, "LONG_FILING_S", 0.01)
+    going = threading.Event()
+
+    class HesitatingSource(OneSource):
+        def scan(self, since):
+            for number, change in enumerate(super().scan(since)):
+                assert number < policy.APPLY_BATCH or going.wait(DEADLINE_S)
+                yield change
+
+    source = HesitatingSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(501)])
+    filing = opened(source)
+    try:
+        still = ("Entries are still being filed; a later search may find more.",)
+        assert filing.refresh(DEADLINE_S * 10) == still
+        assert index.counts("").docs == policy.APPLY_BATCH
+    finally:
+        going.set()
+    until(lambda: filing.refresh(DEADLINE_S) == ())
+
+
 @pytest.mark.parametrize("error", [Unavailable("No space is left."), RuntimeError("a fault")])
 def test_a_journal_that_fails_is_named_and_tried_again(opened, index, error):
     """The note says what is wrong; when it is over, the entry is filed."""

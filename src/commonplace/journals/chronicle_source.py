@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
-from commonplace.journals.chronicle_event import JOURNAL, doc_of
+from commonplace.journals.chronicle_database import ChronicleDatabase
+from commonplace.journals.chronicle_event import JOURNAL, Question, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
-    from commonplace.journals.chronicle_database import ChronicleDatabase
+    from commonplace.journals.chronicle_event import Event
     from commonplace.journals.chronicle_seen import Seen
     from commonplace.journals.chronicle_tree import ChronicleTree
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
+# Past both ends of the calendar, in nanoseconds.
+_EVERYTHING = Question(start=-(10**21), below=(10**21, 0))
 # Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
 _RACY_NS = 2_000_000_000
 
@@ -55,7 +58,8 @@ class ChronicleSource:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of what is new or altered, oldest first, then drops of what is gone.
 
-        One pass compares the stamps of all entries, unless this process alone wrote since.
+        One pass compares the stamps of all entries, unless this process alone wrote since. Of a
+        database that is not known at all the newest entries come before that pass.
         Raises: Invalid, Denied, Unavailable where the storage cannot be read.
         """
         now = self._store.files_state()
@@ -67,6 +71,10 @@ class ChronicleSource:
         known = since.stamps(f"{JOURNAL}:")
         if since.mark is None and self._passed == (now, hash(frozenset(known.items()))):
             return
+        if not known:
+            newest = self._newest()
+            yield from (Put(doc_of(x, self._zone)) for x in newest)
+            known = {x.ref: x.stamp for x in newest}
         began = time.time_ns()
         survey = self._store.survey()
         for label, why in survey.unreadable:
@@ -78,6 +86,12 @@ class ChronicleSource:
         stamps = frozenset((ref, x.stamp) for ref, x in survey.seen.items())
         settled = began - self._store.changed_ns() > _RACY_NS
         self._passed = (now, hash(stamps)) if settled else None
+
+    def _newest(self) -> list[Event]:
+        """What is asked for first, oldest first; of a tree nothing: it is read whole either way."""
+        if not isinstance(self._store, ChronicleDatabase):
+            return []
+        return self._store.newest(_AT_ONCE, _EVERYTHING)[::-1]
 
     def _puts(self, changed: Sequence[Seen]) -> Iterator[Change]:
         waiting = iter(changed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
 from commonplace.core.text import text_hash
 from commonplace.core.values import Drop, Encoded, Put, Unencoded
 from commonplace.search import policy
+from commonplace.search.lane import Lane, log_failure, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -57,10 +58,21 @@ class Pending:
         return () if self.passing else (f"Not found by meaning yet: {self.why}",)
 
 
-class Filing:
-    """Keeps an index behind its sources; a background thread, started if needed, does long work.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """A journal of which not all is in the index, and why, as one sentence."""
 
-    holder: this process's name in leases. Thread-safe. `close` it before the process ends.
+    journal: str
+    why: str
+
+
+class Filing:
+    """Keeps an index behind its sources; background threads, started if needed, do long work.
+
+    Each source has threads of its own: one that hangs or fails holds up no other, and no search.
+    holder: this process's name in leases. others: sources that only the background looks at.
+    silent_s: how long `sweep` waits for a source from which nothing comes. Thread-safe. `close` it
+    before the process ends.
     """
 
     def __init__(
@@ -70,26 +82,44 @@ class Filing:
         sources: Sequence[Source],
         encoder: EncoderSlot,
         holder: str,
+        others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
+        silent_s: float = policy.SILENT_S,
     ) -> None:
         self._index = index
         self._sources = sources
         self._encoder = encoder
         self._holder = holder
         self._monotonic = monotonic
+        self._silent_s = silent_s
         self._state = threading.Condition()
+        self._over = threading.Condition()
+        self._lanes = [self._lane(source) for source in sources]
+        self._others = [self._lane(source) for source in others]
+        self._behind: tuple[Behind, ...] = ()
+        self._background = False
         self._asked = 0
         self._done = 0
-        self._sweep = False
         # `start` sweeps; a first search before it is not to share the processor with a sweep.
         self._swept_at = monotonic()
         self._all_made = False
         self._patient = True
         self._closed = False
         self._filing_since = monotonic()
+        self._has_part = False
         self._is_long = False
         self._trouble = ""
         self._worker: threading.Thread | None = None
+
+    def _lane(self, source: Source) -> Lane:
+        return Lane(
+            self._index,
+            source,
+            over=self._over,
+            monotonic=self._monotonic,
+            on_put=self._note_put,
+            on_filed=self._note_filed,
+        )
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was just written, so that it is found at once; never raises into the write."""
@@ -100,7 +130,7 @@ class Filing:
                 return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
             docs = [_unencoded(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
             if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
-                self._ask(sweep=False)
+                self._call()
                 return self._pending("It is long, and is being encoded.", passing=True)
             for group in _groups(encoder, docs):
                 self._encode(encoder, group)
@@ -126,11 +156,13 @@ class Filing:
 
     def start(self) -> None:
         """Look at everything once, in the background: entries, edits in place, missing vectors."""
-        self._ask(sweep=True)
+        self._background = True
+        self._sweep_aside()
+        self._call()
 
     def wake(self) -> None:
         """Look for missing vectors now: the encoder is there."""
-        self._ask(sweep=False)
+        self._call()
 
     def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
         """Wait at most so long for vectors that are being made; tells how many are missing then.
@@ -156,31 +188,70 @@ class Filing:
     def refresh(self, wait_s: float) -> tuple[str, ...]:
         """File what other programs wrote, waiting at most so long; tells what is not done.
 
-        A filing that proves long is not waited for: what is filed so far can be found.
+        A filing that proves long is not waited for: what is filed so far can be found. Nor is a
+        source that was silent throughout an earlier wait.
         """
-        behind = any(self._index.since(s.name).mark != s.mark() for s in self._sources)
-        sweep_due = self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S
-        if not behind and not sweep_due:
-            return ()
-        turn = self._ask(sweep=sweep_due)
-        if not behind:
-            return ()
-        with self._state:
-            self._state.wait_for(lambda: self._is_over(turn) or self._is_long, wait_s)
-            if self._trouble:
-                return (f"Not every entry could be filed: {self._trouble}",)
-            return (
-                ()
-                if self._is_over(turn)
-                else ("Entries are still being filed; a later search may find more.",)
-            )
+        self._background = True
+        asked = [(lane, lane.look()) for lane in self._lanes]
 
-    def _is_over(self, turn: int) -> bool:
-        return self._done >= turn or self._closed
+        def worth_waiting() -> bool:
+            return any(not x.has_looked(turn) and x.is_worth_waiting for x, turn in asked)
 
-    def sweep(self) -> None:
-        """File every change in words, edits in place included, now and in this thread."""
-        self._file_sources(sweep=True)
+        self._wait(lambda: not worth_waiting(), wait_s)
+        missing = []
+        for lane, turn in asked:
+            if not lane.has_looked(turn):
+                if lane.is_worth_waiting:
+                    lane.give_up()
+                missing.append(lane)
+            elif lane.is_in_trouble:
+                missing.append(lane)
+        if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
+            self._sweep_aside()
+        return self._tell(missing)
+
+    def sweep(self) -> tuple[str, ...]:
+        """File every change in words, edits in place included, now; tells what could not be done.
+
+        Waits for each source as long as it goes on, and no more for one that is silent.
+        """
+        self._swept_at = self._monotonic()
+        asked = [(lane, lane.sweep()) for lane in self._lanes]
+        looked = [(lane, lane.look()) for lane in self._others]
+
+        def under_way() -> list[Lane]:
+            rest = [lane for lane, turn in asked if not lane.has_swept(turn)]
+            rest += [lane for lane, turn in looked if not lane.has_looked(turn)]
+            return [] if self._closed else [lane for lane in rest if not lane.is_silent]
+
+        while rest := under_way():
+            steps = [lane.steps for lane in rest]
+            if not self._wait(lambda: self._went_on(under_way(), rest, steps), self._silent_s):
+                for lane in rest:
+                    lane.give_up()
+        return self._tell([x for x, _ in asked if x.is_silent or x.is_in_trouble])
+
+    def behind(self) -> tuple[Behind, ...]:
+        """What of the sources is not in the index, as the last refresh or sweep found it."""
+        return self._behind
+
+    def _went_on(self, now: list[Lane], before: list[Lane], steps: list[int]) -> bool:
+        return now != before or [lane.steps for lane in now] != steps
+
+    def _wait(self, is_over: Callable[[], bool], wait_s: float) -> bool:
+        with self._over:
+            return self._over.wait_for(lambda: self._closed or is_over(), wait_s)
+
+    def _tell(self, lanes: list[Lane]) -> tuple[str, ...]:
+        self._behind = tuple(Behind(journal=x.journal, why=x.why()) for x in lanes)
+        return tuple(dict.fromkeys(each.why for each in self._behind))
+
+    def _sweep_aside(self) -> None:
+        self._swept_at = self._monotonic()
+        for lane in self._lanes:
+            lane.sweep()
+        for lane in self._others:
+            lane.look()
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything and make every missing vector, now, in this thread; how many were made.
@@ -189,27 +260,58 @@ class Filing:
         what is filed so far is still to make. Without an encoder only words are filed.
         Raises: Unavailable when the index or a journal cannot be used.
         """
-        self._file_sources(sweep=True, progress=progress)
+        trouble = self._file_all(progress)
         encoder = self._encoder.get(timeout_s=60.0)
-        return self._encode_missing(encoder, progress) if encoder else 0
+        made = self._encode_missing(encoder, progress) if encoder else 0
+        if trouble is not None:
+            raise trouble
+        return made
+
+    def _file_all(self, progress: Callable[[int, int], None] | None) -> CommonplaceError | None:
+        """File every change in this thread; the first error, after all that could be filed."""
+        filed = 0
+        trouble: CommonplaceError | None = None
+        for lane in [*self._lanes, *self._others]:
+            try:
+                for more in lane.file(sweep=lane in self._lanes):
+                    filed += more
+                    if progress is not None and filed:
+                        progress(0, filed)
+            except CommonplaceError as exc:  # the other journals are filed all the same
+                trouble = trouble or exc
+        return trouble
 
     def close(self, wait_s: float = 1.0) -> None:
-        """Stop the background thread after the batch in hand, waiting at most so long."""
-        with self._state:
+        """Stop the background threads after the batch in hand, waiting at most so long for all."""
+        with self._state, self._over:
             self._closed = True
             self._state.notify_all()
+            self._over.notify_all()
+        deadline = time.monotonic() + wait_s
+        lanes = [*self._lanes, *self._others]
+        for lane in lanes:
+            lane.close()
         if self._worker is not None and self._worker is not threading.current_thread():
             self._worker.join(wait_s)
+        for lane in lanes:
+            lane.join(max(deadline - time.monotonic(), 0.0))
 
-    def _ask(self, *, sweep: bool) -> int:
+    def _note_put(self) -> None:
+        with self._state:
+            self._all_made = False
+
+    def _note_filed(self) -> None:
+        if self._background:
+            self._call()
+
+    def _call(self) -> None:
+        """Have the worker look for missing vectors."""
         with self._state:
             self._asked += 1
-            self._sweep = self._sweep or sweep
             if self._worker is None and not self._closed:
-                self._worker = threading.Thread(target=self._work, name="filing", daemon=True)
+                self._worker = threading.Thread(target=self._work, name="vectors", daemon=True)
                 self._worker.start()
             self._state.notify_all()
-            return self._asked
 
     def _work(self) -> None:
         retry_s, longest_s = _RETRY_S
@@ -218,65 +320,11 @@ class Filing:
                 self._state.wait_for(self._called, None if self._all_made else retry_s)
                 if self._closed:
                     return
-                turn, sweep, self._sweep = self._asked, self._sweep, False
-            trouble = self._turn(sweep=sweep)
-            with self._state:
-                self._done, self._trouble = turn, trouble
-                self._state.notify_all()
+                self._done = self._asked
             retry_s = _RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)
 
     def _called(self) -> bool:
         return self._closed or self._asked > self._done
-
-    def _turn(self, *, sweep: bool) -> str:
-        try:
-            self._file_sources(sweep=sweep)
-        except Exception as exc:  # noqa: BLE001  a thread's last line: a dead worker files nothing
-            return _told("Filing stopped", exc)
-        return ""
-
-    def _file_sources(
-        self, *, sweep: bool, progress: Callable[[int, int], None] | None = None
-    ) -> None:
-        self._filing_since = self._monotonic()
-        if sweep:  # from its beginning on, so that no search meanwhile asks for a second one
-            self._swept_at = self._filing_since
-        filed = 0
-        trouble: CommonplaceError | None = None
-        for source in self._sources:
-            try:
-                for more in self._file_source(source, sweep=sweep):
-                    filed += more
-                    if progress is not None and filed:
-                        progress(0, filed)
-            except CommonplaceError as exc:  # the other journals are filed all the same
-                trouble = trouble or exc
-            finally:
-                self._is_long = False
-        if trouble is not None:
-            raise trouble
-
-    def _file_source(self, source: Source, *, sweep: bool) -> Iterator[int]:
-        """File what changed, batch by batch; yields how many entries each one put."""
-        since = self._index.since(source.name)
-        # The mark is read before the scan: what is written meanwhile makes it differ next time.
-        mark = source.mark()
-        if not sweep and since.mark == mark:
-            return
-        changes = iter(source.scan(replace(since, mark=None) if sweep else since))
-        while batch := list(islice(changes, policy.APPLY_BATCH)):
-            self._index.apply(batch, source=source.name)
-            put = sum(isinstance(change, Put) for change in batch)
-            self._note_filed(put, is_last=len(batch) < policy.APPLY_BATCH)
-            yield put
-        self._index.apply([], source=source.name, mark=mark)
-
-    def _note_filed(self, put: int, *, is_last: bool) -> None:
-        took = self._monotonic() - self._filing_since
-        with self._state:
-            self._all_made = self._all_made and not put
-            self._is_long = not is_last and took >= policy.LONG_FILING_S
-            self._state.notify_all()
 
     def _make_vectors(self) -> bool:
         """Whether nothing is left to make; False asks the worker to come back."""
@@ -374,11 +422,8 @@ class Filing:
 
 def _told(what: str, exc: Exception) -> str:
     """Log what went wrong; returns it as a sentence for an answer."""
-    if isinstance(exc, CommonplaceError):
-        _log.warning("%s: %s", what, exc)
-        return str(exc)
-    _log.error("%s", what, exc_info=exc)
-    return "Memory ran out." if isinstance(exc, MemoryError) else "Internal error, see the log."
+    log_failure(what, exc)
+    return told(exc)
 
 
 def _unencoded(put: Put) -> Unencoded:
