@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -225,8 +226,8 @@ class Filing:
             return [] if self._closed else [lane for lane in rest if not lane.is_silent]
 
         while rest := under_way():
-            steps = [lane.steps for lane in rest]
-            if not self._wait(lambda: self._went_on(under_way(), rest, steps), self._silent_s):
+            before = [(lane, lane.steps) for lane in rest]
+            if not self._wait(partial(_went_on, before, under_way), self._silent_s):
                 for lane in rest:
                     lane.give_up()
         return self._tell([x for x, _ in asked if x.is_silent or x.is_in_trouble])
@@ -234,9 +235,6 @@ class Filing:
     def behind(self) -> tuple[Behind, ...]:
         """What of the sources is not in the index, as the last refresh or sweep found it."""
         return self._behind
-
-    def _went_on(self, now: list[Lane], before: list[Lane], steps: list[int]) -> bool:
-        return now != before or [lane.steps for lane in now] != steps
 
     def _wait(self, is_over: Callable[[], bool], wait_s: float) -> bool:
         with self._over:
@@ -418,6 +416,10 @@ class Filing:
         return [
             x for x in self._sources if isinstance(x, KeepsVectors) and x.keeps(encoder.identity)
         ]
+
+
+def _went_on(before: list[tuple[Lane, int]], under_way: Callable[[], list[Lane]]) -> bool:
+    return [(lane, lane.steps) for lane in under_way()] != before
 
 
 def _told(what: str, exc: Exception) -> str:

@@ -27,6 +27,9 @@ LONG_FILING_S = 0.5
 """A filing that has gone on for so long and is not near its end is not waited for: a search goes on
 with what is filed."""
 
+SILENT_S = 5.0
+"""How long a command waits for a journal from which nothing comes, such as one that is locked."""
+
 VECTORS_WAIT_S = 1.0
 """How long a search waits for vectors that are just being made."""
 

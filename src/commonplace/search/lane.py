@@ -1,0 +1,250 @@
+"""A lane: one source followed in threads of its own, so that it holds up nobody but itself.
+
+Never judges and never makes a vector; what fails here is told, never raised into a search.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Put
+from commonplace.search import policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from commonplace.core.ports import OwnerIndex, Source
+
+_log = logging.getLogger(__name__)
+
+
+class Errand:
+    """A thread that does one thing whenever it is asked to; asked meanwhile, it does it again.
+
+    Started at the first call. over: notified after each time.
+    """
+
+    def __init__(self, do: Callable[[], None], *, name: str, over: threading.Condition) -> None:
+        self._do = do
+        self._name = name
+        self._over = over
+        self._called = threading.Condition()
+        self._asked = 0
+        self._done = 0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def ask(self) -> int:
+        """Have it done once more; the turn it will be done in."""
+        with self._called:
+            self._asked += 1
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            self._called.notify_all()
+            return self._asked
+
+    def is_over(self, turn: int) -> bool:
+        """Whether all that was asked up to this turn is done, or will never be."""
+        return self._done >= turn or self._closed
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        with self._called:
+            self._closed = True
+            self._called.notify_all()
+
+    def join(self, wait_s: float) -> None:
+        """Wait at most so long for what is under way."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(wait_s)
+
+    def _run(self) -> None:
+        while True:
+            with self._called:
+                self._called.wait_for(lambda: self._closed or self._asked > self._done)
+                if self._closed:
+                    return
+                turn = self._asked
+            self._do()
+            with self._over:
+                self._done = turn
+                self._over.notify_all()
+
+
+class Lane:
+    """Follows one source: one thread looks whether it moved on, another files what did.
+
+    over: notified whenever something ends or goes on. on_put: called when entries were filed,
+    on_filed: when its own thread has filed all there were.
+    """
+
+    def __init__(
+        self,
+        index: OwnerIndex,
+        source: Source,
+        *,
+        over: threading.Condition,
+        monotonic: Callable[[], float],
+        on_put: Callable[[], None],
+        on_filed: Callable[[], None],
+    ) -> None:
+        self.source = source
+        self._index = index
+        self._over = over
+        self._monotonic = monotonic
+        self._on_put = on_put
+        self._on_filed = on_filed
+        self._looking = Errand(self._look, name=f"look {source.name}", over=over)
+        self._filing = Errand(self._file, name=f"file {source.name}", over=over)
+        self._sweep_asked = False
+        self._behind = 0
+        self._began = monotonic()
+        self._closed = False
+        self._trouble = ""
+        self._is_long = False
+        self._is_silent = False
+        self.steps = 0
+        """Goes up with everything that is done, so that who waits sees that it goes on."""
+
+    @property
+    def journal(self) -> str:
+        """The journal its source is a part of."""
+        return self.source.name.partition(":")[0]
+
+    def look(self) -> int:
+        """Have it looked whether the source moved on, and filed what did; a turn to wait for."""
+        return self._looking.ask()
+
+    def has_looked(self, turn: int) -> bool:
+        """Whether it was looked, and what was found is filed."""
+        return self._looking.is_over(turn) and self._filing.is_over(self._behind)
+
+    def sweep(self) -> int:
+        """Have every entry looked at, edits in place included; a turn to wait for."""
+        self._sweep_asked = True
+        return self._filing.ask()
+
+    def has_swept(self, turn: int) -> bool:
+        """Whether that is done."""
+        return self._filing.is_over(turn)
+
+    @property
+    def is_worth_waiting(self) -> bool:
+        """Whether it may be over soon: not where its filing proves long, nor where it is silent."""
+        return not (self._is_long or self._is_silent)
+
+    def give_up(self) -> None:
+        """Wait for it no more until it shows a sign of life."""
+        self._is_silent = True
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it was given up and has shown no sign of life since."""
+        return self._is_silent
+
+    def why(self) -> str:
+        """What a reader must know of this source now, as one sentence; empty for nothing."""
+        if self._trouble:
+            return f"Not every entry of {self.journal} could be filed: {self._trouble}"
+        if self._is_silent:
+            return f"{self.journal} does not answer; a later search may find more of it."
+        return f"Entries of {self.journal} are still being filed; a later search may find more."
+
+    @property
+    def is_in_trouble(self) -> bool:
+        """Whether the last attempt to file what changed failed."""
+        return bool(self._trouble)
+
+    def close(self) -> None:
+        """Begin nothing more; what is under way ends with the batch in hand."""
+        self._closed = True
+        self._looking.close()
+        self._filing.close()
+
+    def join(self, wait_s: float) -> None:
+        """Wait at most so long for the filing under way."""
+        self._filing.join(wait_s)
+
+    def _look(self) -> None:
+        try:
+            behind = self._index.since(self.source.name).mark != self.source.mark()
+        except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
+            self._end(exc)
+            return
+        if behind:
+            # Before the look is over, so that whoever waits for it waits for this as well.
+            self._behind = self._filing.ask()
+        else:
+            self._end(None)
+
+    def _file(self) -> None:
+        sweep, self._sweep_asked = self._sweep_asked, False
+        filed = 0
+        try:
+            for put in self.file(sweep=sweep):
+                filed += put
+                if self._closed:
+                    return
+        except Exception as exc:  # noqa: BLE001  as in _look
+            self._end(exc)
+        else:
+            self._end(None)
+        if filed:
+            self._on_filed()
+
+    def _end(self, exc: Exception | None) -> None:
+        before = self._trouble
+        self._trouble = told(exc) if exc else ""
+        self._is_long = self._is_silent = False
+        if exc and self._trouble != before and not self._closed:
+            log_failure(f"{self.source.name} was not filed", exc)
+
+    def file(self, *, sweep: bool) -> Iterator[int]:
+        """File what changed, in this thread, batch by batch; yields how many entries each one put.
+
+        Raises: what the source and the index raise.
+        """
+        self._began = self._monotonic()
+        since = self._index.since(self.source.name)
+        # The mark is read before the scan: what is written meanwhile makes it differ next time.
+        mark = self.source.mark()
+        if not sweep and since.mark == mark:
+            return
+        changes = iter(self.source.scan(replace(since, mark=None) if sweep else since))
+        while batch := list(islice(changes, policy.APPLY_BATCH)):
+            self._index.apply(batch, source=self.source.name)
+            put = sum(isinstance(change, Put) for change in batch)
+            self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
+            yield put
+        self._index.apply([], source=self.source.name, mark=mark)
+
+    def _go_on(self, put: int, *, is_last: bool) -> None:
+        took = self._monotonic() - self._began
+        if put:
+            self._on_put()
+        with self._over:
+            self.steps += 1
+            self._is_silent = False
+            self._is_long = not is_last and took >= policy.LONG_FILING_S
+            self._over.notify_all()
+
+
+def told(exc: Exception) -> str:
+    """What went wrong, as a sentence for an answer."""
+    if isinstance(exc, CommonplaceError):
+        return str(exc)
+    return "Memory ran out." if isinstance(exc, MemoryError) else "Internal error, see the log."
+
+
+def log_failure(what: str, exc: Exception) -> None:
+    """Log what went wrong, with its traceback where it is no error of ours."""
+    if isinstance(exc, CommonplaceError):
+        _log.warning("%s: %s", what, exc)
+    else:
+        _log.error("%s", what, exc_info=exc)
