@@ -354,7 +354,6 @@ UNKNOWN = [
     "2026-1-3",
     "2026-W1",
     "last november 2025",
-    "early november",
     "the 90s",
     "from monday",
     "since",

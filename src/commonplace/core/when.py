@@ -26,10 +26,20 @@ matter):
 | monday night | that day's 18:00 to 06:00 of the day after |
 | spring, summer, autumn, winter | northern: from 1 March, 1 June, 1 September, 1 December |
 | winter 2025, winter 2025/26 | from December 2025; an error before it has begun (`winter 2026`) |
-| month to date, this month so far | from its beginning to this instant |
+| month to date, this month so far, earlier this month | from its beginning to this instant |
 | the week of nov 3 | the ISO week that holds the day |
+| week 46 | the latest ISO week of that number that is not ahead |
+| monday last week, last week on monday | of the previous ISO week |
+| nov 1-15, nov 1 to 15 | both days and all between |
+| early, mid, late november | days 1 to 10, 11 to 20, 21 to the last |
+| early, mid, late 2025 | January to April, May to August, September to December |
+| beginning, middle, end of november | as early, mid, late |
+| first, second, third, fourth week of october | days 1-7, 8-14, 15-21, 22-28 |
+| last week of october | its last seven days |
+| yesterday at 15, this morning at 9 | that hour; `yesterday at 9` could be one of two: an error |
 | since x, after x | from the start of x on, from the end of x on |
 | before x, until x | up to the start of x, up to the end of x |
+| before the end of october, after the beginning of it | up to its last instant, from its first |
 | x..y, between x and y, from x to y | from the start of x to the end of y |
 
 What is told by its relation to now and has not begun (`tonight`, in the morning) is an error; a
@@ -170,9 +180,9 @@ def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
             case "since":
                 return Interval(start=reading.since)
             case "after":
-                return Interval(start=reading.until)
+                return Interval(start=reading.after)
             case "before":
-                return Interval(end=reading.since)
+                return Interval(end=reading.before)
             case _:
                 return Interval(end=reading.until)
     first, last = _two_sides(text, phrase)
@@ -214,7 +224,7 @@ def _normal(phrase: str) -> str:
     # Dots at the end may be half of a range: they stay, and nothing reads them.
     closed = text if ".." in text[len(text.rstrip(_CLOSING)) :] else text.rstrip(_CLOSING)
     text = closed.lstrip(_QUOTES).strip()
-    text = text.replace(", ", " ")
+    text = re.sub(r" ?[\u2013\u2014] ?| - ", " to ", text).replace(", ", " ")
     text = re.sub(r"\b([ap])\.m\b\.?", r"\1m", text)
     text = re.sub(r"(?<=[a-z])\.(?= )", "", text)
     text = re.sub(r"\b(?:a )?couple(?: of)?\b", "two", text)

@@ -37,13 +37,16 @@ class Frame:
 class Reading:
     """The span [start, end) that a phrase names, and what else it can stand for.
 
-    at: the very instant, where the phrase names one; a bound is then exact. day: the date, where
-    it names one local day. dated: it bears its own year, and so may lie ahead of now.
+    at: the very instant, where the phrase names one; a bound is then exact. edge: what `before` and
+    `after` it mean, where that is neither its start nor its end (`before the end of october`). day:
+    the date, where it names one local day. dated: it bears its own year, and so may lie ahead of
+    now.
     """
 
     start: datetime
     end: datetime
     at: datetime | None = None
+    edge: datetime | None = None
     day: date | None = None
     dated: bool = False
 
@@ -56,6 +59,16 @@ class Reading:
     def until(self) -> datetime:
         """Where a range that ends with this phrase ends: the whole of a day counts."""
         return self.at or self.end
+
+    @property
+    def before(self) -> datetime:
+        """Where what is before this phrase ends."""
+        return self.edge or self.since
+
+    @property
+    def after(self) -> datetime:
+        """Where what is after this phrase begins."""
+        return self.edge or self.until
 
 
 Reader: TypeAlias = "Callable[[re.Match[str], Frame], Reading | None]"
@@ -199,8 +212,8 @@ def read_named(bounds: Bounds, found: re.Match[str], frame: Frame) -> Reading | 
         return span_of(*chosen, frame, dated=bool(year)) if chosen else None
     limit = frame.now if which else frame.latest
     newest = to_local(limit, frame.zone).year
-    # Nine years hold a 29 February, even around 1900.
-    for candidate in range(newest, newest - 9, -1):
+    # Nine years hold a 29 February, even around 1900; a year's first ISO week begins before it.
+    for candidate in range(newest + 1, newest - 9, -1):
         chosen = bounds(candidate)
         if chosen is None:
             continue
@@ -227,6 +240,11 @@ def _read_weekday(found: re.Match[str], frame: Frame) -> Reading:
         return one_day(days_of(frame.today, "week")[0] + number * DAY, frame)
     base = frame.today - DAY if which else day_of(frame.latest, frame.zone)
     return lived_day(base - (base.weekday() - number) % 7 * DAY, frame, step=7)
+
+
+def _read_weekday_of_week(found: re.Match[str], frame: Frame) -> Reading:
+    week = days_of(frame.today if found["back"] == "this" else frame.today - 7 * DAY, "week")
+    return one_day(week[0] + _WEEKDAYS[found["weekday"]] * DAY, frame)
 
 
 def _read_weekdays_ago(found: re.Match[str], frame: Frame) -> Reading:
@@ -276,6 +294,8 @@ DAY_RULES: Rules = (
     (rf"{COUNT} ?(?:days?|d) ago", _read_days_ago),
     (rf"{WHICH}{_WEEKDAY}", _read_weekday),
     (rf"{COUNT} {_WEEKDAY}s? ago", _read_weekdays_ago),
+    (rf"{_WEEKDAY} (?:of )?(?P<back>last|previous|this) week", _read_weekday_of_week),
+    (rf"(?P<back>last|previous|this) week (?:on )?{_WEEKDAY}", _read_weekday_of_week),
     *_DATE_RULES,
     (rf"{_WEEKDAY} (?P<rest>.+)", _read_weekday_date),
 )

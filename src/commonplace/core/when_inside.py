@@ -51,6 +51,7 @@ from commonplace.core.when_inside_words import (
     OWN_ARTICLE,
     PLACING,
     PLURALS,
+    RANGES,
     SAID_ALONE,
     SAID_WITH,
     SOFT,
@@ -196,16 +197,16 @@ def _phrase(tokens: Sequence[_Token], first: int, after: int) -> _Phrase | None:
     """The tokens as one phrase; None where they cannot be one."""
     own = tokens[first:after]
     opener, closer = own[0].word, own[-1].word
-    if opener not in OPENERS and not opener[:1].isdigit():
+    if opener.split("-")[0] not in OPENERS and not opener[:1].isdigit():
         return None
-    if closer not in CLOSERS and not any(sign.isdigit() for sign in closer):
+    if closer.split("-")[-1] not in CLOSERS and not any(sign.isdigit() for sign in closer):
         return None
     if any(token.quoted for token in own):
         return None
     if any(token.owning or (_closes(token) and token.mark != ",") for token in own[:-1]):
         return None
     lead = opener if opener in LEADS and len(own) > 1 else ""
-    core = " ".join(token.word for token in own[1 if lead else 0 :])
+    core = " ".join("to" if token.word in DASHES else token.word for token in own[bool(lead) :])
     if len(core) > LONGEST_PHRASE:
         return None
     return _Phrase(tokens=tokens, first=first, after=after, lead=lead, core=core)
@@ -246,7 +247,13 @@ def _follows(phrase: _Phrase, kind: Kind) -> bool:
     """Whether the words before let the phrase be the time of what is asked."""
     lead, word, earlier = phrase.lead, phrase.before(), phrase.before(2)
     if lead:
-        return word not in NOT_LIKE_IT | NOT_OF_IT | NOT_BEFORE_LEAD.get(lead, frozenset())
+        # "what did I do from monday" is since then; "from monday to friday" is a span.
+        own = (
+            frozenset()
+            if lead == "from" and kind in RANGES
+            else NOT_BEFORE_LEAD.get(lead, frozenset())
+        )
+        return word not in NOT_LIKE_IT | NOT_OF_IT | own
     if phrase.owning:
         return word not in NOT_BEFORE | {"on", "for"} | BOUNDS
     if word in {"about", "to", "with"} and phrase.ends:

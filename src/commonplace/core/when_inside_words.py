@@ -64,7 +64,8 @@ OPENERS = (
     LEADS
     | TIME_WORDS
     | _set("the a an one two three four five six seven eight nine ten eleven twelve couple half")
-    | _set("this past previous q1 q2 q3 q4 early earlier mid late first second third fourth")
+    | _set("this past previous q1 q2 q3 q4 early earlier mid late beginning start middle end")
+    | _set("first second third fourth 1st 2nd 3rd 4th")
 )
 CLOSERS = TIME_WORDS | _set("mon sat sun far date am pm a.m p.m mins min hrs secs sec")
 
@@ -124,6 +125,9 @@ _TO = "(?:and|to|until|till|through)"
 _WEEKDAY = rf"(?:{'|'.join(sorted(_DAYS))})"
 _PATTERNS: Sequence[tuple[str, Kind]] = (
     (r"(?:the )?last (?:minute|second)|this (?:may|march|mar|fall|sat|sun|mon)", "shaky"),
+    # "did I get up early last month"
+    (r"(?:early|late) (?:last|this) .+", "shaky"),
+    (r".+ week of .+", "dated"),
     (rf"{_CLOCK}(?: {_TO} {_CLOCK})?", "clock"),
     (rf"[0-9]{{4}}(?: {_TO} [0-9]{{4}})?|[0-9]{{4}}-[0-9]{{2}}|week [0-9]+", "number"),
     (rf"(?=.*(?:{_MONTH}|[0-9]-)).*[0-9].* {_TO} .*", "dated range"),
@@ -157,7 +161,7 @@ def _kinds(*kinds: Kind) -> _Kinds:
 _TOLD: _Kinds = _kinds("rolling", "ago", "told day", "told")
 _DATED: _Kinds = _kinds("iso day", "day", "dated range", "dated")
 _BARE: _Kinds = _kinds("weekend", "weekday", "span")
-_RANGES: _Kinds = _kinds("range", "dated range")
+RANGES: _Kinds = _kinds("range", "dated range")
 _CLOCK_ONLY: _Kinds = _kinds("clock")
 _SHAKY: _Kinds = _kinds("shaky")
 # `on yesterday` is never said: that preposition belongs to what was done.
@@ -178,14 +182,14 @@ SAID_WITH: Mapping[str, _Kinds] = {
     # The deadline of nov 3 is no time of an entry.
     "of": _TOLD,
     # `from monday` is of Monday or since Monday.
-    "from": _TOLD | _RANGES,
+    "from": _TOLD | RANGES,
     "for": _kinds("rolling"),
     "since": _BOUND | _CLOCK_ONLY | _SHAKY,
-    "between": _RANGES,
+    "between": RANGES,
     **dict.fromkeys(("before", "after", "until", "till"), _BOUND),
 }
 """Which kinds are said with which preposition, and without any."""
-SAID_ALONE: _Kinds = _kinds("number") | _TOLD | _DATED | _BARE | _RANGES | _CLOCK_ONLY
+SAID_ALONE: _Kinds = _kinds("number") | _TOLD | _DATED | _BARE | RANGES | _CLOCK_ONLY
 """What is a time where the question holds nothing else."""
 ENDING: _Kinds = _kinds("day", "dated", "dated range")
 """What is only read at an end of the question or of a clause, where it has no preposition."""

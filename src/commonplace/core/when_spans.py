@@ -41,6 +41,7 @@ from commonplace.core.when_days import (
     read_named,
     span_of,
 )
+from commonplace.core.when_parts import PART_RULES
 
 _CLOCK_UNITS = {
     "second": timedelta(seconds=1),
@@ -163,7 +164,7 @@ def _read_last(found: re.Match[str], frame: Frame) -> Reading:
 
 
 def _read_so_far(found: re.Match[str], frame: Frame) -> Reading:
-    unit = found["unit"] or "day"
+    unit = found.groupdict().get("unit") or "day"
     span = one_day(frame.today, frame) if unit == "day" else _calendar_back(unit, 0, frame)
     if span.start == frame.now:
         raise Invalid(
@@ -283,6 +284,35 @@ def _part_of(day: date, part: str, frame: Frame, *, dated: bool = False) -> Read
     return Reading(start=start, end=end, dated=dated)
 
 
+def _read_day_hour(found: re.Match[str], frame: Frame) -> Reading | None:
+    day = match_rules(DAY_RULES, found["rest"], frame)
+    if day is None or day.day is None:
+        return None
+    hour = int(found["hour"])
+    if 1 <= hour <= 12:  # noqa: PLR2004  a clock face
+        raise Invalid(f"Ambiguous time phrase: {found[0]!r}.", hint=f"Say {hour}am or {hour}pm.")
+    return _on_clock(day.day, (time(hour), "hour"), frame, dated=day.dated)
+
+
+def _read_part_hour(found: re.Match[str], frame: Frame) -> Reading | None:
+    """`this morning at 9`: the one such hour of that morning; None where it has none."""
+    part = match_rules(_PART_RULES, found["rest"], frame)
+    hour, minute = int(found["hour"]), int(found["minute"] or 0)
+    if part is None or hour > 23:  # noqa: PLR2004  a day
+        return None
+    day = day_of(part.start, frame.zone)
+    clocks = [time(hour, minute)] + ([time(hour + 12, minute)] if 1 <= hour < 12 else [])  # noqa: PLR2004  a clock face
+    width = "minute" if found["minute"] else "hour"
+    within = [
+        reading
+        for clock in clocks
+        if part.start
+        <= (reading := _on_clock(day, (clock, width), frame, dated=part.dated)).start
+        < part.end
+    ]
+    return within[0] if len(within) == 1 else None
+
+
 def _read_day_part(found: re.Match[str], frame: Frame) -> Reading | None:
     day = match_rules(DAY_RULES, found["rest"], frame)
     if day is None or day.day is None:
@@ -294,6 +324,13 @@ def _read_this_part(found: re.Match[str], frame: Frame) -> Reading:
     return _part_of(frame.today, found["part"], frame)
 
 
+def _read_earlier_part(found: re.Match[str], frame: Frame) -> Reading:
+    part = _part_of(frame.today, found["part"], frame)
+    return (
+        part if part.end <= frame.now or part.start >= frame.now else replace(part, end=frame.now)
+    )
+
+
 def _read_night(found: re.Match[str], frame: Frame) -> Reading:
     yesterday = lived_day(frame.today - DAY, frame).day or frame.today
     night = _part_of(yesterday, "night", frame)
@@ -302,23 +339,33 @@ def _read_night(found: re.Match[str], frame: Frame) -> Reading:
     return _part_of(frame.today, "night", frame)
 
 
+_PART_RULES: Rules = (
+    (r"this (?P<part>morning|afternoon|evening)", _read_this_part),
+    (rf"(?P<rest>.+) {_PART}", _read_day_part),
+    (r"(?P<rest>.+) in the (?P<part>morning|afternoon|evening)", _read_day_part),
+    (r"(?P<rest>.+) at (?P<part>night)", _read_day_part),
+    (rf"{_PART} of (?:the )?(?P<rest>.+)", _read_day_part),
+)
 _RULES: Rules = (
     (r"now", _read_now),
     *DAY_RULES,
     (r"last night|tonight", _read_night),
-    (r"this (?P<part>morning|afternoon|evening)", _read_this_part),
-    (rf"(?P<rest>.+) {_PART}", _read_day_part),
-    (rf"{_PART} of (?:the )?(?P<rest>.+)", _read_day_part),
+    *_PART_RULES,
+    (r"earlier this (?P<part>morning|afternoon|evening)", _read_earlier_part),
+    *PART_RULES,
     (_INSTANT, _read_iso_instant),
     (_CLOCK, _read_clock),
     (rf"{_CLOCK} (?:on |of )?(?:the )?(?P<rest>.+)", _read_day_clock),
     (rf"(?P<rest>.+?)(?: at)? {_CLOCK}", _read_day_clock),
+    (r"(?P<rest>.+) at (?P<hour>[0-9]{1,2})", _read_day_hour),
+    (r"(?P<rest>.+) at (?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?", _read_part_hour),
     (rf"this {_CALENDAR}", _read_this),
     (rf"(?:last|previous) {_CALENDAR}", _read_last),
     (rf"(?:today|(?:this )?{_CALENDAR}) so far", _read_so_far),
+    (rf"earlier (?:today|this {_CALENDAR})", _read_so_far),
     (rf"{_CALENDAR} to date", _read_so_far),
     (rf"(?:the )?(?:last|past) {COUNT} ?{_UNIT}", _read_rolling),
-    (rf"(?:the last|(?:the )?past) {_UNIT}", _read_rolling),
+    (rf"(?:the last|(?:the |this )?past) {_UNIT}", _read_rolling),
     (r"last (?P<unit>hour|minute|second)", _read_rolling),
     (rf"{COUNT} ?{_UNIT} ago", _read_ago),
     (rf"{WHICH}weekend", _read_weekend),
