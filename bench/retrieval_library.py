@@ -14,6 +14,7 @@ from commonplace.core.text import text_hash
 from commonplace.core.values import Filter, Put
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.search.filing import Filing
+from commonplace.search import policy as numbers
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import ReadySlot
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 LIMIT = 20
 """Hits asked for: as many as the deepest measure looks at."""
 
-FLOOR = 0.1
+FLOOR = numbers.RECALL_FLOOR
 """The least similarity of a hit by meaning alone, as the tools ask for unless told otherwise."""
 
 

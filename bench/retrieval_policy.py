@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from commonplace.search.policy import Policy
 
-RECALL: Policy = getattr(numbers, "RECALL", numbers.PRIVATE)
+RECALL = numbers.RECALL
 
 
 def overridden(policy: Policy, assignments: Sequence[str]) -> Policy:
