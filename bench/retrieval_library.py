@@ -13,8 +13,8 @@ from commonplace.core.owners import owner_folder
 from commonplace.core.text import text_hash
 from commonplace.core.values import Filter, Put
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.search.filing import Filing
 from commonplace.search import policy as numbers
+from commonplace.search.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import ReadySlot
 

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 By: TypeAlias = Literal["meaning", "words", "both"]
 
 
+def said(author: str, text: str) -> str:
+    """A text after the name of who said it, where that is known."""
+    return f"{author}: {text}" if author else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A half-open span [start, end) of aware UTC instants; None leaves that side open."""
@@ -60,6 +65,11 @@ class Doc:
     author: str = ""
     dated: str = ""
     covers: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What is searched and encoded: the text, after the name of who said it."""
+        return said(self.author, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +187,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unencoded:
-    """A doc whose vectors are missing for one encoder: its text, and the hash to file it under."""
+    """A doc whose vectors are missing for one encoder: what it says (`Doc.said`), and its hash."""
 
     ref: str
     text: str
@@ -186,9 +196,9 @@ class Unencoded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
-    """The vectors of one doc's chunks, bound to the text they were made from.
+    """The vectors of one doc's chunks, bound to the text they were made from (`Doc.said`).
 
-    spans: (start, end) of each chunk in characters of the text. vectors: (chunks, dimensions),
+    spans: (start, end) of each chunk in characters of that text. vectors: (chunks, dimensions),
     float32, each of length 1.
     """
 

@@ -56,7 +56,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "shelf": _shelf(conn, sql, doc),
         "at_us": at_us,
         "blank": int(not doc.text.strip()),
-        "text_hash": text_hash(doc.text),
+        "text_hash": text_hash(doc.said),
         "stamp": well_formed(doc.stamp),
         "tags": _listed(doc.tags),
         "text": well_formed(doc.text),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.files import locked, make_folder
+from commonplace.core.values import said
 from commonplace.db.queries import read_queries, read_sql, split_statements
 from commonplace.db.sqlite import (
     REPAIR_HINT,
@@ -278,6 +279,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
 def _teach(conn: sqlite3.Connection) -> sqlite3.Connection:
     conn.execute("PRAGMA cache_size = -16000")
     conn.create_function("folded_words", 1, folded_words, deterministic=True)
+    conn.create_function("said", 2, said, deterministic=True)
     return conn
 
 

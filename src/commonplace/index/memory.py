@@ -107,7 +107,7 @@ class MemoryOwnerIndex:
         """Docs without a vector of this encoder, newest first; see the port."""
         with self._lock:
             return [
-                Unencoded(ref=each.doc.ref, text=each.doc.text, text_hash=each.hash)
+                Unencoded(ref=each.doc.ref, text=each.doc.said, text_hash=each.hash)
                 for each in self._pending(identity)[: max(limit, 0)]
             ]
 
@@ -168,13 +168,13 @@ class MemoryOwnerIndex:
             self._marks.clear()
 
     def _put(self, doc: Doc) -> None:
-        digest = text_hash(doc.text)
+        digest = text_hash(doc.said)
         before = self._held.get(doc.ref)
         if before is not None and before.hash == digest:
             before.doc, before.dated = doc, Counter(tokens(doc.dated))
             return
         self._held[doc.ref] = _Held(
-            doc, digest, Counter(tokens(doc.text)), Counter(tokens(doc.dated))
+            doc, digest, Counter(tokens(doc.said)), Counter(tokens(doc.dated))
         )
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:

@@ -99,10 +99,11 @@ SELECT id, identity, dimensions FROM encoders ORDER BY id;
 
 -- name: list_unencoded
 -- Docs with words in them and no vector of an encoder, newest first.
-SELECT ref, text, text_hash, at_us FROM docs
-WHERE blank = 0
-    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder)
-ORDER BY id DESC LIMIT :limit;
+SELECT d.ref, said(s.author, d.text) AS said, d.text_hash, d.at_us
+FROM docs AS d JOIN shelves AS s ON s.id = d.shelf
+WHERE d.blank = 0
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = d.id AND encoder = :encoder)
+ORDER BY d.id DESC LIMIT :limit;
 
 -- name: count_unencoded
 -- How many docs with words in them have no vector of an encoder.

@@ -53,7 +53,11 @@ CREATE INDEX doc_tags_doc ON doc_tags (doc);
 
 -- The word index reads each text folded, and stores it nowhere a second time.
 CREATE VIEW doc_words AS
-SELECT id, folded_words(text) AS body, folded_words(dated) AS dated FROM docs;
+SELECT
+    d.id,
+    folded_words(said(s.author, d.text)) AS body,
+    folded_words(d.dated) AS dated
+FROM docs AS d JOIN shelves AS s ON s.id = d.shelf;
 CREATE VIRTUAL TABLE words USING fts5 (
     body,
     dated,
@@ -65,13 +69,15 @@ CREATE VIRTUAL TABLE words USING fts5 (
 CREATE VIRTUAL TABLE instances USING fts5vocab (words, instance);
 CREATE TRIGGER docs_filed AFTER INSERT ON docs BEGIN
     INSERT INTO words (rowid, body, dated)
-    VALUES (new.id, folded_words(new.text), folded_words(new.dated));
+    SELECT id, body, dated FROM doc_words WHERE id = new.id;
     INSERT INTO moved (doc) VALUES (new.id);
     UPDATE state SET docs = docs + 1;
 END;
-CREATE TRIGGER docs_dropped AFTER DELETE ON docs BEGIN
+CREATE TRIGGER docs_dropping BEFORE DELETE ON docs BEGIN
     INSERT INTO words (words, rowid, body, dated)
-    VALUES ('delete', old.id, folded_words(old.text), folded_words(old.dated));
+    SELECT 'delete', id, body, dated FROM doc_words WHERE id = old.id;
+END;
+CREATE TRIGGER docs_dropped AFTER DELETE ON docs BEGIN
     DELETE FROM vectors WHERE doc = old.id;
     INSERT INTO moved (doc) VALUES (old.id);
     UPDATE state SET docs = docs - 1;

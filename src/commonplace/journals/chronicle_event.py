@@ -298,6 +298,7 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
     Its session is its day in the owner's zone.
     """
     day = local_date(event.at, zone)
+    # No author: a login stands at every entry of a log, and what it says is not part of any.
     return Doc(
         ref=event.ref,
         journal=JOURNAL,
@@ -308,6 +309,5 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
         stamp=event.stamp,
         tags=tuple(dict.fromkeys(fold_tag(x) for x in event.tags)),
         session=f"{JOURNAL}/{day.isoformat()}",
-        author=event.username if event.username != UNKNOWN else "",
         dated=render_date(day),
     )

@@ -429,7 +429,7 @@ def _told(what: str, exc: Exception) -> str:
 
 
 def _unencoded(put: Put) -> Unencoded:
-    return Unencoded(ref=put.doc.ref, text=put.doc.text, text_hash=text_hash(put.doc.text))
+    return Unencoded(ref=put.doc.ref, text=put.doc.said, text_hash=text_hash(put.doc.said))
 
 
 def _missing(pending: int) -> str:
