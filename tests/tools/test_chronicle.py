@@ -38,25 +38,6 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture
-def open_world(tmp_path):
-    """Opens a world over this test's home and project; several share the database."""
-    made = []
-
-    def open_(**rest):
-        made.append(ChronicleWorld(tmp_path / "home", tmp_path / "project", **rest))
-        return made[-1]
-
-    yield open_
-    for each in made:
-        each.close()
-
-
-@pytest.fixture
-def world(open_world):
-    return open_world()
-
-
 def walk(world, tool, **arguments):
     """The messages of each page, until there is no cursor."""
     pages, cursor = [], ""
@@ -249,6 +230,7 @@ def test_a_search_ends_where_its_ranking_does(world):
     """Past a thousand entries the last page says so, and no cursor leads round in a circle."""
     for n in range(1_050):
         world.chronicle.add_event(f"entry {n:04}")
+    world.filing.catch_up()
     pages, cursor, turns = [], "", 0
     while cursor or not turns:
         answer = world("search_entries", text="entry", limit=100, cursor=cursor)
@@ -434,82 +416,6 @@ def test_a_long_story_says_that_it_is_not_whole(world):
     assert answer.facts["count"] == 500
     assert answer.facts["notes"] == ["Only the newest 500 entries are told."]
     assert answer.text.endswith("Note: Only the newest 500 entries are told.")
-
-
-# find_when_i
-
-
-@pytest.fixture
-def deploys(world):
-    """Three deployments among other things."""
-    world.log(
-        ("2026-09-01 10:00", "deployed the api"),
-        ("2026-10-15 10:00", "deployed the api"),
-        ("2026-11-14 15:19", "deployed the api"),
-        ("2026-11-20 10:00", "lunch with Bo"),
-        ("2026-11-21 10:00", "watered every plant"),
-    )
-    return world
-
-
-def test_when_did_i_is_answered_with_how_long_ago_and_the_exact_time(deploys):
-    """Best matches first; twins of one text are all there."""
-    answer = deploys("find_when_i", what="when did I have lunch with Bo?")
-    assert answer.text.splitlines()[0].startswith(
-        "- 2026-11-20 10:00 (1 day ago) lunch with Bo in "
-    )
-    assert answer.facts["about"] == "have lunch with Bo"
-    twins = messages(deploys("find_when_i", what="deployed the api"))
-    assert twins[:3] == ["deployed the api"] * 3
-
-
-@pytest.mark.parametrize(
-    ("what", "times"),
-    [
-        ("when did I last deploy the api", ["2026-11-14", "2026-10-15", "2026-09-01"]),
-        ("the last time I deployed the api", ["2026-11-14", "2026-10-15", "2026-09-01"]),
-        ("the first time I deployed the api", ["2026-09-01", "2026-10-15", "2026-11-14"]),
-    ],
-)
-def test_last_and_first_go_by_time(deploys, what, times):
-    """What is not about the same thing is left out."""
-    entries = deploys("find_when_i", what=what).facts["entries"]
-    assert [entry["at"][:10] for entry in entries] == times
-
-
-@pytest.mark.parametrize(
-    ("what", "head", "count"),
-    [
-        ("how many times did I deploy the api", "3 entries match.", 3),
-        ("how many times did I deploy the api in october", "1 entry matches.", 1),
-        ("how often have I deployed the api since october", "2 entries match.", 2),
-        ("how many times did I fly to the moon", "0 entries match.", 0),
-    ],
-)
-def test_how_many_times_is_counted(deploys, what, head, count):
-    """The text begins with the count, the facts hold it."""
-    answer = deploys("find_when_i", what=what)
-    assert (answer.text.splitlines()[0], answer.facts["matching"]) == (head, count)
-
-
-def test_time_words_in_the_question_narrow_it(deploys):
-    """The interval they were read as is shown."""
-    answer = deploys("find_when_i", what="when did I deploy the api in october")
-    assert answer.text.startswith("Time: 2026-10-01 00:00 to 2026-11-01 00:00 (UTC-07:00)\n")
-    assert [entry["at"][:10] for entry in answer.facts["entries"]] == ["2026-10-15"]
-
-
-def test_nothing_in_that_time_is_said(deploys):
-    """The matches of other times are shown instead, if there are any."""
-    answer = deploys("find_when_i", what="when did I deploy the api in august")
-    assert answer.facts["notes"] == [
-        "Nothing in that time; the best matches of other times are shown."
-    ]
-    assert answer.facts["matching"] == 0
-    assert messages(answer)[:3] == ["deployed the api"] * 3
-    nothing = deploys("find_when_i", what="quokka zeppelin in august")
-    assert nothing.facts["notes"] == ["Nothing in that time."]
-    assert NOTHING in nothing.text
 
 
 # What is refused, and how

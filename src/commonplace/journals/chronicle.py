@@ -21,6 +21,7 @@ from commonplace.journals.chronicle_event import (
     Changes,
     Draft,
     Event,
+    Mention,
     Question,
     TagCount,
     TagFilter,
@@ -38,6 +39,7 @@ from commonplace.journals.chronicle_source import ChronicleSource
 from commonplace.journals.chronicle_times import SECOND_NS, to_instant
 from commonplace.journals.chronicle_tree import ChronicleTree
 from commonplace.journals.chronicle_upgrade import Upgraded, upgrade
+from commonplace.journals.chronicle_words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,6 +55,7 @@ __all__ = [
     "Author",
     "Chronicle",
     "Event",
+    "Mention",
     "Page",
     "TagCount",
     "TagFilter",
@@ -244,6 +247,19 @@ class Chronicle:
         Raises: Invalid, NotFound, Unavailable.
         """
         return self._store.find(parse_event_id(ref))
+
+    def read_events(self, refs: Sequence[str]) -> dict[str, Event]:
+        """The entries under whole refs, less those that are gone. Raises: Invalid, Unavailable."""
+        identities = [parse_event_id(ref) for ref in refs]
+        return {event.ref: event for event in self._store.get_many(identities)}
+
+    def list_mentions(self, text: str, *, within: Interval | None = None) -> list[Mention]:
+        """Every entry inside the interval that bears all words of a text, newest first.
+
+        In any form of each word, as a search finds it; stop words do not count. However many.
+        Raises: Invalid, Unavailable.
+        """
+        return self._store.mentions(Words(text), _question(within))
 
     def read_around(self, event: Event) -> tuple[Event | None, Event | None]:
         """The entries before and after this one in time, None at either end.

@@ -195,6 +195,40 @@ ORDER BY timestamp_unix_seconds DESC, timestamp_nanosecond DESC, rowid DESC;
 WHERE timestamp_unix_seconds >= :seconds AND timestamp_unix_seconds < ''
 ORDER BY timestamp_unix_seconds, timestamp_nanosecond, rowid;
 
+-- name: where_ids
+-- Appended to a reading: entries by their ids.
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: list_messages
+-- Messages that may bear a word: those that hold its beginning, and all that are no plain ASCII.
+SELECT rowid, CAST(message AS TEXT) FROM entries
+WHERE instr(lower(CAST(message AS TEXT)), :beginning) > 0
+    OR length(CAST(message AS TEXT)) <> length(CAST(message AS BLOB));
+
+-- name: create_said
+-- Messages by their words, for one question, in memory; words are cut as the search index cuts them.
+CREATE VIRTUAL TABLE said USING fts5(
+    body,
+    content='',
+    tokenize='porter unicode61 remove_diacritics 2'
+);
+
+-- name: add_said
+-- A message's words.
+INSERT INTO said (rowid, body) VALUES (?, ?);
+
+-- name: list_said
+-- The messages that bear what is asked for.
+SELECT rowid FROM said WHERE said MATCH :match ORDER BY rowid;
+
+-- name: create_stems
+-- What the words were cut down to.
+CREATE VIRTUAL TABLE stems USING fts5vocab(said, 'instance');
+
+-- name: list_stems
+-- Each message's stems, in their order.
+SELECT doc, term FROM stems ORDER BY doc, "offset";
+
 -- name: without_instant
 -- Appended to a reading: entries without an instant, or with a text instead of one; by the index.
 WHERE rowid IN (

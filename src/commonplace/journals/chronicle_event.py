@@ -10,7 +10,7 @@ import json
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import Invalid
@@ -111,6 +111,13 @@ class TagCount:
     tag: str
     count: int
     spellings: tuple[str, ...]
+
+
+class Mention(NamedTuple):
+    """That an entry bears the words that were asked for, and its instant in nanoseconds."""
+
+    ref: str
+    instant: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,14 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
-from commonplace.journals.chronicle_event import JOURNAL, Event, changed, count_tags, plain
+from commonplace.journals.chronicle_event import (
+    JOURNAL,
+    Event,
+    Mention,
+    changed,
+    count_tags,
+    plain,
+)
 from commonplace.journals.chronicle_frontmatter import parse_file, render_file
 from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
 from commonplace.journals.chronicle_times import from_instant, parse_timestamp, render_utc
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.journals.chronicle_event import Changes, Draft, Question, TagCount, Unless
+    from commonplace.journals.chronicle_words import Words
 
 SUFFIX = ".md"
 _LOCK = ".lock"
@@ -106,6 +114,12 @@ class ChronicleTree:
             within = (question.start,) <= _place_of(event) < question.below
             if here and within and question.tags.admits(event.folded):
                 yield event
+
+    def mentions(self, words: Words, question: Question) -> list[Mention]:
+        """The entries asked for that bear every word, newest first. Raises: Denied, Unavailable."""
+        events = sorted(self._asked_for(question), key=_place_of, reverse=True)
+        among = words.among((number, event.message) for number, event in enumerate(events))
+        return [Mention(events[number].ref, events[number].instant) for number in among]
 
     def after(self, event: Event) -> Event | None:
         """The entry that follows this one in time. Raises: Denied, Unavailable."""
@@ -216,6 +230,11 @@ class ChronicleTree:
     def get(self, identity: str) -> Event | None:
         """The entry with just this id, if there is one that can be read."""
         return next((x for x, _ in self._events() if x.id == identity), None)
+
+    def get_many(self, identities: Sequence[str]) -> list[Event]:
+        """The entries with just these ids that there are, in no order."""
+        wanted = frozenset(identities)
+        return [x for x, _ in self._events() if x.id in wanted]
 
     def changed_ns(self) -> int:
         """The present: an edit in place leaves no trace in the folders, so none is ever settled."""

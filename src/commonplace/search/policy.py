@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from commonplace.core.values import Weighing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace.core.values import Hit
 
 MAX_QUERY_LENGTH = 10_000
@@ -168,13 +170,24 @@ _SAME_THING = 0.5
 
 
 def is_same_thing(hit: Hit) -> bool:
-    """Whether a log line counts for "how many times": half as good as the best by words, or near.
+    """Whether a log line is near enough to count for "how many times", whatever else was found.
 
-    Near: cosine of 0.5 or more. Without any vector the words make the whole score.
+    Its cosine is 0.5 or more. (One that bears every word of the question counts anyway.)
     """
-    most = 1.0 if hit.similarity is None else CHRONICLE.words
-    by_words = hit.by != "meaning" and hit.legs["words"] >= _SAME_THING * most
-    return by_words or (hit.similarity or 0.0) >= _SAME_THING
+    return hit.similarity is not None and hit.similarity >= _SAME_THING
+
+
+def holds_all_same(hits: Sequence[Hit], limit: int) -> bool:
+    """Whether the best `limit` hits hold every log line that is the same thing by its cosine.
+
+    What was cut scored less than the last of them; a line of that cosine scores no less than its
+    share by meaning, were the nearest line's cosine 1.
+    """
+    if all(hit.similarity is None for hit in hits):
+        return True  # words alone were asked
+    near = sum(1 + len(hit.also) for hit in hits if is_same_thing(hit))
+    least = CHRONICLE.meaning * _SAME_THING / CHRONICLE.most
+    return near < CHRONICLE.legs(limit) and (len(hits) < limit or hits[-1].score < least)
 
 
 def floor(asked: float, identity: str) -> float:

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_instant, render_interval
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.values import Answer, Filter, Found, Interval, Put
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.values import Answer, Found, Interval, Put
 from commonplace.core.when import parse_since, parse_until, parse_when, read_interval
-from commonplace.search import policy
+from commonplace.tools.chronicle_finding import each_hit, find, find_same, living
 from commonplace.tools.chronicle_pages import prompts, resources
 from commonplace.tools.chronicle_question import read_question
-from commonplace.tools.chronicle_story import ago, event_facts, event_line, story
+from commonplace.tools.chronicle_story import (
+    ago,
+    counted,
+    event_facts,
+    event_line,
+    same_notes,
+    story,
+)
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -30,6 +37,8 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle import Added, Chronicle, Event
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.tools.chronicle_finding import Same, Sames
+    from commonplace.tools.chronicle_question import AskedWhen
 
 NOTHING = "No entries found matching criteria."
 SAME_ACTIVITY = timedelta(minutes=10)
@@ -42,8 +51,9 @@ what_was_i_doing at the start of a session, and find_when_i for 'when did I …'
 
 _STORY_ENTRIES = 500
 _SEARCH_ENTRIES = 1000
-_MATCHES = 100
+_SHOWN = 10
 _PLACE = re.compile(r"r([1-9][0-9]?|100)\.([1-9][0-9]{0,4})", re.ASCII)
+_NOT_SURE = "None bears every word or comes near in meaning: these are the best there are."
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
 _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
 
@@ -151,13 +161,13 @@ class ChronicleTools:
             return self._listed(page.events, cursor=page.cursor, interval=interval)
         with _naming("text"):
             found, more = self._found_page(text, tags, interval, limit=limit, cursor=cursor)
-        living = self._living(found)
+        alive = living(self._desk(), each_hit(found))
         return self._listed(
-            [event for event, _ in living],
+            [event for event, _ in alive],
             cursor=more,
             interval=interval,
             notes=found.notes,
-            scores=[hit for _, hit in living],
+            ranks=[_rank(hit) for _, hit in alive],
         )
 
     def remember_this(
@@ -218,27 +228,42 @@ class ChronicleTools:
         desk = self._desk()
         question = read_question(what, now=desk.clock(), zone=desk.zone)
         with _naming("what"):
-            found = self._find(question.about, (), question.within, limit=_MATCHES)
-        living = self._living(found)
-        notes = list(found.notes)
-        near = [(event, hit) for event, hit in living if policy.is_same_thing(hit)]
-        if question.wants != "best" and near:
-            near.sort(key=lambda pair: pair[0].at, reverse=question.wants != "first")
-            living = near
-        if not living and question.within:
-            living = self._living(self._find(question.about, (), None, limit=10))
-            others = "; the best matches of other times are shown" if living else ""
-            notes.append(f"Nothing in that time{others}.")
-        at_least = "At least " if len(near) >= _MATCHES else ""
-        counted = f"{at_least}{len(near)} {'entry matches' if len(near) == 1 else 'entries match'}."
-        head = counted if question.wants == "count" else ""
+            if question.wants == "best":
+                found = find(desk, question.about, within=question.within, limit=_SHOWN)
+                return self._best(question, found, head="")
+            same = find_same(desk, question, limit=_SHOWN)
+            head = counted(same) if question.wants == "count" else ""
+            if not same.count:
+                found = find(desk, question.about, within=question.within, limit=_SHOWN)
+                return self._best(question, found, head=head)
         return self._listed(
-            [event for event, _ in living[:10]],
+            [each.event for each in same.shown],
+            head=head,
+            interval=question.within,
+            notes=[*same.notes, *same_notes(same, question.wants, desk.zone)],
+            extra=_matching(question, same),
+            ranks=[_rank_same(each) for each in same.shown],
+            told="ago",
+        )
+
+    def _best(self, question: AskedWhen, found: Found, *, head: str) -> Answer:
+        """The best matches there are, also where they are of another time or not surely it."""
+        desk = self._desk()
+        notes = list(found.notes)
+        alive = living(desk, each_hit(found))
+        if alive and question.wants != "best":
+            notes.append(_NOT_SURE)
+        if not alive and question.within:
+            alive = living(desk, each_hit(find(desk, question.about, limit=_SHOWN)))
+            others = "; the best matches of other times are shown" if alive else ""
+            notes.append(f"Nothing in that time{others}.")
+        return self._listed(
+            [event for event, _ in alive[:_SHOWN]],
             head=head,
             interval=question.within,
             notes=notes,
-            scores=[hit for _, hit in living[:10]],
-            extra={"matching": len(near), "about": question.about},
+            extra=_matching(question, None),
+            ranks=[_rank(hit) for _, hit in alive[:_SHOWN]],
             told="ago",
         )
 
@@ -287,29 +312,6 @@ class ChronicleTools:
         facts = {**event_facts(event), "repeated": added.repeated}
         return _answer(lines, facts, notes)
 
-    def _find(
-        self, text: str, tags: Sequence[str], interval: Interval | None, *, limit: int
-    ) -> Found:
-        from commonplace.journals.chronicle import parse_tag_filter  # noqa: PLC0415  not for a start
-        from commonplace.search.finder import Question  # noqa: PLC0415  as above
-
-        asked = parse_tag_filter(tags)
-        within = Filter(
-            journals=("chronicle",),
-            tags=tuple(asked.any_of),
-            required_tags=tuple(asked.required),
-            excluded_tags=tuple(asked.excluded),
-            within=interval or Interval(),
-        )
-        question = Question(
-            text=text,
-            within=within,
-            limit=limit,
-            floor=policy.CHRONICLE_FLOOR,
-            policy=policy.CHRONICLE,
-        )
-        return self._desk().finder.find(question)
-
     def _found_page(
         self, text: str, tags: Sequence[str], interval: Interval | None, *, limit: int, cursor: str
     ) -> tuple[Found, str]:
@@ -319,25 +321,18 @@ class ChronicleTools:
         later ones are cut from one search of full depth, less what the first has shown.
         """
         first, start = _parse_place(cursor) if cursor else (limit, 0)
-        found = self._find(text, tags, interval, limit=first + 1)
-        hits = _each(found)
+        desk = self._desk()
+        found = find(desk, text, tags=tags, within=interval, limit=first + 1)
+        hits = each_hit(found)
         if start:
             shown = {hit.doc.ref for hit in hits[:first]}
-            found = self._find(text, tags, interval, limit=_SEARCH_ENTRIES)
-            hits = [*hits[:first], *(hit for hit in _each(found) if hit.doc.ref not in shown)]
+            found = find(desk, text, tags=tags, within=interval, limit=_SEARCH_ENTRIES)
+            hits = [*hits[:first], *(hit for hit in each_hit(found) if hit.doc.ref not in shown)]
         end = start + limit
         cut = start and end >= len(hits) >= _SEARCH_ENTRIES
         notes = [f"Only the best {len(hits)} entries are ranked: narrow by time or tags."]
         page = Found(hits=tuple(hits[start:end]), notes=(*found.notes, *(notes if cut else [])))
         return page, f"r{first}.{end}" if len(hits) > end else ""
-
-    def _living(self, found: Found) -> list[tuple[Event, Hit]]:
-        """The entries of the hits as chronicle has them now; twins are entries of their own."""
-        living = []
-        for hit in _each(found):
-            with suppress(NotFound):
-                living.append((self._desk().chronicle.read_event(hit.doc.ref), hit))
-        return living
 
     def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
         from commonplace.journals.chronicle_tags import (  # noqa: PLC0415  not for a start
@@ -349,8 +344,9 @@ class ChronicleTools:
         neighbours = []
         # A suggestion is never worth a lost entry.
         with suppress(CommonplaceError):
-            found = self._find(activity, (), None, limit=NEIGHBOURS)
-            neighbours = [(hit.similarity or 0.0, event.tags) for event, hit in self._living(found)]
+            found = find(desk, activity, limit=NEIGHBOURS)
+            near = living(desk, each_hit(found))
+            neighbours = [(hit.similarity or 0.0, event.tags) for event, hit in near]
         return suggest_tags(
             activity,
             context,
@@ -387,7 +383,7 @@ class ChronicleTools:
         cursor: str = "",
         interval: Interval | None = None,
         notes: Sequence[str] = (),
-        scores: Sequence[Hit] = (),
+        ranks: Sequence[dict[str, Any]] = (),
         extra: dict[str, Any] | None = None,
         told: str = "",
     ) -> Answer:
@@ -402,8 +398,8 @@ class ChronicleTools:
         if cursor:
             lines.append(f"More with cursor {cursor}")
         facts = {**self._facts(events, interval=interval), "cursor": cursor, **(extra or {})}
-        for entry, hit in zip(facts["entries"], scores, strict=False):
-            entry |= {"score": round(hit.score, 3), "by": hit.by}
+        for entry, rank in zip(facts["entries"], ranks, strict=False):
+            entry.update(rank)
         return _answer(lines, facts, notes)
 
 
@@ -434,13 +430,24 @@ def _is_told_by(message: str, activity: str, context: str) -> bool:
     return there == told or (there.startswith(f"{told} (") and there.endswith(")"))
 
 
-def _each(found: Found) -> list[Hit]:
-    """A hit for every entry found: twins of one text are entries of their own."""
-    return [
-        replace(hit, doc=replace(hit.doc, ref=ref), also=())
-        for hit in found.hits
-        for ref in (hit.doc.ref, *hit.also)
-    ]
+def _rank(hit: Hit) -> dict[str, Any]:
+    return {"score": round(hit.score, 3), "by": hit.by}
+
+
+def _rank_same(same: Same) -> dict[str, Any]:
+    """How an entry came to be counted; its score, where it was ranked."""
+    if same.hit is None:
+        return {"by": "words"}
+    return {"score": round(same.hit.score, 3), "by": "both" if same.worded else "meaning"}
+
+
+def _matching(question: AskedWhen, same: Sames | None) -> dict[str, Any]:
+    return {
+        "about": question.about,
+        "matching": same.count if same else 0,
+        "by_meaning_alone": same.near if same else 0,
+        "at_least": bool(same and not same.whole),
+    }
 
 
 def _parse_place(cursor: str) -> tuple[int, int]:

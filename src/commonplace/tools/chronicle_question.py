@@ -34,6 +34,12 @@ _LATEST = re.compile(
     r"^(?:(?:when|what) (?:was|is) )?(?:the |my |our )?(last|first) time (?:that )?(?:i|we)\b",
     re.IGNORECASE,
 )
+# What only asks on: an entry that has none of it counts as well.
+_FILLING = re.compile(
+    r"^(?:(?:ever|already|actually) )+"
+    r"|(?: (?:ever|already|yet|so far|in total|in all|altogether|overall))+$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,7 @@ def read_question(what: str, *, now: datetime, zone: tzinfo) -> AskedWhen:
         raise Invalid("Invalid what: it is empty.", hint="Say what was done, such as 'deploy'.")
     found = find_when(text, now=now, zone=zone)
     about, wants = _without_question(_trimmed(found.text))
+    about = _FILLING.sub("", about).strip() or about
     return AskedWhen(about=about or text, within=found.interval, wants=wants)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.journals.chronicle import Event
+    from commonplace.tools.chronicle_finding import Sames
 
 _NOWHERE = {"", "unknown", os.sep}
 _UNITS = (("year", 365 * 86_400), ("month", 30 * 86_400), ("week", 7 * 86_400), ("day", 86_400))
@@ -56,6 +57,30 @@ def ago(at: datetime, now: datetime) -> str:
         if count := seconds // length:
             return f"{count} {name}{'s' if count > 1 else ''} ago"
     return "just now"
+
+
+def counted(same: Sames) -> str:
+    """How many entries tell of the same thing, and how many of them by their meaning alone."""
+    least = "At least " if same.near and not same.whole else ""
+    verb = "entry matches" if same.count == 1 else "entries match"
+    alone = ""
+    if same.near:
+        alone = (
+            ", by meaning alone" if not same.worded else f", {same.near:,} of them by meaning alone"
+        )
+    return f"{least}{same.count:,} {verb}{alone}."
+
+
+def same_notes(same: Sames, wants: str, zone: tzinfo) -> Iterator[str]:
+    """What is to be known of a count, or of the last or the first, where it is not sure."""
+    if wants != "count" and same.surest is not None:
+        when = render_instant(same.surest.at, zone)
+        yield (
+            f"The {wants} that bears every word is of {when}; what stands above it is near in"
+            " meaning."
+        )
+    if not same.whole:
+        yield "There may be more that is near in meaning than could be ranked: narrow the time."
 
 
 def story(events: Sequence[Event], zone: tzinfo) -> list[str]:
