@@ -115,10 +115,16 @@ class ReadySlot:
 
 
 class OneSource:
-    """A source over a list of docs, which a test changes as somebody else's program would."""
+    """A source over a list of docs, which a test changes as somebody else's program would.
 
-    def __init__(self, name: str = "test:one", docs: Iterable[Doc] = ()) -> None:
+    prefix: its refs begin so; to be given where several sources share an index.
+    """
+
+    def __init__(
+        self, name: str = "test:one", docs: Iterable[Doc] = (), *, prefix: str = ""
+    ) -> None:
         self.name = name
+        self.prefix = prefix
         self.docs = {doc.ref: doc for doc in docs}
         self._changes = 0
 
@@ -138,7 +144,7 @@ class OneSource:
 
     def scan(self, since: Since) -> Iterator[Change]:
         """What differs from the stamps the index holds, oldest first, then what is gone."""
-        known = since.stamps("")
+        known = since.stamps(self.prefix)
         for doc in sorted(self.docs.values(), key=lambda each: each.at):
             if known.get(doc.ref) != doc.stamp:
                 yield Put(doc)

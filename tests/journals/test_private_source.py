@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
+from commonplace.core.errors import Denied, Invalid
 from commonplace.core.ports import KeepsVectors, Mendable
 from commonplace.core.values import Doc, Drop, Put, Since
 from commonplace.journals.private_embedding import parse_embedding
@@ -193,19 +194,28 @@ def test_an_absent_root_has_a_mark(user):
 
 
 def test_a_root_that_cannot_be_read_drops_nothing(world, user, plain_permissions):
-    """While a folder is closed to us its entries stay; once it opens, they are compared anew."""
+    """While it is closed to us it says so and its entries stay; once it opens, they are compared."""
     journal, follower = user
     journal.write({"feelings": "x"})
     follower.catch_up()
     world.user_root.chmod(0)
-    with plain_permissions():
-        assert follower.catch_up() == []
+    with plain_permissions(), pytest.raises(Denied, match=r"\.private-journal is refused"):
+        follower.catch_up()
     world.user_root.chmod(0o700)
     assert follower.catch_up() == []
     assert len(follower.docs) == 1
     (world.user_root / DAY).chmod(0)
     with plain_permissions():
         assert follower.catch_up(sweep=True) == []
+
+
+def test_a_root_that_is_a_file_is_named(world, user):
+    """A file where the folder should be: nothing is dropped, and the next scan says it again."""
+    _, follower = user
+    world.user_root.write_text("in the way")
+    for _ in range(2):
+        with pytest.raises(Invalid, match=r"\.private-journal"):
+            follower.catch_up()
 
 
 def test_a_broken_file_is_skipped_and_logged_once(world, user, caplog, plain_permissions):

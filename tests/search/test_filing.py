@@ -11,7 +11,7 @@ from commonplace.core.errors import Unavailable
 from commonplace.core.values import Drop, Put
 from commonplace.index.memory import MemoryIndex
 from commonplace.search import policy
-from commonplace.search.filing import Filed, Filing, Pending
+from commonplace.search.filing import Behind, Filed, Filing, Pending
 from commonplace.testing import FrozenClock, HashingEncoder, OneSource, ReadySlot, a_doc, look
 
 DEADLINE_S = 20.0
@@ -84,7 +84,7 @@ def opened(index, clock):
     """Makes filings over one index, each as another process would; all are closed at the end."""
     made = []
 
-    def open_filing(*sources, encoder=None, index=index, holder=None):
+    def open_filing(*sources, encoder=None, index=index, holder=None, **rest):
         slot = encoder if isinstance(encoder, ReadySlot) else ReadySlot(encoder)
         made.append(
             Filing(
@@ -93,6 +93,7 @@ def opened(index, clock):
                 encoder=slot,
                 holder=holder or f"process-{len(made)}",
                 monotonic=clock.seconds,
+                **rest,
             )
         )
         return made[-1]
@@ -271,7 +272,7 @@ def test_refreshing_waits_no_longer_than_it_may(opened, index):
     source = SlowSource(docs=[a_doc("n:1", "harbour")])
     filing = opened(source)
     notes = filing.refresh(0.05)
-    assert notes == ("Entries are still being filed; a later search may find more.",)
+    assert notes == ("test does not answer; a later search may find more of it.",)
     going.set()
     until(lambda: words_of(index, "harbour") == {"n:1"})
 
@@ -292,7 +293,7 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
     source = LargeSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(1000)])
     encoder = HashingEncoder()
     filing = opened(source, encoder=encoder)
-    still = ("Entries are still being filed; a later search may find more.",)
+    still = ("Entries of test are still being filed; a later search may find more.",)
     try:
         assert filing.refresh(DEADLINE_S * 10) == still
         assert index.counts("").docs == policy.APPLY_BATCH
@@ -319,7 +320,7 @@ def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatc
     source = HesitatingSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(501)])
     filing = opened(source)
     try:
-        still = ("Entries are still being filed; a later search may find more.",)
+        still = ("Entries of test are still being filed; a later search may find more.",)
         assert filing.refresh(DEADLINE_S * 10) == still
         assert index.counts("").docs == policy.APPLY_BATCH
     finally:
@@ -341,7 +342,7 @@ def test_a_journal_that_fails_is_named_and_tried_again(opened, index, error):
 
     source = FailingSource(docs=[a_doc("n:1", "harbour")])
     filing = opened(source)
-    assert "Not every entry could be filed" in filing.refresh(DEADLINE_S)[0]
+    assert "Not every entry of test could be filed" in filing.refresh(DEADLINE_S)[0]
     source.broken = False
     assert filing.refresh(DEADLINE_S) == ()
     assert words_of(index, "harbour") == {"n:1"}
@@ -359,6 +360,113 @@ def test_one_broken_journal_does_not_hide_the_others(opened, index):
     assert words_of(index, "harbour") == {"n:1"}
 
 
+class HangingSource(OneSource):
+    """A source whose mark, or whose scan, does not come back until it is let go."""
+
+    def __init__(self, name, docs=(), *, hangs_in):
+        super().__init__(name, docs, prefix="log:")
+        self._hangs_in = hangs_in
+        self.going = threading.Event()
+
+    def mark(self):
+        assert self._hangs_in != "mark" or self.going.wait(DEADLINE_S)
+        return super().mark()
+
+    def scan(self, since):
+        assert self._hangs_in != "scan" or self.going.wait(DEADLINE_S)
+        yield from super().scan(since)
+
+
+@pytest.mark.parametrize("hangs_in", ["mark", "scan"])
+def test_a_journal_that_hangs_holds_up_no_other(opened, index, hangs_in):
+    """Another's entries are filed meanwhile; it is named, waited for once, and filed in the end."""
+    hanging = HangingSource("log:one", [a_doc("log:1", "harbour")], hangs_in=hangs_in)
+    sound = OneSource("test:sound", [a_doc("n:1", "harbour")], prefix="n:")
+    filing = opened(hanging, sound)
+    silent = ("log does not answer; a later search may find more of it.",)
+    try:
+        assert filing.refresh(0.2) == silent
+        assert [each.journal for each in filing.behind()] == ["log"]
+        assert words_of(index, "harbour") == {"n:1"}
+        sound.put(a_doc("n:2", "harbour"))
+        assert filing.refresh(DEADLINE_S * 10) == silent
+        assert words_of(index, "harbour") == {"n:1", "n:2"}
+    finally:
+        hanging.going.set()
+    until(lambda: filing.refresh(DEADLINE_S) == ())
+    assert words_of(index, "harbour") == {"log:1", "n:1", "n:2"}
+    assert filing.behind() == ()
+
+
+@pytest.mark.parametrize("hangs_in", ["mark", "scan"])
+def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, hangs_in):
+    """One that hangs is left after a while, one that has much to file is not."""
+    hanging = HangingSource("log:one", hangs_in=hangs_in)
+    docs = [a_doc(f"n:{i}", "harbour") for i in range(1200)]
+    large = OneSource("test:large", docs, prefix="n:")
+    filing = opened(hanging, large, silent_s=0.2)
+    try:
+        assert filing.sweep() == ("log does not answer; a later search may find more of it.",)
+        assert index.counts("").docs == 1200
+    finally:
+        hanging.going.set()
+    until(lambda: filing.sweep() == ())
+
+
+def test_a_sweep_tells_what_fails_and_files_the_rest(opened, index):
+    """Nothing is raised: a search goes on with what there is."""
+
+    class BrokenSource(OneSource):
+        def mark(self):
+            raise Unavailable("This disk is gone.", hint="Fetch it.")
+
+    filing = opened(BrokenSource("log:one"), OneSource("test:sound", [a_doc("n:1", "harbour")]))
+    note = "Not every entry of log could be filed: This disk is gone. Fetch it."
+    assert filing.sweep() == filing.refresh(DEADLINE_S) == (note,)
+    assert filing.behind() == (Behind(journal="log", why=note),)
+    assert words_of(index, "harbour") == {"n:1"}
+
+
+def test_catching_up_does_all_it_can_before_it_fails(opened, index):
+    """One journal is broken: the vectors of the others are made, then the error is raised."""
+
+    class BrokenSource(OneSource):
+        def scan(self, since):
+            raise Unavailable("This disk is gone.")
+
+    encoder = HashingEncoder()
+    sound = OneSource("test:sound", [a_doc("n:1", "harbour")])
+    with pytest.raises(Unavailable, match="This disk is gone"):
+        opened(BrokenSource("log:one"), sound, encoder=encoder).catch_up()
+    assert pending(index, encoder) == 0
+    assert words_of(index, "harbour") == {"n:1"}
+
+
+def test_other_projects_journals_are_filed_aside(opened, index):
+    """Whoever starts, sweeps or catches up files them; a search alone does not look at them."""
+    for number, act in enumerate((Filing.start, Filing.sweep, Filing.catch_up)):
+        doc = a_doc(f"n:{number}", f"word{number}")
+        other = OneSource(f"test:other{number}", [doc], prefix=doc.ref)
+        filing = opened(OneSource(prefix="own:"), others=[other])
+        filing.refresh(DEADLINE_S)
+        assert words_of(index, f"word{number}") == set()
+        act(filing)
+        until(lambda word=f"word{number}": words_of(index, word))
+
+
+def test_closing_does_not_wait_for_a_journal_that_hangs(opened):
+    """Its threads end when it lets them; nobody who waits for it is left waiting."""
+    hanging = HangingSource("log:one", hangs_in="scan")
+    filing = opened(hanging)
+    waiting = threading.Thread(target=filing.refresh, args=(DEADLINE_S * 10,))
+    waiting.start()
+    until(lambda: threading.active_count() > 3)
+    filing.close(wait_s=0.05)
+    waiting.join(DEADLINE_S)
+    assert not waiting.is_alive()
+    hanging.going.set()
+
+
 def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
     """The mark is as it was; the next search after 5 s looks at every entry's stamp."""
     source = OneSource(docs=[a_doc("n:1", "harbour")])
@@ -367,7 +475,7 @@ def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
     until(lambda: words_of(index, "harbour"))
     source.docs["n:1"] = a_doc("n:1", "mountain")
     clock.advance(policy.SWEEP_EVERY_S)
-    until(lambda: filing.refresh(0.0) == () and words_of(index, "mountain") == {"n:1"})
+    until(lambda: filing.refresh(DEADLINE_S) == () and words_of(index, "mountain") == {"n:1"})
     assert words_of(index, "harbour") == set()
 
 
@@ -445,7 +553,7 @@ def test_what_is_filed_while_places_are_filled_is_encoded(opened, index):
 
 
 def test_words_are_served_while_places_are_filled(opened, index):
-    """A search waits for one place that is being filled, not for all of them."""
+    """A search waits for no place that is being filled."""
 
     class OneByOne(CountingEncoder):
         permits = threading.Semaphore(0)
@@ -463,13 +571,9 @@ def test_words_are_served_while_places_are_filled(opened, index):
     filing.start()
     assert encoder.busy.wait(DEADLINE_S)
     source.put(a_doc("n:new", "mountain"))
-    asked = threading.Thread(target=filing.refresh, args=(DEADLINE_S,))
-    asked.start()
-    until(lambda: filing._asked > filing._done)
-    encoder.permits.release()
-    asked.join(DEADLINE_S)
+    assert filing.refresh(DEADLINE_S) == ()
     assert words_of(index, "mountain") == {"n:new"}
-    assert len(source.places) == 1
+    assert source.places == {}
     encoder.permits.release(99)
     until(lambda: len(source.places) == 10)
 

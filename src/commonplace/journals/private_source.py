@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.files import remove_file, remove_leftovers, write_derived
+from commonplace.core.files import remove_file, remove_leftovers, translated, write_derived
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.private_embedding import (
     MAKER,
@@ -115,19 +115,20 @@ class RootSource:
             return 0
 
     def scan(self, since: Since) -> Iterator[Change]:
-        """Puts of what is new or altered and drops of what is gone, oldest day first."""
+        """Puts of what is new or altered and drops of what is gone, oldest day first.
+
+        Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
+        """
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
         # What is filed is asked for before the disk is, here and for each day: else an entry that
         # another process writes and files in between would look like one that has gone.
         known = since.stamps(f"{self.name}/") if before is None else {}
-        try:
-            days = {x.name: x for x in list_days(self._root)}
-        except FileNotFoundError:
-            days = {}
-        except OSError as exc:
-            self._notices.tell(self._root.path, os.strerror(exc.errno or 0))
-            return
+        with translated(self._root.path):
+            try:
+                days = {x.name: x for x in list_days(self._root)}
+            except FileNotFoundError:
+                days = {}
         if before is None:
             gone = {x.removeprefix(f"{self.name}/").partition("/")[0] for x in known} - days.keys()
             changed = gone | days.keys()

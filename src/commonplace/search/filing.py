@@ -119,7 +119,7 @@ class Filing:
             over=self._over,
             monotonic=self._monotonic,
             on_put=self._note_put,
-            on_filed=self._note_filed,
+            on_filed=partial(self._note_filed, source),
         )
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
@@ -159,7 +159,8 @@ class Filing:
         """Look at everything once, in the background: entries, edits in place, missing vectors."""
         self._background = True
         self._sweep_aside()
-        self._call()
+        if not self._lanes:
+            self._call()
 
     def wake(self) -> None:
         """Look for missing vectors now: the encoder is there."""
@@ -195,14 +196,20 @@ class Filing:
         self._background = True
         asked = [(lane, lane.look()) for lane in self._lanes]
 
-        def worth_waiting() -> bool:
-            return any(not x.has_looked(turn) and x.is_worth_waiting for x, turn in asked)
+        def under_way(*, with_parts: bool) -> bool:
+            return any(
+                lane.is_worth_waiting and (with_parts or not lane.has_part)
+                for lane, turn in asked
+                if not lane.has_looked(turn)
+            )
 
-        self._wait(lambda: not worth_waiting(), wait_s)
+        soon_s = min(wait_s, policy.LONG_FILING_S)
+        if not self._wait(lambda: not under_way(with_parts=True), soon_s):
+            self._wait(lambda: not under_way(with_parts=False), wait_s - soon_s)
         missing = []
         for lane, turn in asked:
             if not lane.has_looked(turn):
-                if lane.is_worth_waiting:
+                if lane.is_worth_waiting and not lane.has_part:
                     lane.give_up()
                 missing.append(lane)
             elif lane.is_in_trouble:
@@ -298,8 +305,8 @@ class Filing:
         with self._state:
             self._all_made = False
 
-    def _note_filed(self) -> None:
-        if self._background:
+    def _note_filed(self, source: Source) -> None:
+        if self._background and (not self._all_made or isinstance(source, KeepsVectors)):
             self._call()
 
     def _call(self) -> None:

@@ -81,7 +81,7 @@ class Lane:
     """Follows one source: one thread looks whether it moved on, another files what did.
 
     over: notified whenever something ends or goes on. on_put: called when entries were filed,
-    on_filed: when its own thread has filed all there were.
+    on_filed: when its own thread has filed all there were, or has looked at every entry.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class Lane:
         self._began = monotonic()
         self._closed = False
         self._trouble = ""
+        self._has_part = False
         self._is_long = False
         self._is_silent = False
         self.steps = 0
@@ -138,6 +139,11 @@ class Lane:
     def is_worth_waiting(self) -> bool:
         """Whether it may be over soon: not where its filing proves long, nor where it is silent."""
         return not (self._is_long or self._is_silent)
+
+    @property
+    def has_part(self) -> bool:
+        """Whether some of what changed is filed and the rest is not."""
+        return self._has_part
 
     def give_up(self) -> None:
         """Wait for it no more until it shows a sign of life."""
@@ -195,13 +201,13 @@ class Lane:
             self._end(exc)
         else:
             self._end(None)
-        if filed:
+        if filed or sweep:
             self._on_filed()
 
     def _end(self, exc: Exception | None) -> None:
         before = self._trouble
         self._trouble = told(exc) if exc else ""
-        self._is_long = self._is_silent = False
+        self._has_part = self._is_long = self._is_silent = False
         if exc and self._trouble != before and not self._closed:
             log_failure(f"{self.source.name} was not filed", exc)
 
@@ -230,7 +236,7 @@ class Lane:
             self._on_put()
         with self._over:
             self.steps += 1
-            self._is_silent = False
+            self._has_part, self._is_silent = not is_last, False
             self._is_long = not is_last and took >= policy.LONG_FILING_S
             self._over.notify_all()
 
