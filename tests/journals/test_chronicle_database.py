@@ -396,6 +396,7 @@ def test_hostile_messages_stay_what_they_are(message, path):
     """Chronicle's index stays right; NUL and lone surrogates become U+FFFD."""
     chronicle = opened(path)
     added = chronicle.add_event(message, tags=[message[:90]]).event
+    assert added == chronicle.read_event(added.id)
     expected = message.replace("\0", "\ufffd").replace("\ud800", "\ufffd").strip()
     assert added.message == chronicle.read_event(added.id).message == expected
     GOLDEN["check_words"](path)

@@ -17,6 +17,7 @@ from commonplace.core.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 BUSY_S = 30.0
@@ -83,29 +84,25 @@ def _ours(exc: sqlite3.Error, path: Path) -> Unavailable | None:
     return None
 
 
-@contextmanager
-def transaction(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def transaction(conn: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
     """Hold the write lock from the first statement on; commit at the end, roll back on any error.
 
     `BEGIN IMMEDIATE` waits for its turn up to the busy timeout; a deferred transaction that reads
     and then writes is refused at once when another has written meanwhile.
     """
-    with _between(conn, "BEGIN IMMEDIATE"):
-        yield conn
+    return _between(conn, "BEGIN IMMEDIATE")
 
 
-@contextmanager
-def snapshot(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def snapshot(conn: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
     """Read several times from one state of the database; takes no write lock."""
-    with _between(conn, "BEGIN"):
-        yield conn
+    return _between(conn, "BEGIN")
 
 
 @contextmanager
-def _between(conn: sqlite3.Connection, begin: str) -> Iterator[None]:
+def _between(conn: sqlite3.Connection, begin: str) -> Iterator[sqlite3.Connection]:
     conn.execute(begin)
     try:
-        yield
+        yield conn
         conn.execute("COMMIT")
     except BaseException:
         # A full disk makes SQLite roll back by itself.

@@ -35,6 +35,7 @@ from commonplace.journals.chronicle_layouts import (
     newest_first,
     oldest_first,
     seen_of,
+    written,
 )
 from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
 from commonplace.journals.chronicle_times import columns_of, render_local
@@ -103,7 +104,7 @@ class ChronicleDatabase:
         if not self._file.is_opened_to_write():
             # A first look that changes nothing: opening switches a file to WAL.
             self._refuse(self.layout())
-        with self.connection_to_write() as conn:
+        with explained(self.path), self._file.to_write().using() as conn:
             with transaction(conn):
                 layout = self.layout_of(conn)
                 self._refuse(layout)
@@ -231,6 +232,7 @@ class ChronicleDatabase:
 
         Raises: Conflict, Invalid, Denied, Unavailable.
         """
+        columns = self._columns(draft)
         with self.writing(f"{JOURNAL}:{draft.id}") as conn:
             if unless is not None:
                 there = _asked_for(conn, Layout(generation="D2"), unless.question)
@@ -238,11 +240,11 @@ class ChronicleDatabase:
                 if same is not None:
                     return same, True
             try:
-                rowid = conn.execute(SQL["add_entry"], self._columns(draft)).lastrowid
+                place = conn.execute(SQL["add_entry"], columns).lastrowid or 0
             except sqlite3.IntegrityError as exc:
                 _refuse_all_but_taken(exc, self.path)
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
-            return self._read_row(conn, rowid), False
+        return written(draft, str(columns["tags"]), place), False
 
     def add_all(self, drafts: Sequence[Draft]) -> int:
         """Write entries in one transaction, less those whose id is taken; how many were written.

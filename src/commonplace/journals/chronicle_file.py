@@ -45,7 +45,7 @@ class ChronicleFile:
         self.layouts: dict[int, Layout] = {}
         self.patience_ms = int(patience_s * 1000)
         self._lock = threading.Lock()
-        self._files = path, path.with_name(f"{path.name}-wal")
+        self._files = str(path), f"{path}-wal"
         self._identity: tuple[int, int] | None = None
         self._frozen: set[str] = set()
         self._reader: Database | None = None
@@ -117,7 +117,7 @@ class ChronicleFile:
         of ours. What is in the file, SQLite says.
         """
         try:
-            found = os.stat(self.path)
+            found = os.stat(self._files[0])
         except FileNotFoundError:
             return None
         except OSError as exc:
@@ -206,7 +206,7 @@ def _roll_back(path: Path) -> None:
         ) from exc
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def _stat(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
     except OSError:

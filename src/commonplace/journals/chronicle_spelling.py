@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # What Go's JSON writer escapes beyond the standard, so that equal values are equal bytes.
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
+# Made once: `json.dumps` makes one at every call that asks for anything special.
+_ON_ONE_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _CONTINUED = "    "
 
@@ -114,8 +116,10 @@ def render_rfc3339(instant: int, zone: tzinfo) -> str:
 
 def render_go_json(value: Any, *, indent: int | None = None) -> str:
     """The value as Go's encoding/json writes it, on one line or indented by so many spaces."""
-    separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    if indent is None:
+        text = _ON_ONE_LINE.encode(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, separators=(",", ": "))
     # These five occur inside strings alone, so that escaping them everywhere is right.
     return well_formed(text).translate(_GO_ESCAPES)
 

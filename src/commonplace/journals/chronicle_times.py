@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SECOND_NS = 1_000_000_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _LATEST_S = 253_402_300_799  # the last second of the year 9999
 _WIDEST_OFFSET_S = 86_400
 _EARLIEST_S = -62_135_596_800  # the first of the year 1
@@ -69,8 +70,10 @@ def to_instant(at: datetime) -> int:
     """The nanoseconds since 1970 of an aware time; exact. Raises Invalid for a naive one."""
     if at.utcoffset() is None:
         raise Invalid(f"Invalid at: {at} has no zone.", hint="Add one, such as Z or +02:00.")
-    with within_calendar(at.isoformat()):
-        return (at.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1) * 1000
+    if at.tzinfo is not UTC:
+        with within_calendar(at.isoformat()):
+            at = at.astimezone(UTC)
+    return (at - _EPOCH) // _MICROSECOND * 1000
 
 
 def from_instant(instant: int) -> datetime:
