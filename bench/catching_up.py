@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FIRST_S = 1.0
 RATE_SHARE = 0.85
 SILENCE_S = 2.0
-_BEING_FILED = "Entries are still being filed"
+_BEING_FILED = "still being filed"
 _SLICE_S = 30.0
 _HEARD_AT_ONCE = 512
 _BETWEEN_SEARCHES_S = 0.2
@@ -101,7 +101,7 @@ def _answer_figures(cache: Path, scratch: Path, *, entries: int, times: int) -> 
 
 
 def _is_filing(notes: Sequence[str]) -> bool:
-    return any(note.startswith(_BEING_FILED) for note in notes)
+    return any(_BEING_FILED in note for note in notes)
 
 
 def _other_figures(others: list[float], filed_s: float, *, entries: int) -> list[Figure]:

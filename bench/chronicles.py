@@ -10,7 +10,6 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from bench.catching_up import catch_up_figures
@@ -25,7 +24,7 @@ from commonplace.journals.chronicle_places import Place
 from commonplace.journals.chronicle_tags import suggest_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from bench.homes import Home
@@ -78,7 +77,7 @@ def chronicle_figures(sizes: Sizes, cache: Path, scratch: Path) -> Iterator[Figu
 
 def _add_figures(home: Home, sizes: Sizes, scratch: Path) -> list[Figure]:
     """`add_event` on one copy and a bare commit on another take turns; then some are filed."""
-    rows = list(islice(make_rows(sizes.adds * 2 + _WARM * 2, seed=22), None))
+    rows = list(make_rows(2 * (sizes.adds + _WARM), seed=22))
     with closing(_copy(home, scratch / "floor.db")) as database:
         _copy(home, scratch / "added.db").close()
         added = Place(path=scratch / "added.db", form="database")
@@ -119,24 +118,22 @@ def _take_turns(
     took: list[float] = []
     events: list[Event] = []
 
-    def bare(row: Row) -> None:
+    def bare(columns: Mapping[str, object]) -> None:
         database.execute("BEGIN IMMEDIATE")
-        insert(database, row)
+        insert(database, columns)
         database.execute("COMMIT")
 
     def add(row: Row) -> None:
         added = chronicle.add_event(row.message, tags=row.tags, directory=row.directory)
         events.append(added.event)
 
-    def pair(number: int, first: Row, second: Row) -> None:
-        turns: list[tuple[Callable[[Row], None], list[float]]] = [(bare, floors), (add, took)]
-        if number % 2:
-            turns.reverse()
-        for (run, into), row in zip(turns, (first, second), strict=True):
-            into.append(_ms(run, row))
-
     for number in range(len(rows) // 2):
-        pair(number, rows[2 * number], rows[2 * number + 1])
+        columns, row = rows[2 * number].columns(), rows[2 * number + 1]
+        if number % 2:
+            took.append(_ms(add, row))
+        floors.append(_ms(bare, columns))
+        if not number % 2:
+            took.append(_ms(add, row))
     return floors[_WARM:], took[_WARM:], events
 
 
@@ -181,7 +178,7 @@ def _search_figures(home: Home, sizes: Sizes) -> list[Figure]:
     encoding: list[float] = []
     searching: dict[str, list[float]] = {name: [] for name in FILTERS}
     with home.opened() as app:
-        app.filing.sweep()
+        app.filing.catch_up()
         encoder = app.encoder.get()
         assert encoder is not None
         search = app.chronicle_tools.toolset.tool("search_entries").call

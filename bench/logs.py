@@ -21,7 +21,7 @@ from commonplace.journals.chronicle_layouts import SQL, complete
 from commonplace.journals.chronicle_times import columns_of, render_local, to_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FOLDERS = ("api", "web", "infra", "notes")
@@ -77,9 +77,9 @@ def open_database(path: Path) -> sqlite3.Connection:
     return database
 
 
-def insert(database: sqlite3.Connection, row: Row) -> None:
+def insert(database: sqlite3.Connection, columns: Mapping[str, object]) -> None:
     """One row in the transaction that is open; the layout's trigger files its words."""
-    database.execute(SQL["add_entry"], row.columns())
+    database.execute(SQL["add_entry"], columns)
 
 
 def foreign_home(cache: Path, count: int) -> Home:
@@ -90,7 +90,7 @@ def foreign_home(cache: Path, count: int) -> Home:
         with closing(open_database(home.chronicle)) as database:
             database.execute("BEGIN IMMEDIATE")
             for row in make_rows(count):
-                insert(database, row)
+                insert(database, row.columns())
             database.execute("COMMIT")
         mark(home, "written")
     return home
