@@ -481,7 +481,7 @@ def test_hostile_texts_are_searched_and_logged_as_they_are(world, text):
         (
             "add_entry",
             {"message": "x", "at": "some time"},
-            "Invalid at: unknown time phrase: 'some time'. Use one such as",
+            "Invalid at: unknown time phrase: 'some time'. Use a past time",
         ),
         ("add_entry", {"message": "x", "at": "before monday"}, "Invalid at: no beginning in"),
         ("add_entry", {"massage": "x"}, "Unknown argument of add_entry: 'massage'. Did you mean"),

@@ -54,6 +54,21 @@ def test_an_entry_changed_meanwhile_is_not_edited(world, keeper):
     assert keeper.read_entry(ref).message == "two"
 
 
+def test_a_time_that_cannot_be_read_names_its_argument(world, keeper):
+    """And says what fits there."""
+    ref = world("add_entry", message="one").facts["ref"]
+    for verb, begins in (
+        (lambda: keeper.edit_entry(ref=ref, at="soonish"), "Invalid at: unknown time phrase"),
+        (lambda: keeper.export(form="json", since="soonish"), "Invalid since: unknown time phrase"),
+        (lambda: keeper.export(form="json", until="soonish"), "Invalid until: unknown time phrase"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            verb()
+        assert caught.value.message.startswith(f"{begins}: 'soonish'")
+    with pytest.raises(Invalid, match="Use a past time such as yesterday 9am"):
+        world("add_entry", message="x", at="tomorrow")
+
+
 def test_the_index_forgets_what_is_gone(world, keeper):
     """Deleted or undone: nothing of it is left in the index."""
     ref = world("add_entry", message="first").facts["ref"]

@@ -6,15 +6,15 @@ Decides nothing about files or ranking: it parses time, asks the journal and the
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer, Found, Interval, Put
-from commonplace.core.when import parse_since, parse_until, parse_when, read_interval
+from commonplace.core.when import parse_when
 from commonplace.tools.chronicle_finding import each_hit, find, find_same, living
 from commonplace.tools.chronicle_pages import prompts, resources
 from commonplace.tools.chronicle_question import read_question
@@ -26,10 +26,12 @@ from commonplace.tools.chronicle_story import (
     same_notes,
     story,
 )
+from commonplace.tools.chronicle_times import naming, read_at, read_span
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from datetime import tzinfo
     from pathlib import Path
 
     from commonplace.core.clock import Clock
@@ -121,7 +123,7 @@ class ChronicleTools:
         added = self._desk().chronicle.add_event(
             message,
             tags=tags,
-            at=self._instant(at),
+            at=read_at(self._desk(), at),
             idempotency_key=idempotency_key or None,
         )
         return self._added(added)
@@ -153,13 +155,13 @@ class ChronicleTools:
 
         Use it to find past activities. With text the best come first, without it the newest.
         """
-        interval = self._interval(since, until)
+        interval = read_span(self._desk(), since, until)
         if not text.strip():
             page = self._desk().chronicle.list_events(
                 limit=limit, within=interval, tags=tags, cursor=cursor
             )
             return self._listed(page.events, cursor=page.cursor, interval=interval)
-        with _naming("text"):
+        with naming("text"):
             found, more = self._found_page(text, tags, interval, limit=limit, cursor=cursor)
         alive = living(self._desk(), each_hit(found))
         return self._listed(
@@ -207,7 +209,7 @@ class ChronicleTools:
         Use it at the start of a conversation, or for 'where did I leave off'.
         """
         desk = self._desk()
-        with _naming("timeframe"):
+        with naming("timeframe"):
             interval = parse_when(timeframe, now=desk.clock(), zone=desk.zone)
         page = desk.chronicle.list_events(limit=_STORY_ENTRIES, within=interval)
         if not page.events:
@@ -227,7 +229,7 @@ class ChronicleTools:
         """
         desk = self._desk()
         question = read_question(what, now=desk.clock(), zone=desk.zone)
-        with _naming("what"):
+        with naming("what"):
             if question.wants == "best":
                 found = find(desk, question.about, within=question.within, limit=_SHOWN)
                 return self._best(question, found, head="")
@@ -266,28 +268,6 @@ class ChronicleTools:
             ranks=[_rank(hit) for _, hit in alive[:_SHOWN]],
             told="ago",
         )
-
-    def _instant(self, at: str) -> datetime | None:
-        if not at.strip():
-            return None
-        with _naming("at"):
-            return parse_since(at, now=self._desk().clock(), zone=self._desk().zone)
-
-    def _interval(self, since: str, until: str) -> Interval | None:
-        desk = self._desk()
-        # Each alone first, so that an error names its argument.
-        for name, phrase, parse in (("since", since, parse_since), ("until", until, parse_until)):
-            if phrase:
-                with _naming(name):
-                    parse(phrase, now=desk.clock(), zone=desk.zone)
-        with _naming("since"):
-            return read_interval(
-                when=None,
-                since=since or None,
-                until=until or None,
-                now=desk.clock(),
-                zone=desk.zone,
-            )
 
     def _added(self, added: Added) -> Answer:
         from commonplace.journals.chronicle import doc_of  # noqa: PLC0415  not for a start
@@ -408,18 +388,6 @@ def _answer(lines: Sequence[str], facts: dict[str, Any], notes: Sequence[str]) -
     if notes:
         text += "\n\n" + "\n".join(f"Note: {note}" for note in notes)
     return Answer(text=text, facts={**facts, "notes": list(notes)})
-
-
-@contextmanager
-def _naming(argument: str) -> Iterator[None]:
-    """Let an error about a phrase or a text begin with the argument that it came in."""
-    try:
-        yield
-    except Invalid as exc:
-        if exc.message.startswith("Invalid "):
-            raise
-        reason = exc.message[:1].lower() + exc.message[1:]
-        raise Invalid(f"Invalid {argument}: {reason}", hint=exc.hint) from exc
 
 
 def _is_told_by(message: str, activity: str, context: str) -> bool:

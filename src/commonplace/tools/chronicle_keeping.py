@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from commonplace.core.clock import render_instant, to_local
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer, Put
-from commonplace.core.when import parse_since, read_interval
 from commonplace.journals.chronicle import doc_of, fold_tag
 from commonplace.journals.chronicle_exports import render_json, render_markdown, render_yaml
 from commonplace.journals.chronicle_imports import parse_export
 from commonplace.journals.chronicle_tree import ChronicleTree
 from commonplace.search.filing import Pending
 from commonplace.tools.chronicle_story import event_facts, event_line
+from commonplace.tools.chronicle_times import read_at, read_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +72,7 @@ class ChronicleKeeping:
             before.id,
             message=message,
             tags=None if tags is None else changed_tags(before.tags, tags),
-            at=None if at is None else parse_since(at, now=desk.clock(), zone=desk.zone),
+            at=read_at(desk, at or ""),
             # Tags that are added or taken away stand on what was read just now.
             expected=before.stamp if expected is None else expected,
         )
@@ -125,7 +125,7 @@ class ChronicleKeeping:
         """
         desk = self._desk()
         now = desk.clock()
-        within = read_interval(when=None, since=since, until=until, now=now, zone=desk.zone)
+        within = read_span(desk, since or "", until or "")
         events = list(self._events(within, tags))
         text = _RENDER[form](events, exported_at=to_local(now, desk.zone))
         return Answer(text=text, facts={"format": form, "count": len(events)})
