@@ -408,6 +408,11 @@ def test_what_is_not_wholly_understood_is_an_error_with_examples(phrase):
         ("tonight", "lies ahead"),
         ("today 5pm", "lies ahead"),
         ("this december", "lies ahead"),
+        # It still runs: nothing has been after it.
+        ("after today", "lies ahead"),
+        ("after nov 21", "lies ahead"),
+        ("after november", "lies ahead"),
+        ("after this week", "lies ahead"),
         ("today..yesterday", "ends before it begins"),
         ("2026-11-05..2026-11-03", "ends before it begins"),
         ("last 0 days", "no length"),

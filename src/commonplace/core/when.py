@@ -42,8 +42,8 @@ matter):
 | before the end of october, after the beginning of it | up to its last instant, from its first |
 | x..y, between x and y, from x to y | from the start of x to the end of y |
 
-What is told by its relation to now and has not begun (`tonight`, in the morning) is an error; a
-date with its year may lie ahead.
+What is told by its relation to now and has not begun (`tonight`, in the morning; `after today`) is
+an error; a date with its year may lie ahead.
 A bare name on the left of a range is the latest not after the right side (`monday..friday` is one
 week's); a bare name on the right that leaves a choice (`yesterday to 5pm`) is an error.
 A clock time that a zone skips is moved forward by the gap, and one that occurs twice is its first.
@@ -175,16 +175,7 @@ def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
 
     one_side = re.fullmatch(r"(since|after|before|until|till|through|up to) (.+)", text)
     if one_side and not re.search(_TO, one_side[2]):
-        reading = read(one_side[2], frame)
-        match one_side[1]:
-            case "since":
-                return Interval(start=reading.since)
-            case "after":
-                return Interval(start=reading.after)
-            case "before":
-                return Interval(end=reading.before)
-            case _:
-                return Interval(end=reading.until)
+        return _one_sided(one_side[1], read(one_side[2], frame), phrase, frame)
     first, last = _two_sides(text, phrase)
     ending = read(last, frame)
     end = ending.until
@@ -202,6 +193,23 @@ def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
             f"Ambiguous time phrase: {_shown(phrase)}.", hint="Name the day or year of both sides."
         )
     return Interval(start=start, end=end)
+
+
+def _one_sided(word: str, reading: Reading, phrase: str, frame: Frame) -> Interval:
+    match word:
+        case "since":
+            return Interval(start=reading.since)
+        case "after":
+            if reading.after > frame.now and not reading.dated:
+                raise Invalid(
+                    f"Time phrase lies ahead: {_shown(phrase)}.",
+                    hint="Use since, or name a time that has ended.",
+                )
+            return Interval(start=reading.after)
+        case "before":
+            return Interval(end=reading.before)
+        case _:
+            return Interval(end=reading.until)
 
 
 def _two_sides(text: str, phrase: str) -> tuple[str, str]:
