@@ -107,7 +107,7 @@ def test_search_by_words(tmp_path):
     done = run("private", "search", "harbours")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[:2] == ["Found 1 relevant entries:", ""]
+    assert lines[:2] == ["Found 1 relevant entry:", ""]
     assert lines[2] == "1. [Score: 1.000] 2026-03-02 09:30 (user)"
     assert "   Sections: Reflections" in lines
     assert "   Excerpt: We met at the harbour." in lines
@@ -201,6 +201,33 @@ def test_list():
     assert len(listed) == 2
     assert facts("private", "list", "--type", "project")["count"] == 0
     assert run("private", "list", "--days", "0").exit_code == 2
+
+
+def test_list_of_a_time():
+    """`--when` looks as far back as its phrase, past the days; the interval is shown."""
+    older = write("older", "--at", "2026-03-02 09:30")
+    write("newer one")
+    assert [e["ref"] for e in facts("private", "list", "--when", "2026-03-02")["entries"]] == [
+        older
+    ]
+    done = run("private", "list", "--when", "2026-03-02")
+    assert "Time: 2026-03-02 00:00 to 2026-03-03 00:00 (UTC)" in done.stdout
+    refused = run("private", "list", "--when", "the other day")
+    assert (refused.exit_code, "Use one such as yesterday" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        ("search", ["--limit", "(1 to 100)", "[default: 10]", "[default: both]", "[default: 0.1]"]),
+        ("list", ["--limit", "(1 to 1000)", "[default: 10]", "[default: both]", "[default: 30]"]),
+    ],
+)
+def test_help_tells_the_defaults_of_the_tool(command, lines):
+    """What an option is when it is not given, and what it may be, as the tool's signature has it."""
+    told = " ".join(run("private", command, "--help").stdout.split())
+    for line in lines:
+        assert line in told
 
 
 def test_read_by_ref_and_path(tmp_path):

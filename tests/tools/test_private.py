@@ -176,7 +176,7 @@ def test_a_search_shows_each_hit_as_the_design_has_it(desk):
     mine.write(technical_insights="The harbour is quiet.", feelings="Calm.")
     path = f"{mine.journal.roots[0].path}/2026-11-21/15-19-45-015109.md"
     assert mine.text("search_journal", query="quiet harbour") == (
-        "Found 1 relevant entries:\n\n"
+        "Found 1 relevant entry:\n\n"
         "1. [Score: 1.000] 2026-11-21 15:19 (user)\n"
         "   Sections: Feelings, Technical Insights\n"
         f"   Path: {path}\n"
@@ -278,9 +278,33 @@ def test_a_list_is_newest_first_and_bounded_by_days(desk):
 
 def test_an_empty_list_says_how_far_it_looked(desk):
     """It needs no model, and no folder."""
-    assert desk(slot=ReadySlot()).text("list_recent_entries", days=7) == (
-        "No entries found in the last 7 days."
+    mine = desk(slot=ReadySlot())
+    assert mine.text("list_recent_entries", days=7) == "No entries found in the last 7 days."
+    assert mine.text("list_recent_entries", days=1) == "No entries found in the last day."
+
+
+def test_a_list_of_a_time_shows_the_interval_it_was_read_as(desk):
+    """`when` stands in place of `days`; in the owner's zone in the text, in UTC in the facts."""
+    mine = desk(zone=ZoneInfo("Asia/Kathmandu"))
+    mine.write(at="2026-09-30T18:14:59Z", feelings="before it")
+    first = mine.write(at="2026-09-30T18:15:00Z", feelings="its first second")
+    last = mine.write(at="2026-10-31T18:14:59Z", feelings="its last second")
+    mine.write(at="2026-10-31T18:15:00Z", feelings="after it")
+    answer = mine.call("list_recent_entries", when="in october", days=1)
+    assert [entry["ref"] for entry in answer.facts["entries"]] == [last, first]
+    assert answer.facts["days"] is None
+    assert answer.facts["interval"] == {
+        "since": "2026-09-30T18:15:00+00:00",
+        "until": "2026-10-31T18:15:00+00:00",
+    }
+    assert answer.text.startswith(
+        "Entries, newest first:\nTime: 2026-10-01 00:00 to 2026-11-01 00:00 (UTC+05:45)\n\n1. "
     )
+    assert mine.text("list_recent_entries", when="2026-08") == (
+        "No entries found.\nTime: 2026-08-01 00:00 to 2026-09-01 00:00 (UTC+05:45)"
+    )
+    with pytest.raises(Invalid, match="Unknown time phrase: 'a few days ago'"):
+        mine.call("list_recent_entries", when="a few days ago")
 
 
 def test_recent_entries_are_read_whole_within_a_budget(desk):

@@ -205,23 +205,25 @@ class PrivateTools:
         limit: Annotated[int, Arg("How many entries at the most.", 1, 1000)] = 10,
         type: Annotated[Kind, _KIND] = "both",  # noqa: A002  the designs fix this name
         days: Annotated[int, Arg("How many days back.", 1, 36500)] = 30,
+        when: Annotated[str, Arg("In place of days, only this time: 'last week', '2026-11'.")] = "",
     ) -> Answer:
         """Private journal: list the latest entries, newest first, with how each begins.
 
         Use it at the start of a session to see where you were.
         """
-        now = self._desk().clock()
-        within = Interval(start=now - timedelta(days=days))
+        asked = self._interval(when, "", "")
+        within = asked or Interval(start=self._desk().clock() - timedelta(days=days))
         entries = self._desk().journal.list_entries(limit=limit, kind=type, within=within)
         facts = {
-            "days": days,
+            "days": None if asked else days,
             "count": len(entries),
             "interval": _interval_facts(within),
             "entries": [{**self._entry_facts(e), "excerpt": opening(e.text)} for e in entries],
         }
+        lines = _list_head(found=bool(entries), days=days, asked=asked, zone=self._desk().zone)
         if not entries:
-            return self._answer([f"No entries found in the last {days} days."], facts, ())
-        lines = [f"Recent entries (last {days} days):", ""]
+            return self._answer(lines, facts, ())
+        lines.append("")
         for number, entry in enumerate(entries, 1):
             lines += [f"{number}. {self._stamp(entry.at)} ({entry.kind})"]
             lines += self._block(entry.headings, str(entry.path), opening(entry.text))
@@ -362,10 +364,19 @@ def _found_lines(found: Found, interval: Interval | None, zone: tzinfo, render: 
     span = [f"Time: {render_interval(interval, zone)}"] if interval else []
     if not found.hits:
         return ["No relevant entries found.", *span]
-    lines = [f"Found {len(found.hits)} relevant entries:", *span, ""]
+    count = "1 relevant entry" if len(found.hits) == 1 else f"{len(found.hits)} relevant entries"
+    lines = [f"Found {count}:", *span, ""]
     for number, hit in enumerate(found.hits, 1):
         lines += render(number, hit)
     return lines
+
+
+def _list_head(*, found: bool, days: int, asked: Interval | None, zone: tzinfo) -> list[str]:
+    if asked:
+        head = "Entries, newest first:" if found else "No entries found."
+        return [head, f"Time: {render_interval(asked, zone)}"]
+    back = "last day" if days == 1 else f"last {days} days"
+    return [f"Recent entries ({back}):" if found else f"No entries found in the {back}."]
 
 
 def _kind(hit: Hit) -> str:

@@ -5,6 +5,7 @@ Never decides anything about the journal: each command parses, calls one tool an
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from contextlib import contextmanager
@@ -27,13 +28,22 @@ from commonplace.tools.private import PrivateTools
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from commonplace.tools.toolset import Arg
+
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
 
-_NO_THOUGHT = {"at", "idempotency_key", "return"}
+
+def _args(verb: Any) -> dict[str, Arg]:
+    """What a tool tells a model of each of its arguments."""
+    hints = get_type_hints(verb, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
+
+
+_NO_THOUGHT = {"at", "idempotency_key"}
 CATEGORIES: dict[str, str] = {
-    name: hint.__metadata__[0].text
-    for name, hint in get_type_hints(PrivateTools.process_thoughts, include_extras=True).items()
+    name: arg.text
+    for name, arg in _args(PrivateTools.process_thoughts).items()
     if name not in _NO_THOUGHT
 }
 """What each category of thought is for, as the tool tells a model."""
@@ -86,6 +96,20 @@ def _absolute(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
 path_argument = click.argument("path", callback=_absolute)
 
 
+def tool_option(verb: Any, argument: str, *names: str, **attrs: Any) -> Callable[[Any], Any]:
+    """An option for a tool's argument; help, bounds and default are those of its signature."""
+    arg = _args(verb)[argument]
+    default = inspect.signature(verb).parameters[argument].default or None
+    bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
+    return click.option(
+        *names,
+        default=default,
+        show_default=default is not None,
+        help=f"{arg.text}{bounds}",
+        **attrs,
+    )
+
+
 @click.group()
 def private() -> None:
     """Write and search the private journal."""
@@ -108,7 +132,7 @@ def category_options(command: Any) -> Any:
     default="reflections",
     show_default=True,
     callback=lambda _ctx, _param, name: name.replace("-", "_"),
-    help="What TEXT is, a name as in the options below: technical-insights.",
+    help="The category of TEXT, one of those below, such as technical-insights.",
 )
 @category_options
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
@@ -135,24 +159,34 @@ def write(
 
 @private.command()
 @click.argument("query")
-@click.option("-n", "--limit", type=int, help="How many entries at the most.")
-@click.option("--type", "kind", type=_KINDS, help="Which journal.")
-@click.option("--section", "sections", multiple=True, help="Only entries with this heading.")
-@click.option("--when", metavar="TIME", help="Only this time: 'last week', '2026-11'.")
-@click.option("--since", metavar="TIME", help="Only from the start of this time on.")
-@click.option("--until", metavar="TIME", help="Only to the end of this time.")
-@click.option("--floor", type=float, help="Least similarity of a hit by meaning alone.")
+@tool_option(PrivateTools.search_journal, "limit", "-n", "--limit", type=int)
+@tool_option(PrivateTools.search_journal, "type", "--type", "kind", type=_KINDS)
+@click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    metavar="HEADING",
+    help="Only entries with this heading, or another given: feelings, project_notes.",
+)
+@tool_option(PrivateTools.search_journal, "when", "--when", metavar="TIME")
+@tool_option(PrivateTools.search_journal, "since", "--since", metavar="TIME")
+@tool_option(PrivateTools.search_journal, "until", "--until", metavar="TIME")
+@tool_option(PrivateTools.search_journal, "floor", "--floor", type=float)
 @click.option("--explain", is_flag=True, help="Show what meaning and words gave to each score.")
 @common_options
 def search(
     query: str,
-    kind: str | None,
+    kind: str,
     sections: tuple[str, ...],
     explain: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Find entries by meaning and by words."""
+    """Find entries by meaning and by words.
+
+    QUERY is a question or a few words: commonplace private search "build trouble" --when "last
+    week".
+    """
     arguments = {**given, "query": query, "type": kind, "sections": list(sections) or None}
     answer = call("search_journal", arguments, after=file_everything)
     show(_explained(answer) if explain else answer, as_json)
@@ -174,21 +208,24 @@ def _figure(similarity: float | None) -> str:
 
 
 @private.command(name="list")
-@click.option("-n", "--limit", type=int, help="How many entries at the most.")
-@click.option("--type", "kind", type=_KINDS, help="Which journal.")
-@click.option("--days", type=int, help="How many days back.")
+@tool_option(PrivateTools.list_recent_entries, "limit", "-n", "--limit", type=int)
+@tool_option(PrivateTools.list_recent_entries, "type", "--type", "kind", type=_KINDS)
+@tool_option(PrivateTools.list_recent_entries, "days", "--days", type=int)
+@tool_option(PrivateTools.list_recent_entries, "when", "--when", metavar="TIME")
 @common_options
-def list_entries(limit: int | None, kind: str | None, days: int | None, as_json: bool) -> None:
+def list_entries(kind: str, as_json: bool, **given: Any) -> None:
     """List the latest entries, newest first."""
-    arguments = {"limit": limit, "type": kind, "days": days}
-    show(call("list_recent_entries", arguments), as_json)
+    show(call("list_recent_entries", {**given, "type": kind}), as_json)
 
 
 @private.command()
 @path_argument
 @common_options
 def read(path: str, as_json: bool) -> None:
-    """Read one entry whole. PATH is its path or its ref."""
+    """Read one entry whole.
+
+    PATH is its path or its ref, from a search or a list.
+    """
     show(call("read_journal_entry", {"path": path}), as_json)
 
 
@@ -197,10 +234,10 @@ def read(path: str, as_json: bool) -> None:
 @click.argument("text", required=False)
 @common_options
 def edit(path: str, text: str | None, as_json: bool) -> None:
-    """Replace the text of one entry: TEXT, stdin, or what you leave in your editor.
+    """Replace the text of one entry.
 
-    PATH is its path or its ref. The text is the whole entry, headings included; a frontmatter
-    that it lacks is kept.
+    PATH is its path or its ref. TEXT is the whole entry, headings included; without it, the text
+    is read from stdin or your editor. A frontmatter that it lacks is kept.
     """
     with opened() as app:
         entry = app.journal.read_entry(path)
@@ -219,7 +256,10 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
 def delete(path: str, yes: bool, as_json: bool) -> None:
-    """Delete one entry, and every trace of its text in the index. PATH is its path or its ref."""
+    """Delete one entry, and every trace of its text in the index.
+
+    PATH is its path or its ref. It asks first.
+    """
     with opened() as app:
         entry = app.journal.read_entry(path)
         if not yes:
