@@ -316,6 +316,23 @@ def test_undo_shows_what_it_removed(monkeypatch):
     assert listed() == ["hers"]
 
 
+def test_undo_after_an_import_takes_back_the_import(tmp_path):
+    """It is asked about; with --yes it is done, and what was there before stays."""
+    add("mine")
+    file = tmp_path / "export.json"
+    entries = [
+        {"id": n, "timestamp": f"2026-03-0{n}T09:30:00Z", "message": f"far {n}"} for n in (1, 2)
+    ]
+    file.write_text(json.dumps({"entries": entries}))
+    assert run("chronicle", "import", file).exit_code == 0
+    refused = run("chronicle", "undo")
+    assert (refused.exit_code, "an import of 2 entries" in refused.stderr) == (2, True)
+    done = run("chronicle", "undo", "--yes")
+    assert done.stdout == "Removed 2 entries that the last import had added.\n"
+    assert (listed(), found("far")) == (["mine"], [])
+    assert facts("chronicle", "undo")["message"] == "mine"
+
+
 def test_tags_by_frequency():
     """Most frequent first, spellings that differ in case counted together."""
     assert run("chronicle", "tags").stdout == "No tags yet.\n"

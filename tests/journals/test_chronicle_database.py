@@ -359,8 +359,8 @@ def test_undo_takes_back_what_this_user_added_last(path):
     chronicle.add_event("mine", at=NOW)
     chronicle.add_event("mine, of yesterday", at=NOW - timedelta(days=1))
     other.add_event("robin's")
-    assert chronicle.undo().message == "mine, of yesterday"
-    assert chronicle.undo().message == "mine"
+    assert [x.message for x in chronicle.undo().events] == ["mine, of yesterday"]
+    assert [x.message for x in chronicle.undo().events] == ["mine"]
     with pytest.raises(NotFound):
         chronicle.undo()
     assert messages(chronicle) == ["robin's"]

@@ -143,7 +143,7 @@ def test_the_verbs_hold_for_a_tree(folder):
     ]
     chronicle.delete_event(second.id)
     assert not (folder / "2026" / "10").exists()
-    assert chronicle.undo().message == "one more"
+    assert [x.message for x in chronicle.undo().events] == ["one more"]
     assert files(folder) == [".lock"]
     with pytest.raises(NotFound):
         chronicle.undo()

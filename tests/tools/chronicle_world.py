@@ -36,17 +36,19 @@ class ChronicleWorld:
         path: Path | None = None,
         slot: ReadySlot | None = None,
         now: datetime = NOW,
+        hostname: str = "otter",
     ) -> None:
         self.clock = FrozenClock(now)
         self.project = project
         self.path = path or home / "chronicle.db"
         self.chronicle = Chronicle(
-            Place(path=self.path, form="database"),
+            Place(path=self.path, form="tree" if self.path.is_dir() else "database"),
             owner="me",
             zone=LOS_ANGELES,
             clock=self.clock,
-            author=Author(hostname="otter", username="wren", directory=str(project)),
+            author=Author(hostname=hostname, username="wren", directory=str(project)),
             patience_s=0.2,
+            imported=home / "imported",
         )
         slot = slot or ReadySlot(HashingEncoder())
         self.index = MemoryIndex().within("me")

@@ -164,7 +164,7 @@ def test_a_numbered_entry_is_known_in_every_form(world, keeper):
 
 
 def test_imports_tell_their_progress_and_keep_the_order(world, keeper):
-    """(done, still to do) to the end; what was logged last is what undo takes back."""
+    """(done, still to do) to the end."""
     world.log(*((f"2026-11-04 09:00:{second:02}", f"at {second}") for second in range(60)))
     export = keeper.export(form="json").text
     for event in world.chronicle.list_events(limit=100).events:
@@ -173,7 +173,60 @@ def test_imports_tell_their_progress_and_keep_the_order(world, keeper):
     keeper.filed(keeper.import_export(export, tell=lambda *figures: told.append(figures)))
     assert told == [(60, 0)]
     assert found(world, "at 59")[0] == "at 59"
-    assert keeper.undo().facts["message"] == "at 59"
+
+
+@pytest.fixture(params=["database", "tree"])
+def moved(request, tmp_path):
+    """A chronicle of another machine with three entries, ours, and an export of the other's."""
+    place = tmp_path / "tree"
+    if request.param == "tree":
+        place.mkdir()
+    other = ChronicleWorld(tmp_path / "other", tmp_path / "far", hostname="badger")
+    other.log(*((f"2026-11-04 09:00:0{n}", f"far {n}") for n in range(3)))
+    export = ChronicleKeeping(lambda: other.desk).export(form="json").text
+    other.close()
+    world = ChronicleWorld(
+        tmp_path / "home", tmp_path / "project", path=place if request.param == "tree" else None
+    )
+    world.chronicle.add_event("mine, before")
+    yield world, ChronicleKeeping(lambda: world.desk), export
+    world.close()
+
+
+def test_an_undo_after_an_import_takes_back_the_import(moved):
+    """All of it, though another machine logged it; then what was logged before, one at a time."""
+    world, keeper, export = moved
+    keeper.filed(keeper.import_export(export))
+    assert found(world, "far")
+    answer = keeper.undo()
+    assert answer.text == "Removed 3 entries that the last import had added."
+    assert answer.facts["removed"] == 3
+    assert messages(world("list_entries")) == ["mine, before"]
+    assert "far 1" not in found(world, "far")
+    assert keeper.undo().facts["message"] == "mine, before"
+
+
+def test_what_was_logged_after_an_import_goes_first(moved):
+    """Then the import is the last act again; what it found there already is no part of it."""
+    world, keeper, export = moved
+    keeper.import_export(export)
+    keeper.delete_entry(ref=world("search_entries", text="far 1").facts["entries"][0]["id"])
+    keeper.import_export(export)
+    world.chronicle.add_event("mine, after")
+    assert keeper.undo().facts["message"] == "mine, after"
+    assert keeper.undo().text == "Removed 1 entry that the last import had added."
+    assert sorted(messages(world("list_entries"))) == ["far 0", "far 2", "mine, before"]
+
+
+def test_an_imported_entry_that_was_edited_stays(moved):
+    """Nobody's work is undone with the import; the answer says that it is there."""
+    world, keeper, export = moved
+    keeper.import_export(export)
+    ref = world("search_entries", text="far 1").facts["entries"][0]["id"]
+    keeper.edit_entry(ref=ref, message="near 1")
+    answer = keeper.undo()
+    assert answer.text.splitlines()[1] == "1 entry of it was edited since, and stays."
+    assert sorted(messages(world("list_entries"))) == ["mine, before", "near 1"]
 
 
 def test_what_is_no_tree(keeper, tmp_path):

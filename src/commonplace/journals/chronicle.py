@@ -11,12 +11,13 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle_adopt import adopted, is_global
 from commonplace.journals.chronicle_database import ChronicleDatabase
 from commonplace.journals.chronicle_event import (
+    JOURNAL,
     UNKNOWN,
     Changes,
     Draft,
@@ -34,7 +35,9 @@ from commonplace.journals.chronicle_event import (
     parse_tag_filter,
     plain,
 )
+from commonplace.journals.chronicle_imported import LastImport
 from commonplace.journals.chronicle_mend import find_problems, repair
+from commonplace.journals.chronicle_open import ChroniclePages
 from commonplace.journals.chronicle_source import ChronicleSource
 from commonplace.journals.chronicle_times import SECOND_NS, to_instant
 from commonplace.journals.chronicle_tree import ChronicleTree
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle_spelling import Logged
 
 __all__ = [
+    "Act",
     "Added",
     "Author",
     "Chronicle",
@@ -93,6 +97,18 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Something that can be taken back: an entry that was added, or all that an import added.
+
+    edited: how many of the import's entries were edited since, and stay.
+    """
+
+    events: tuple[Event, ...]
+    is_import: bool = False
+    edited: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Some entries, newest first; cursor: asks for the next ones, empty after the last."""
 
@@ -104,7 +120,8 @@ class Chronicle:
     """What one owner did and when, in the storage that chronicle itself reads and writes.
 
     owner: makes idempotency keys his own. zone: of the local times written. clock: the present,
-    aware. patience_s: how long a lock of another program is waited for. Thread-safe.
+    aware. patience_s: how long a lock of another program is waited for. imported: a file of ours
+    that remembers what the last import added. Thread-safe.
     """
 
     def __init__(
@@ -117,6 +134,7 @@ class Chronicle:
         author: Author | None = None,
         patience_s: float = BUSY_S,
         new_id: Callable[[], object] = uuid.uuid4,
+        imported: Path | None = None,
     ) -> None:
         self._store: ChronicleDatabase | ChronicleTree = (
             ChronicleTree(place.path, zone=zone)
@@ -127,6 +145,7 @@ class Chronicle:
         self._clock = clock
         self._author = author or Author()
         self._new_id = new_id
+        self._imported = LastImport(imported, storage=str(place.path))
         self._source = ChronicleSource(self._store, zone)
 
     @property
@@ -142,6 +161,10 @@ class Chronicle:
     def source(self) -> ChronicleSource:
         """What the index follows."""
         return self._source
+
+    def pages(self) -> ChroniclePages:
+        """What opens refs of this journal."""
+        return ChroniclePages(self)
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
@@ -216,9 +239,12 @@ class Chronicle:
         drafts.reverse()
         drafts.sort(key=lambda x: x.instant)
         added = 0
+        self._imported.begin()
         for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
             batch = drafts[done : done + _IMPORTED_AT_ONCE]
-            added += self._store.add_all(batch)
+            events = self._store.add_all(batch)
+            self._imported.add({event.id: event.stamp for event in events})
+            added += len(events)
             if progress is not None:
                 progress(done + len(batch), len(drafts) - done - len(batch))
         return added
@@ -250,7 +276,7 @@ class Chronicle:
 
     def read_events(self, refs: Sequence[str]) -> dict[str, Event]:
         """The entries under whole refs, less those that are gone. Raises: Invalid, Unavailable."""
-        identities = [parse_event_id(ref) for ref in refs]
+        identities = [ref.removeprefix(f"{JOURNAL}:") for ref in refs]
         return {event.ref: event for event in self._store.get_many(identities)}
 
     def list_mentions(self, text: str, *, within: Interval | None = None) -> list[Mention]:
@@ -322,14 +348,40 @@ class Chronicle:
         """Remove an entry; answers what it was. Raises: as `edit_event`."""
         return self._store.delete(parse_event_id(ref), expected=expected)
 
-    def undo(self) -> Event:
-        """Remove the entry that this author's user added last on this machine; answers it.
+    def last_act(self) -> Act:
+        """What `undo` takes back: the entry this user added last on this machine, or an import.
 
-        "Last" is the order of writing, not the time logged.
-        Raises: NotFound, Conflict, Unavailable.
+        "Last" is the order of writing, not the time logged. The last import counts whole, whoever
+        logged its entries, until this user adds one; what was edited since is no part of it.
+        Raises: NotFound, Unavailable.
         """
-        last = self._store.last_of(self._author.hostname, self._author.username)
-        return self._store.delete(last.id, expected=last.stamp)
+        stamps = self._imported.read()
+        there = self._store.get_many([*stamps])
+        brought = [event for event in there if event.stamp == stamps[event.id]]
+        latest = max((event.place for event in brought), default=None)
+        try:
+            last = self._store.last_of(self._author.hostname, self._author.username)
+        except NotFound:
+            if latest is None:
+                raise
+        else:
+            if latest is None or last.place > latest:
+                return Act(events=(last,))
+        return Act(events=tuple(brought), is_import=True, edited=len(there) - len(brought))
+
+    def undo(self, act: Act | None = None) -> Act:
+        """Take back the last act, or this one, while it is as it was; answers what is gone.
+
+        Raises: NotFound, Conflict for an entry that is another by now, Unavailable.
+        """
+        act = act or self.last_act()
+        if not act.is_import:
+            (last,) = act.events
+            return replace(act, events=(self._store.delete(last.id, expected=last.stamp),))
+        gone = self._store.delete_all({event.id: event.stamp for event in act.events})
+        self._imported.forget()
+        edited = act.edited + len(act.events) - len(gone)
+        return replace(act, events=tuple(gone), edited=edited)
 
     def list_tags(self) -> list[TagCount]:
         """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable."""

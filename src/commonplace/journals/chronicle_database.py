@@ -41,7 +41,7 @@ from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
 from commonplace.journals.chronicle_times import columns_of, render_local
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -246,20 +246,21 @@ class ChronicleDatabase:
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
         return written(draft, str(columns["tags"]), place), False
 
-    def add_all(self, drafts: Sequence[Draft]) -> int:
-        """Write entries in one transaction, less those whose id is taken; how many were written.
+    def add_all(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Write entries in one transaction, less those whose id is taken; those that were written.
 
         Raises: as add; then none is written.
         """
-        added = 0
+        added = []
         with self.writing() as conn:
             for draft in drafts:
+                columns = self._columns(draft)
                 try:
-                    conn.execute(SQL["add_entry"], self._columns(draft))
+                    place = conn.execute(SQL["add_entry"], columns).lastrowid or 0
                 except sqlite3.IntegrityError as exc:
                     _refuse_all_but_taken(exc, self.path)
                     continue
-                added += 1
+                added.append(written(draft, str(columns["tags"]), place))
         return added
 
     def _columns(self, draft: Draft) -> dict[str, object]:
@@ -311,6 +312,23 @@ class ChronicleDatabase:
             event = self._current(conn, event.id, expected)
             conn.execute(SQL["drop_entry"], {"rowid": event.place})
             return event
+
+    def delete_all(self, stamps: Mapping[str, str]) -> list[Event]:
+        """Remove entries in one transaction, less those whose stamp is another by now.
+
+        Answers what is gone. Raises: Conflict, Invalid, Denied, Unavailable; then all are there.
+        """
+        gone = []
+        with self.writing() as conn:
+            ids = {"ids": json.dumps([*stamps])}
+            rows = conn.execute(Layout(generation="D2").reading("where_ids"), ids).fetchall()
+            for row in rows:
+                with contextlib.suppress(Unreadable):
+                    event = event_of(row)
+                    if event.stamp == stamps[event.id]:
+                        conn.execute(SQL["drop_entry"], {"rowid": event.place})
+                        gone.append(event)
+        return gone
 
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))

@@ -37,7 +37,7 @@ from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
 from commonplace.journals.chronicle_times import from_instant, parse_timestamp, render_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -140,19 +140,18 @@ class ChronicleTree:
                 return max(there, key=_place_of), True
             return self._put(draft), False
 
-    def add_all(self, drafts: Sequence[Draft]) -> int:
-        """Write the files of entries, less those whose id is taken; how many were written.
+    def add_all(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Write the files of entries, less those whose id is taken; those written.
 
         Raises: as add; those before are written then.
         """
-        added = 0
+        added = []
         with self._locked():
             taken = {x.id for x, _ in self._events()}
             for draft in drafts:
                 if draft.id not in taken:
-                    self._put(draft)
+                    added.append(self._put(draft))
                     taken.add(draft.id)
-                    added += 1
         return added
 
     def _put(self, draft: Draft) -> Event:
@@ -197,6 +196,17 @@ class ChronicleTree:
             event, path = self._current(wanted, expected)
             self._remove(path)
             return event
+
+    def delete_all(self, stamps: Mapping[str, str]) -> list[Event]:
+        """Remove the files of entries, less those whose stamp is another by now; what is gone.
+
+        Raises: as edit; those before are gone then.
+        """
+        with self._locked():
+            doomed = [x for x in self._events() if stamps.get(x[0].id) == x[0].stamp]
+            for _, path in doomed:
+                self._remove(path)
+        return [event for event, _ in doomed]
 
     def _current(self, wanted: str, expected: str | None) -> tuple[Event, str]:
         event, path = self._find(wanted)

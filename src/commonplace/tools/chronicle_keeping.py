@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.values import Interval
-    from commonplace.journals.chronicle import Event, Upgraded
+    from commonplace.journals.chronicle import Act, Event, Upgraded
     from commonplace.journals.chronicle_spelling import Logged
+    from commonplace.search.filing import Filed
     from commonplace.tools.chronicle import ChronicleDesk
 
 Format: TypeAlias = Literal["json", "yaml", "markdown"]
@@ -86,17 +87,29 @@ class ChronicleKeeping:
         """
         return self._gone("Deleted:", self._desk().chronicle.delete_event(ref, expected=expected))
 
-    def undo(self) -> Answer:
-        """Remove the entry this user added last on this machine; answers what it was.
+    def last_act(self) -> Act:
+        """What an undo would take back: an entry, or an import. Raises: NotFound, Unavailable."""
+        return self._desk().chronicle.last_act()
 
-        Raises: NotFound, Conflict, Unavailable.
+    def undo(self, act: Act | None = None) -> Answer:
+        """Take back what this user added last on this machine: an entry, or a whole import.
+
+        act: what `last_act` told. Answers what is gone. Raises: NotFound, Conflict, Unavailable.
         """
-        return self._gone("Removed:", self._desk().chronicle.undo())
+        done = self._desk().chronicle.undo(act)
+        if not done.is_import:
+            return self._gone("Removed:", done.events[0])
+        filed = self._desk().filing.forget([event.ref for event in done.events])
+        lines = [f"Removed {_entries(len(done.events))} that the last import had added."]
+        if done.edited:
+            verbs = ("was", "stays") if done.edited == 1 else ("were", "stay")
+            lines.append(f"{_entries(done.edited)} of it {verbs[0]} edited since, and {verbs[1]}.")
+        facts = {"removed": len(done.events), "edited": done.edited}
+        return _answer(lines, facts, _left_in_index(filed))
 
     def _gone(self, head: str, event: Event) -> Answer:
         filed = self._desk().filing.forget([event.ref])
-        notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
-        return self._told(head, event, notes)
+        return self._told(head, event, _left_in_index(filed))
 
     def list_tags(self, *, limit: int | None = None) -> Answer:
         """Every tag with how many entries bear it, the most frequent first. Raises: Unavailable."""
@@ -204,9 +217,17 @@ class ChronicleKeeping:
         """An entry in a question: its id and its time."""
         return f"{event.id} of {render_instant(event.at, self._desk().zone)}"
 
+    def label_of_import(self, act: Act) -> str:
+        """An import in a question: how many entries it brought."""
+        return f"an import of {_entries(len(act.events))}"
+
     def _told(self, head: str, event: Event, notes: Sequence[str]) -> Answer:
         lines = [head, event_line(event, self._desk().zone)]
         return _answer(lines, event_facts(event), notes)
+
+
+def _left_in_index(filed: Filed | Pending) -> list[str]:
+    return [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
 
 
 def changed_tags(tags: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:

@@ -194,17 +194,32 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
         entry = keeper.read_entry(id)
         if not yes:
             if not sys.stdin.isatty():
-                raise Invalid("Deleting asks first, and nobody is there.", hint="Give --yes.")
+                raise Invalid("A delete is asked about, and nobody is there.", hint="Give --yes.")
             click.confirm(f"Delete {keeper.label_of(entry)} for good?", abort=True, err=True)
         show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
 
-@chronicle.command()
+@chronicle.command(short_help="Take back what you added last: an entry, or a whole import.")
+@click.option("--yes", is_flag=True, help="Do not ask before an import is taken back.")
 @common_options
-def undo(as_json: bool) -> None:
-    """Remove the entry you added last on this machine, and show it."""
+def undo(yes: bool, as_json: bool) -> None:
+    """Take back what you added last on this machine, and show it.
+
+    That is the entry you logged last, whatever its time; right after an import, all that the
+    import added, less what was edited since. An edit or a delete is not taken back.
+    """
     with opened() as app:
-        show(keeping(app).undo(), as_json)
+        keeper = keeping(app)
+        act = keeper.last_act()
+        if act.is_import and not yes:
+            brought = keeper.label_of_import(act)
+            if not sys.stdin.isatty():
+                raise Invalid(
+                    f"This takes back {brought}, which is asked about, and nobody is there.",
+                    hint="Give --yes.",
+                )
+            click.confirm(f"Take back {brought}?", abort=True, err=True)
+        show(keeper.undo(act), as_json)
 
 
 @chronicle.command()
