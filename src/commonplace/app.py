@@ -142,6 +142,7 @@ class App:
                 hostname=socket.gethostname(),
                 directory=self.settings.project or _working_folder(),
             ),
+            imported=self.folder / "chronicle-import.jsonl",
         )
 
     @cached_property
