@@ -52,6 +52,20 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class Prompt(Protocol):
+    """A source whose mark waits for no lock: a search asks it in its own thread.
+
+    Many short calls to the disk take four times as long in a thread beside another one that
+    computes: each hands the interpreter over and back.
+    """
+
+    @property
+    def is_prompt(self) -> bool:
+        """Always true."""
+        ...
+
+
+@runtime_checkable
 class KeepsVectors(Protocol):
     """A source whose open format has a place for a vector of the whole text beside each entry."""
 

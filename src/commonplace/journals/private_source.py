@@ -84,6 +84,11 @@ class RootSource:
         """`private:user`, or `private:project@1f2e3d4c`."""
         return self._root.source
 
+    @property
+    def is_prompt(self) -> bool:
+        """Its mark only asks folders for their times."""
+        return True
+
     def mark(self) -> str:
         """The mtime of each day folder, as JSON; with the number of entries where it is young."""
         try:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import Prompt
 from commonplace.core.values import Put
 from commonplace.search import policy
 
@@ -118,8 +119,19 @@ class Lane:
         """The journal its source is a part of."""
         return self.source.name.partition(":")[0]
 
+    @property
+    def is_prompt(self) -> bool:
+        """Whether `look` looks in the caller's own thread."""
+        return isinstance(self.source, Prompt)
+
     def look(self) -> int:
-        """Have it looked whether the source moved on, and filed what did; a turn to wait for."""
+        """Have it looked whether the source moved on, and filed what did; a turn to wait for.
+
+        A prompt source is looked at in the caller's own thread, and is looked at when this returns.
+        """
+        if self.is_prompt:
+            self._look()
+            return 0
         return self._looking.ask()
 
     def has_looked(self, turn: int) -> bool:
