@@ -77,8 +77,8 @@ WEIGHING = Weighing(
     k1=1.2,
     b=0.85,
     shortest=60,
-    before=0.5,
-    after=0.3,
+    before=0.6,
+    after=0.4,
     scale=80.0,
     side=8,
     least=0.02,
@@ -135,7 +135,17 @@ class Policy:
         return max(100, limit, min(10 * limit, 1000))
 
 
-RECALL = Policy(following=0.1, length=0.04, timed=0.06, named=1.1, own=1.1, lent=True, diverse=0.5)
+RECALL = Policy(
+    meaning=0.5,
+    words=0.5,
+    following=0.1,
+    length=0.06,
+    timed=0.1,
+    named=1.1,
+    own=1.1,
+    lent=True,
+    diverse=0.5,
+)
 """One question to all journals. Source: configuration A, docs/retrieval.md."""
 
 RECALL_FLOOR = -1.0
