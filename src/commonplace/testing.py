@@ -15,8 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from commonplace.core.errors import Invalid
+from commonplace.core.ports import Tallying
 from commonplace.core.text import fold_name, text_hash
-from commonplace.core.values import Asked, Doc, Drop, Encoded, Filter, Interval, Put, Weighing
+from commonplace.core.values import (
+    Asked,
+    Doc,
+    Drop,
+    Encoded,
+    Filter,
+    Interval,
+    Put,
+    Tally,
+    Weighing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -481,6 +492,23 @@ class IndexContract:
         counts = mine.counts(self.encoder.identity)
         assert (counts.docs, counts.pending) == (1, 0)
         assert set(self.find(mine, "harbour")) == {"n:1"}
+
+    def test_each_journal_is_tallied(self, index: Index) -> None:
+        """Its docs, those that wait for a vector, when the latest was; a blank one never waits."""
+        docs = [a_doc(f"n:{i}", "harbour", minutes=i) for i in (5, 9, 7)]
+        mine = self.filled(index, [*docs, a_doc("l:1", "wood", journal="log", minutes=-3)])
+        if not isinstance(mine, Tallying):
+            return
+        mine.apply([Put(a_doc("n:8", "later", minutes=8)), Put(a_doc("n:1", " "))])
+        late, early = (START + timedelta(minutes=minutes) for minutes in (9, -3))
+        assert mine.tally(self.encoder.identity) == [
+            Tally(journal="log", docs=1, pending=0, newest=early),
+            Tally(journal="notes", docs=5, pending=1, newest=late),
+        ]
+        assert [each.pending for each in mine.tally("other:64:mean:l2:11111111")] == [1, 4]
+        empty = index.within("bob")
+        assert isinstance(empty, Tallying)
+        assert empty.tally("") == []
 
     def test_a_dropped_doc_is_gone(self, index: Index) -> None:
         """Neither words nor meaning find it, its stamp is gone; dropping it again is nothing."""

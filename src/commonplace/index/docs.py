@@ -43,6 +43,11 @@ def micros(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
 
+def instant(at_us: int) -> datetime:
+    """The instant, aware UTC, of a count of microseconds since the epoch."""
+    return _EPOCH + timedelta(microseconds=at_us)
+
+
 def plain(name: str) -> str:
     """A name as the tables hold and compare it: as UTF-8 can, without NUL."""
     return well_formed(name).replace("\0", "\ufffd")
@@ -107,7 +112,7 @@ def read_docs(
             ref=ref,
             journal=on.journal,
             scope=on.scope,
-            at=_EPOCH + timedelta(microseconds=at_us),
+            at=instant(at_us),
             text=text,
             stamp=stamp,
             kind=on.kind,

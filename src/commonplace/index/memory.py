@@ -22,7 +22,7 @@ from commonplace.core.text import (
     text_hash,
     well_formed,
 )
-from commonplace.core.values import Counts, Doc, Drop, Put, Since, Unencoded
+from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
 from commonplace.index.docs import micros
 from commonplace.index.roll import roll_of
 from commonplace.index.score import NO_COSINES, Cosines, Posting, candidates_of
@@ -31,6 +31,7 @@ from commonplace.index.vectors import checked_passages, checked_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.values import Asked, Candidates, Change, Encoded, Filter, Vector
     from commonplace.index.roll import Roll
@@ -141,6 +142,18 @@ class MemoryOwnerIndex:
         """How much is held; bytes on disk are 0."""
         with self._lock:
             return Counts(docs=len(self._held), pending=len(self._pending(identity)), bytes=0)
+
+    def tally(self, identity: str) -> list[Tally]:
+        """How much is held of each journal; see the port."""
+        with self._lock:
+            pending = Counter(each.doc.journal for each in self._pending(identity))
+            held: dict[str, list[datetime]] = {}
+            for each in self._held.values():
+                held.setdefault(each.doc.journal, []).append(each.doc.at)
+            return [
+                Tally(journal=name, docs=len(times), pending=pending[name], newest=max(times))
+                for name, times in sorted(held.items())
+            ]
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port."""

@@ -114,6 +114,18 @@ WHERE blank = 0 AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND en
 -- How many docs there are.
 SELECT docs FROM state;
 
+-- name: tally
+-- How many docs of each journal there are, how many wait for an encoder, when the latest was.
+SELECT
+    shelves.journal,
+    count(*),
+    sum(docs.blank = 0 AND NOT EXISTS (
+        SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder
+    )),
+    max(docs.at_us)
+FROM docs JOIN shelves ON shelves.id = docs.shelf
+GROUP BY shelves.journal ORDER BY shelves.journal;
+
 -- name: list_doc_vectors
 -- The vectors of a doc, of one encoder or of all.
 SELECT encoder, text_hash, chunk, start, "end", vector FROM vectors

@@ -16,10 +16,17 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
-from commonplace.core.values import Counts, Drop, Problem, Since, Unencoded
+from commonplace.core.values import Counts, Drop, Problem, Since, Tally, Unencoded
 from commonplace.db.sqlite import Corrupted, snapshot, transaction
 from commonplace.index import mending
-from commonplace.index.docs import drop_doc, learn_shelves, prefix_end, put_doc, read_docs
+from commonplace.index.docs import (
+    drop_doc,
+    instant,
+    learn_shelves,
+    prefix_end,
+    put_doc,
+    read_docs,
+)
 from commonplace.index.file import IndexFile, empty, queries
 from commonplace.index.meaning import EncoderRow
 from commonplace.index.reach import inside, reach_of
@@ -167,6 +174,16 @@ class SqliteOwnerIndex:
             docs = int(conn.execute(self._sql["count_docs"]).fetchone()[0])
             pending = int(conn.execute(self._sql["count_unencoded"], asked).fetchone()[0])
         return Counts(docs=docs, pending=pending, bytes=self._file.bytes_on_disk())
+
+    def tally(self, identity: str) -> list[Tally]:
+        """How much is held of each journal; see the port. Raises: Unavailable."""
+        with self._file.using() as (conn, _), snapshot(conn):
+            asked = {"encoder": self._encoder_id(conn, identity)}
+            rows = conn.execute(self._sql["tally"], asked).fetchall()
+        return [
+            Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
+            for journal, docs, pending, newest in rows
+        ]
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
