@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.values import Vector
-    from commonplace.index.reach import Ids, Reach
+    from commonplace.index.reach import Reach
+    from commonplace.index.roll import Ids
 
 # magic, version, dimensions, rows, last vector, last drop, index name, encoder, sum of the body;
 # then the crc32 of all that.

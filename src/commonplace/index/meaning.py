@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Vector
     from commonplace.index.docs import Queries
-    from commonplace.index.reach import Ids, Reach
+    from commonplace.index.reach import Reach
+    from commonplace.index.roll import Ids
 
 # A matrix file is written again when this many vectors lie beside it, and a share of its own rows.
 TAIL_LEAST, TAIL_SHARE = 1000, 0.125

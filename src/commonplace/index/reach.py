@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Filter, Interval
     from commonplace.index.docs import Queries
-    from commonplace.index.roll import Roll
+    from commonplace.index.roll import Ids, Roll
 
-    Ids = NDArray[np.int64]
 
 _FIRST, _LAST = -(1 << 62), 1 << 62
 _SECOND_US = 1_000_000

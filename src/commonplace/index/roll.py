@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.values import Weighing
-    from commonplace.index.reach import Ids
 
+    Ids = NDArray[np.int64]
     Mask = NDArray[np.bool_]
     Figures = NDArray[np.float32]
 

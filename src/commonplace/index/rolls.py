@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from commonplace.index.docs import Queries
-    from commonplace.index.reach import Ids
-    from commonplace.index.roll import Roll
+    from commonplace.index.roll import Ids, Roll
 
 MOVES_KEPT = 10_000
 # Past so many moves reading every doc anew is cheaper than fitting them in.

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.values import Asked, Doc, Weighing
-    from commonplace.index.reach import Ids
-    from commonplace.index.roll import Figures, Lending, Mask, Roll
+    from commonplace.index.roll import Figures, Ids, Lending, Mask, Roll
 
 # What two products over the same numbers may differ by, laid out differently.
 _TIE_DECIMALS = 6

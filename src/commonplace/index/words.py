@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from commonplace.index.docs import Queries
-    from commonplace.index.reach import Ids, Reach
-    from commonplace.index.roll import Roll
+    from commonplace.index.reach import Reach
+    from commonplace.index.roll import Ids, Roll
     from commonplace.index.score import Posting
     from commonplace.index.stems import Stem
 
