@@ -170,7 +170,7 @@ def parse_tag_filter(asked: Iterable[str]) -> TagFilter:
     """
     parts: dict[str, set[str]] = {"": set(), "+": set(), "-": set()}
     for each in asked:
-        tag = each.strip()
+        tag = plain(each).strip()
         sign = tag[:1] if tag[:1] in {"+", "-"} else ""
         folded = fold_tag(tag.removeprefix(sign))
         if folded:
@@ -205,7 +205,7 @@ def checked_message(message: str) -> str:
     size = len(text.encode())
     if size > LONGEST_MESSAGE:
         raise Invalid(
-            f"Invalid message: {size / 1024**2:.1f} MB are more than 10 MB.",
+            f"Invalid message: {size:,} bytes are more than {LONGEST_MESSAGE:,}.",
             hint="Log a short line, and keep the rest in a file.",
         )
     return text

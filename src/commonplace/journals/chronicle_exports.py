@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.journals.chronicle_spelling import (
     continued,
-    local_of,
     one_line,
     render_go_json,
     render_rfc3339,
     render_scalar,
 )
-from commonplace.journals.chronicle_times import to_instant
+from commonplace.journals.chronicle_times import local_of, to_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +56,8 @@ def render_yaml(events: Iterable[Logged], *, exported_at: datetime) -> str:
 def render_markdown(events: Iterable[Logged], *, exported_at: datetime) -> str:
     """The entries as the original's Markdown export: days, and the entries of each, newest first.
 
-    Times are to the second, on the clock of exported_at's zone. Further lines of a message are
+    Times are to the second, on the clock of exported_at's zone (UTC's in the calendar's first and
+    last hours). Further lines of a message are
     indented by four spaces; other line ends than LF become LF, and a line end in any other field a
     space. So `parse_export` gives back all but the fraction, such line ends, and tags with `, `.
     """

@@ -18,11 +18,11 @@ from commonplace.core.text import opening
 from commonplace.core.toml import parse_toml
 from commonplace.journals.chronicle_spelling import (
     continued,
-    local_of,
     one_line,
     render_go_json,
     render_rfc3339,
 )
+from commonplace.journals.chronicle_times import local_of
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -9,13 +9,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.core.clock import to_local
-from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
-from commonplace.journals.chronicle_times import SECOND_NS, from_instant
+from commonplace.journals.chronicle_times import SECOND_NS, from_instant, local_of
 
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
 # What Go's JSON writer escapes beyond the standard, so that equal values are equal bytes.
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -87,22 +85,14 @@ class Logged(Protocol):
         """In which folder; may be empty."""
 
 
-def local_of(instant: int, zone: tzinfo) -> datetime:
-    """The instant on the zone's clock, in microseconds. Raises Invalid at the calendar's ends."""
-    return to_local(from_instant(instant), zone)
-
-
 def render_rfc3339(instant: int, zone: tzinfo) -> str:
     """The instant as Go writes it: `2026-02-01T09:30:00.5-06:00`, the fraction trimmed.
 
     In UTC (`Z`) where the zone's offset has seconds, which the format cannot say.
     """
-    try:
-        local: datetime | None = local_of(instant, zone)
-    except Invalid:
-        local = None
-    offset = local.utcoffset() if local else None
-    if local is None or not offset or offset.total_seconds() % 60:
+    local = local_of(instant, zone)
+    offset = local.utcoffset()
+    if not offset or offset.total_seconds() % 60:
         clock, suffix = from_instant(instant), "Z"
     else:
         minutes = int(offset.total_seconds()) // 60

@@ -86,16 +86,30 @@ def columns_of(instant: int) -> tuple[int, int]:
     return divmod(instant, SECOND_NS)
 
 
+def local_of(instant: int, zone: tzinfo) -> datetime:
+    """The instant on the zone's clock, in microseconds; on UTC's where the zone's calendar ends."""
+    at = from_instant(instant)
+    try:
+        return to_local(at, zone)
+    except Invalid:
+        return at
+
+
 def render_local(instant: int, zone: tzinfo) -> str:
     """As chronicle stores it: `2026-09-01 09:30:00.123456789 -0500 CDT`, the fraction trimmed."""
-    local = to_local(from_instant(instant), zone)
+    local = local_of(instant, zone)
     fraction = _fraction(instant)
-    return f"{local:%Y-%m-%d %H:%M:%S}{fraction} {_offset(local)} {_abbreviation(local)}"
+    return f"{_whole(local, ' ')}{fraction} {_offset(local)} {_abbreviation(local)}"
 
 
 def render_utc(instant: int) -> str:
     """As chronicle's Markdown files hold it: `2026-09-01T14:30:00.123456789Z`."""
-    return f"{from_instant(instant):%Y-%m-%dT%H:%M:%S}{_fraction(instant)}Z"
+    return f"{_whole(from_instant(instant), 'T')}{_fraction(instant)}Z"
+
+
+def _whole(at: datetime, between: str) -> str:
+    # strftime leaves out the zeros of a year before 1000 on some systems.
+    return at.replace(tzinfo=None, microsecond=0).isoformat(between)
 
 
 def _fraction(instant: int) -> str:

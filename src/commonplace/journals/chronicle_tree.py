@@ -14,7 +14,6 @@ import stat
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.clock import to_local
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.files import (
     make_folder,
@@ -34,7 +33,7 @@ from commonplace.journals.chronicle_event import (
 )
 from commonplace.journals.chronicle_frontmatter import parse_file, render_file
 from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
-from commonplace.journals.chronicle_times import from_instant, parse_timestamp, render_utc
+from commonplace.journals.chronicle_times import from_instant, local_of, parse_timestamp, render_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -168,9 +167,9 @@ class ChronicleTree:
         return event
 
     def _path_of(self, draft: Draft) -> Path:
-        day = to_local(from_instant(draft.instant), self._zone)
+        year, month, day = local_of(draft.instant, self._zone).date().isoformat().split("-")
         name = f"{_slug(draft.message)}-{draft.id[:_SHORT_ID]}{SUFFIX}"
-        return self.path / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" / name
+        return self.path / year / month / day / name
 
     def edit(self, wanted: str, changes: Changes, *, expected: str | None) -> Event:
         """Change an entry; its file moves where its words or its day ask for another name.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-from commonplace.core.clock import render_instant, render_interval
+from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer, Found, Interval, Put
 from commonplace.core.when import parse_when
@@ -25,6 +25,7 @@ from commonplace.tools.chronicle_story import (
     event_line,
     same_notes,
     story,
+    when_of,
 )
 from commonplace.tools.chronicle_times import naming, read_at, read_span
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
@@ -189,12 +190,13 @@ class ChronicleTools:
         told, why = activity.strip(), context.strip()
         now = desk.clock()
         lately = Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY)
-        added = desk.chronicle.remember_event(
-            f"{told} ({why})" if why else told,
-            tags=self._suggested(activity, context),
-            within=lately,
-            is_same=lambda event: _is_told_by(event.message, told, why),
-        )
+        with naming("activity"):
+            added = desk.chronicle.remember_event(
+                f"{told} ({why})" if why else told,
+                tags=self._suggested(activity, context),
+                within=lately,
+                is_same=lambda event: _is_told_by(event.message, told, why),
+            )
         return self._added(added)
 
     def what_was_i_doing(
@@ -211,10 +213,10 @@ class ChronicleTools:
         desk = self._desk()
         with naming("timeframe"):
             interval = parse_when(timeframe, now=desk.clock(), zone=desk.zone)
+            head = f"Time: {render_interval(interval, desk.zone)}"
         page = desk.chronicle.list_events(limit=_STORY_ENTRIES, within=interval)
         if not page.events:
             return self._listed([], interval=interval, notes=[self._last_entry()])
-        head = f"Time: {render_interval(interval, desk.zone)}"
         notes = [f"Only the newest {_STORY_ENTRIES} entries are told."] if page.cursor else []
         facts = {**self._facts(page.events, interval=interval), "cursor": ""}
         return _answer([head, "", *story(page.events, desk.zone)], facts, notes)
@@ -286,7 +288,7 @@ class ChronicleTools:
             if warning := write_log(config, event, desk.zone):
                 notes.append(warning)
         done = "This was already logged" if added.repeated else "Entry created"
-        lines = [f"{done} (ID: {event.id}) at {render_instant(event.at, desk.zone)}"]
+        lines = [f"{done} (ID: {event.id}) at {when_of(event.at, desk.zone)}"]
         if event.tags:
             lines.append(f"Tags: {', '.join(event.tags)}")
         facts = {**event_facts(event), "repeated": added.repeated}
@@ -340,7 +342,7 @@ class ChronicleTools:
         newest = desk.chronicle.list_events(limit=1).events
         if not newest:
             return "Nothing was ever logged here."
-        when = render_instant(newest[0].at, desk.zone)
+        when = when_of(newest[0].at, desk.zone)
         return f"The last entry is of {when}, {ago(newest[0].at, desk.clock())}."
 
     def _facts(self, events: Sequence[Event], *, interval: Interval | None) -> dict[str, Any]:

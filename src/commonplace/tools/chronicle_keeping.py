@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from commonplace.core.clock import render_instant, to_local
+from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer, Put
 from commonplace.journals.chronicle import doc_of, fold_tag
@@ -15,7 +15,7 @@ from commonplace.journals.chronicle_exports import render_json, render_markdown,
 from commonplace.journals.chronicle_imports import parse_export
 from commonplace.journals.chronicle_tree import ChronicleTree
 from commonplace.search.filing import Pending
-from commonplace.tools.chronicle_story import event_facts, event_line
+from commonplace.tools.chronicle_story import event_facts, event_line, when_of
 from commonplace.tools.chronicle_times import read_at, read_span
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class ChronicleKeeping:
 
     def label_of(self, event: Event) -> str:
         """An entry in a question: its id and its time."""
-        return f"{event.id} of {render_instant(event.at, self._desk().zone)}"
+        return f"{event.id} of {when_of(event.at, self._desk().zone)}"
 
     def label_of_import(self, act: Act) -> str:
         """An import in a question: how many entries it brought."""

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import period, to_local
-from commonplace.tools.chronicle_story import event_facts
+from commonplace.tools.chronicle_story import event_facts, message_of, time_of
 from commonplace.tools.toolset import Prompt, Resource
 
 if TYPE_CHECKING:
@@ -111,11 +111,11 @@ def today_summary(desk: ChronicleDesk) -> str:
 
 
 def _group(tag: str, events: list[Event], desk: ChronicleDesk) -> str:
-    times = [f"{to_local(event.at, desk.zone):%H:%M}" for event in events]
+    times = [time_of(event.at, desk.zone) for event in events]
     span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
-    messages = (event.message.replace("\n", "\n  ") for event in events)
+    messages = (message_of(event, indent=2) for event in events)
     lines = [f"- {time} {message}" for time, message in zip(times, messages, strict=True)]
-    return f"## {tag} ({span}, {len(events)})\n\n" + "\n".join(lines)
+    return f"## {' '.join(tag.split())} ({span}, {len(events)})\n\n" + "\n".join(lines)
 
 
 def project_context(desk: ChronicleDesk) -> str:

@@ -9,11 +9,12 @@ import os
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import day_of, render_instant, to_local
+from commonplace.core.clock import day_of, to_local
+from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import date, datetime, tzinfo
 
     from commonplace.journals.chronicle import Event
     from commonplace.tools.chronicle_finding import Sames
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 _NOWHERE = {"", "unknown", os.sep}
 _UNITS = (("year", 365 * 86_400), ("month", 30 * 86_400), ("week", 7 * 86_400), ("day", 86_400))
 _SMALL_UNITS = (("hour", 3_600), ("minute", 60))
+
+LONGEST_TOLD = 4000
+"""Characters of a message that a text tells; the facts hold it whole."""
 
 
 def event_facts(event: Event) -> dict[str, Any]:
@@ -39,13 +43,41 @@ def event_facts(event: Event) -> dict[str, Any]:
 
 def event_line(event: Event, zone: tzinfo, *, now: datetime | None = None) -> str:
     """An entry in one line: time, message, tags, folder, id; with `now`, how long ago it was."""
-    when = render_instant(event.at, zone)
+    when = when_of(event.at, zone)
     if now is not None:
         when += f" ({ago(event.at, now)})"
-    message = event.message.replace("\n", "\n    ")
-    tags = f" [{', '.join(event.tags)}]" if event.tags else ""
-    where = "" if event.directory in _NOWHERE else f" in {event.directory}"
-    return f"- {when} {message}{tags}{where} (ID: {event.id})"
+    where = "" if event.directory in _NOWHERE else f" in {_flat(event.directory)}"
+    message = message_of(event, indent=4)
+    return f"- {when} {message}{_tags_of(event)}{where} (ID: {_flat(event.id)})"
+
+
+def when_of(at: datetime, zone: tzinfo) -> str:
+    """The instant on the zone's clock, to the minute; on UTC's where the zone's calendar ends."""
+    return _local(at, zone).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
+
+
+def _local(at: datetime, zone: tzinfo) -> datetime:
+    try:
+        return to_local(at, zone)
+    except Invalid:
+        return at
+
+
+def message_of(event: Event, *, indent: int) -> str:
+    """The message as a text tells it: further lines indented, and cut where it is very long."""
+    text = event.message
+    if len(text) > LONGEST_TOLD:
+        text = f"{text[:LONGEST_TOLD]}… (cut: {len(text):,} characters)"
+    return text.replace("\n", "\n" + " " * indent)
+
+
+def _tags_of(event: Event) -> str:
+    return f" [{_flat(', '.join(event.tags))}]" if event.tags else ""
+
+
+def _flat(text: str) -> str:
+    # What another program wrote there must not begin a line of the answer.
+    return " ".join(text.split())
 
 
 def ago(at: datetime, now: datetime) -> str:
@@ -74,7 +106,7 @@ def counted(same: Sames) -> str:
 def same_notes(same: Sames, wants: str, zone: tzinfo) -> Iterator[str]:
     """What is to be known of a count, or of the last or the first, where it is not sure."""
     if wants != "count" and same.surest is not None:
-        when = render_instant(same.surest.at, zone)
+        when = when_of(same.surest.at, zone)
         yield (
             f"The {wants} that bears every word is of {when}; what stands above it is near in"
             " meaning."
@@ -89,7 +121,7 @@ def story(events: Sequence[Event], zone: tzinfo) -> list[str]:
     events: newest first. The newest day comes first, and inside a day the earliest entry does.
     """
     lines: list[str] = []
-    for day, of_day in groupby(events, key=lambda event: day_of(event.at, zone)):
+    for day, of_day in groupby(events, key=lambda event: _day(event.at, zone)):
         told = sorted(of_day, key=lambda event: event.instant)
         if lines:
             lines.append("")
@@ -103,11 +135,22 @@ def _topics(events: Sequence[Event], zone: tzinfo) -> Iterator[str]:
     for event in events:
         topics.setdefault(topic_of(event), []).append(event)
     for topic, told in topics.items():
-        yield f"  {topic} ({_extent(told, zone)})"
+        yield f"  {_flat(topic)} ({_extent(told, zone)})"
         for event in told:
-            tags = f" [{', '.join(event.tags)}]" if event.tags else ""
-            message = event.message.replace("\n", "\n          ")
-            yield f"    {to_local(event.at, zone):%H:%M} {message}{tags}"
+            message = message_of(event, indent=10)
+            yield f"    {time_of(event.at, zone)} {message}{_tags_of(event)}"
+
+
+def _day(at: datetime, zone: tzinfo) -> date:
+    try:
+        return day_of(at, zone)
+    except Invalid:
+        return at.date()
+
+
+def time_of(at: datetime, zone: tzinfo) -> str:
+    """The time of day as `when_of` tells it."""
+    return f"{_local(at, zone):%H:%M}"
 
 
 def topic_of(event: Event) -> str:
@@ -118,6 +161,6 @@ def topic_of(event: Event) -> str:
 
 
 def _extent(events: Sequence[Event], zone: tzinfo) -> str:
-    first, last = (f"{to_local(event.at, zone):%H:%M}" for event in (events[0], events[-1]))
+    first, last = (time_of(event.at, zone) for event in (events[0], events[-1]))
     count = f"{len(events)} {'entry' if len(events) == 1 else 'entries'}"
     return f"{count}, {first}" if first == last else f"{count}, {first} to {last}"

@@ -5,9 +5,11 @@ Never reads a time itself: `core.when` does.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.when import parse_since, parse_until, read_interval
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _AT_HINT = "Use a past time such as yesterday 9am, 3 hours ago or 2026-11-03 14:30."
 # What `core.when` says where its examples, spans of time, would lead astray.
 _NO_INSTANT = ("Unknown time phrase", "No beginning")
+# What rooms below call what came in as some argument of a tool's.
+_OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message): ")
 
 
 def read_at(desk: ChronicleDesk, at: str) -> datetime | None:
@@ -47,10 +51,13 @@ def read_span(desk: ChronicleDesk, since: str, until: str) -> Interval | None:
         if phrase:
             with naming(name):
                 parse(phrase, now=now, zone=zone)
-    with naming("since"):
-        return read_interval(
+    with naming("since" if since else "until"):
+        span = read_interval(
             when=None, since=since or None, until=until or None, now=now, zone=zone
         )
+        if span is not None:
+            render_interval(span, zone)  # what the answer could not show is refused here
+        return span
 
 
 @contextmanager
@@ -59,6 +66,10 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except Invalid as exc:
+        if found := _OTHERWISE_NAMED.match(exc.message):
+            raise Invalid(
+                f"Invalid {argument}: {exc.message[found.end() :]}", hint=exc.hint
+            ) from exc
         if exc.message.startswith("Invalid "):
             raise
         reason = exc.message[:1].lower() + exc.message[1:]

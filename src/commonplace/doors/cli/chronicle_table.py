@@ -9,9 +9,10 @@ import unicodedata
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import render_instant, render_interval
+from commonplace.core.clock import render_interval
 from commonplace.core.values import Answer, Interval
 from commonplace.tools.chronicle import NOTHING
+from commonplace.tools.chronicle_story import when_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ def as_table(answer: Answer, zone: tzinfo, width: int | None) -> Answer:
 def _row(entry: dict[str, Any], zone: tzinfo) -> tuple[str, ...]:
     folder = entry["directory"]
     return (
-        render_instant(datetime.fromisoformat(entry["at"]), zone),
+        when_of(datetime.fromisoformat(entry["at"]), zone),
         _short_id(entry["id"]),
         _cut(", ".join(entry["tags"]), _WIDEST_TAGS) or "-",
         "-"
