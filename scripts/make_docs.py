@@ -16,6 +16,7 @@ from commonplace.config import SETTINGS
 from commonplace.doors.cli import main as cli
 from commonplace.tools.chronicle import ChronicleTools
 from commonplace.tools.private import PrivateTools
+from commonplace.tools.recall import RecallTools
 
 if TYPE_CHECKING:
     from commonplace.tools.toolset import Tool
@@ -69,6 +70,7 @@ def no_desk() -> NoReturn:
 TOOLSETS = {
     "private": PrivateTools(desk=no_desk).toolset.tools,
     "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
+    "recall": RecallTools(desk=no_desk).toolset.tools,
 }
 
 
@@ -86,7 +88,7 @@ def argument_row(tool: Tool, name: str) -> str:
     bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
     choices = f" ({', '.join(schema['enum'])})" if "enum" in schema else ""
     needed = name in tool.schema.get("required", ())
-    default = "required" if needed else f"`{schema['default']!r}`".replace("`''`", "")
+    default = "required" if needed else f"`{schema['default']!r}`" if "default" in schema else ""
     return f"| `{name}` | {default} | {arg.text}{bounds}{choices} |\n"
 
 

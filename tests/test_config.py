@@ -138,7 +138,7 @@ def test_the_defaults(home, project):
     assert settings.home == home / ".local" / "share" / "commonplace"
     assert settings.owner == "me"
     assert settings.project == project
-    assert settings.toolsets == ("private", "chronicle")
+    assert settings.toolsets == ("private", "chronicle", "recall")
     assert settings.read_only is False
     assert settings.encoder_model == "minilm-l6-v2"
     assert settings.encoder_auto_download is False
@@ -405,7 +405,7 @@ def test_settings_as_json_and_toml_hold_them(home, project):
     settings = read(project, home, COMMONPLACE_TIMEZONE="UTC")
     shown = {s.key: render_setting(getattr(settings, s.field)) for s in SETTINGS}
     assert shown["timezone"] == "UTC"
-    assert shown["toolsets"] == ["private", "chronicle"]
+    assert shown["toolsets"] == ["private", "chronicle", "recall"]
     assert shown["home"] == str(settings.home)
     assert shown["log"] is None
 

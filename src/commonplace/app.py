@@ -11,6 +11,7 @@ import random
 import socket
 import tempfile
 import threading
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,19 +19,21 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import owner_folder
+from commonplace.core.values import EncoderState
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from commonplace.config import Settings
-    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex, Source
+    from commonplace.core.ports import EncoderSlot, Index, OpensRefs, OwnerIndex, Source
     from commonplace.inference.models import Missing, Weights
     from commonplace.journals.chronicle import Chronicle
     from commonplace.journals.private import PrivateJournal
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
+    from commonplace.tools.recall import RecallDesk, RecallTools
     from commonplace.tools.toolset import Toolset
 
 
@@ -70,6 +73,7 @@ class App:
         made: dict[str, Callable[[], Toolset]] = {
             "private": lambda: self.private.toolset,
             "chronicle": lambda: self.chronicle_tools.toolset,
+            "recall": lambda: self.recall_tools.toolset,
         }
         chosen = [made[name]() for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
@@ -121,6 +125,47 @@ class App:
         )
 
     @cached_property
+    def recall_tools(self) -> RecallTools:
+        """What asks all journals at once."""
+        from commonplace.tools.recall import RecallTools  # noqa: PLC0415  if it is offered
+
+        return RecallTools(desk=self.recall_desk)
+
+    def recall_desk(self) -> RecallDesk:
+        """What recall's tools work with."""
+        with self._wiring:
+            return self._recall_desk
+
+    @cached_property
+    def _recall_desk(self) -> RecallDesk:
+        from commonplace.tools.recall import RecallDesk  # noqa: PLC0415  if it is offered
+
+        journals: dict[str, OpensRefs] = {}
+        lost: dict[str, str] = {}
+        for name, find in self._pages().items():
+            try:
+                journals[name] = find()
+            except CommonplaceError as exc:
+                lost[name] = str(exc)
+        return RecallDesk(
+            finder=self.finder,
+            filing=self.filing,
+            index=self.index,
+            journals=journals,
+            lost=lost,
+            encoder=self.encoder_state,
+            clock=self._clock,
+            zone=self.settings.timezone,
+        )
+
+    def _pages(self) -> dict[str, Callable[[], OpensRefs]]:
+        """What opens the refs of each journal; a new journal is one more line here."""
+        return {
+            "private": lambda: self.journal.pages(),  # noqa: PLW0108  opened when called
+            "chronicle": lambda: self.chronicle.pages(),  # noqa: PLW0108  as above
+        }
+
+    @cached_property
     def chronicle(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
         from commonplace.journals.chronicle import Chronicle, author_here  # noqa: PLC0415  as above
@@ -165,6 +210,7 @@ class App:
             clock=self._clock,
             keys=self.folder / "keys" / "private",
             random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
+            known=self.folder / "projects",
         )
 
     @cached_property
@@ -205,6 +251,29 @@ class App:
             return fetch(profile, settings.home)
         return found
 
+    def encoder_state(self) -> EncoderState:
+        """The encoder's name and state, found without loading or fetching anything."""
+        from commonplace.inference.models import (  # noqa: PLC0415  wired when needed
+            Missing,
+            find_weights,
+            read_profile,
+        )
+
+        settings = self.settings
+        profile = read_profile(settings.encoder_model)
+        slot = self.__dict__.get("encoder")
+        loaded = None if slot is None else slot.get()
+        if loaded is not None:
+            return EncoderState(name=profile.name, identity=loaded.identity, state="ready")
+        found = find_weights(profile, home=settings.home, folder=settings.encoder_folder)
+        if isinstance(found, Missing):
+            return EncoderState(name=profile.name, identity="", state="missing", why=found.reason)
+        if slot is not None and slot.is_loading():
+            return EncoderState(
+                name=profile.name, identity=found.identity, state="loading", why=slot.reason()
+            )
+        return EncoderState(name=profile.name, identity=found.identity, state="ready")
+
     @cached_property
     def finder(self) -> Finder:
         """What searches this owner's index."""
@@ -214,12 +283,24 @@ class App:
 
     def sources(self) -> list[Source]:
         """What the index follows; a journal that cannot even be found is left out, and logged."""
-        sources: list[Source] = [*self.journal.sources()]
-        try:
-            sources.append(self.chronicle.source())
-        except CommonplaceError as exc:
-            _log.warning("Chronicle is left out: %s", exc)
+        sources: list[Source] = []
+        wired: dict[str, Callable[[], Sequence[Source]]] = {
+            "The private journal": lambda: self.journal.sources(),  # noqa: PLW0108  as above
+            "Chronicle": lambda: [self.chronicle.source()],
+        }
+        for name, find in wired.items():
+            try:
+                sources += find()
+            except CommonplaceError as exc:
+                _log.warning("%s is left out: %s", name, exc)
         return sources
+
+    def _other_sources(self) -> Sequence[Source]:
+        """What is followed aside: the roots of this owner's other projects."""
+        with suppress(CommonplaceError):
+            self.journal.keep_roots()
+            return self.journal.other_sources()
+        return ()
 
     @cached_property
     def filing(self) -> Filing:
@@ -229,6 +310,7 @@ class App:
         return Filing(
             index=self.index,
             sources=self.sources(),
+            others=self._other_sources(),
             encoder=self.encoder,
             holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",
         )

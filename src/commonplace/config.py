@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROJECT_FILE = ".commonplace.toml"
-TOOLSETS = ("private", "chronicle")
+TOOLSETS = ("private", "chronicle", "recall")
 DEFAULT_TOOLSETS = TOOLSETS
 ENV_PREFIX = "COMMONPLACE_"
 # Read by the tests and by what connects to a database of several users, not here.

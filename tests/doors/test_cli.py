@@ -358,7 +358,7 @@ def test_config_show(tmp_path):
     assert cells["read_only"] == ["false", "default"]
     assert cells["log"] == ["-", "default"]
     facts = json.loads(run("config", "show", "--json", env=env).stdout)
-    assert facts["toolsets"] == {"value": ["private", "chronicle"], "origin": "default"}
+    assert facts["toolsets"] == {"value": ["private", "chronicle", "recall"], "origin": "default"}
     assert facts["project"]["value"] == str(tmp_path / "project")
 
 

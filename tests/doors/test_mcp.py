@@ -29,6 +29,8 @@ TOOLS = [
     "remember_this",
     "what_was_i_doing",
     "find_when_i",
+    "recall",
+    "open_ref",
 ]
 WRITING = {"process_thoughts", "add_entry", "remember_this"}
 

@@ -93,7 +93,8 @@ def test_the_sdks_client_uses_tools_pages_and_prompts(tmp_path, mode):
                 assert "deployed v2.1.0" in answer.content[0].text
                 assert identity in [e["id"] for e in answer.structured_content["entries"]]
             listed = (await session.list_resources()).resources
-            assert [str(page.uri) for page in listed] == [f"chronicle://{name}" for name in PAGES]
+            pages = [str(page.uri) for page in listed]
+            assert pages == [*(f"chronicle://{name}" for name in PAGES), "commonplace://status"]
             read = {
                 name: (await session.read_resource(f"chronicle://{name}")).contents[0]
                 for name in PAGES
@@ -139,7 +140,8 @@ def test_each_tool_begins_with_its_journal_and_carries_its_effects(start):
     writing = {name for name, each in effects.items() if not each["readOnlyHint"]}
     assert writing == {"add_entry", "remember_this"}
     assert effects["remember_this"]["idempotentHint"] is True
-    assert not any(each["destructiveHint"] for each in effects.values())
+    assert all(effects[name]["destructiveHint"] is False for name in writing)
+    assert not any("destructiveHint" in effects[name] for name in effects.keys() - writing)
 
 
 def test_a_foreign_file_is_named_and_the_other_journal_goes_on(start, database):

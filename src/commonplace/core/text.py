@@ -117,24 +117,24 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def excerpt(text: str, query: str) -> str:
+def excerpt(text: str, query: str, length: int = EXCERPT_LENGTH) -> str:
     """The 200 characters of the text that hold most words of the query, `...` where it is cut.
 
     A window slides by 20 characters; the first of the best wins. Source: private journal design,
-    "Excerpt Generation".
+    "Excerpt Generation". length: another one of the window.
     """
-    if len(text) <= EXCERPT_LENGTH:
+    if len(text) <= length:
         return text
-    last = (len(text) - EXCERPT_LENGTH) // EXCERPT_STEP
+    last = (len(text) - length) // EXCERPT_STEP
     words = list(dict.fromkeys(query.lower().split()))[:_EXCERPT_WORDS]
-    gains = _window_gains(text.lower(), words, last)
+    gains = _window_gains(text.lower(), words, last, length)
     totals = list(accumulate(gains[: last + 1]))
     start = totals.index(max(totals)) * EXCERPT_STEP
-    end = start + EXCERPT_LENGTH
+    end = start + length
     return ("..." if start else "") + text[start:end].strip() + ("..." if end < len(text) else "")
 
 
-def _window_gains(lowered: str, words: list[str], last: int) -> list[int]:
+def _window_gains(lowered: str, words: list[str], last: int, length: int) -> list[int]:
     """How many more words each window holds than the one before it; windows are numbered 0..last.
 
     Goes from find to find, since a look at each window takes minutes for a long entry.
@@ -143,7 +143,7 @@ def _window_gains(lowered: str, words: list[str], last: int) -> list[int]:
     for word in words:
         window = 0
         while window <= last and (at := lowered.find(word, window * EXCERPT_STEP)) >= 0:
-            first = max(window, -((EXCERPT_LENGTH - at - len(word)) // EXCERPT_STEP))
+            first = max(window, -((length - at - len(word)) // EXCERPT_STEP))
             window = at // EXCERPT_STEP + 1
             after = min(window, last + 1)
             if first < after:

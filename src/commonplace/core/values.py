@@ -231,6 +231,20 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderState:
+    """What of an encoder is known without loading it.
+
+    identity: empty where there are no weights. state: `ready` to be used, `loading`, or `missing`;
+    why: a sentence where it is not ready.
+    """
+
+    name: str
+    identity: str
+    state: Literal["ready", "loading", "missing"]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Glimpse:
     """An entry seen from another: its ref, when it was, and its first words."""
 

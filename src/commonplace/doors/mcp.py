@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from commonplace.tools.toolset import Resource, Tool, Toolset
+    from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)
 
@@ -181,13 +181,19 @@ def _sdk_tool(tool: Tool) -> SdkTool:
         fn_metadata=_RawArguments(arg_model=ArgModelBase),
         is_async=False,
         context_kwarg=None,
-        annotations=ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not tool.effects.writes,
-            destructive_hint=tool.effects.destroys,
-            idempotent_hint=tool.effects.repeatable,
-            open_world_hint=False,
-        ),
+        annotations=_annotations(tool.effects),
+    )
+
+
+def _annotations(effects: Effects) -> ToolAnnotations:
+    """What hosts ask before they allow a call; for one that only reads the rest has no meaning."""
+    if not effects.writes:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=effects.destroys,
+        idempotent_hint=effects.repeatable,
+        open_world_hint=False,
     )
 
 

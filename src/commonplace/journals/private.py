@@ -99,6 +99,12 @@ class PrivateJournal:
         """Keep where the project's root lies, for processes of other projects; never raises."""
         self._known.keep(self._roots)
 
+    def other_sources(self) -> list[RootSource]:
+        """Sources of the owner's other projects, as far as their roots are known and there."""
+        own = {x.scope for x in self._roots}
+        others = [x for x in self._known.each() if x.scope not in own]
+        return [RootSource(x, self._zone, self._notices) for x in others]
+
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
         return lexical_place(ref, self._roots).path

@@ -61,6 +61,15 @@ class KnownRoots:
             return None
         return Root(path=path, scope=scope, kinds=frozenset({"project"}))
 
+    def each(self) -> list[Root]:
+        """Every root that was kept and is there now, by its scope."""
+        try:
+            names = sorted(os.listdir(self._folder)) if self._folder else []
+        except OSError:
+            return []
+        found = (self.find(f"project@{name}") for name in names)
+        return [x for x in found if x is not None and x.path.is_dir()]
+
     def _path_in(self, digest: str) -> bytes:
         if self._folder is None:
             return b""

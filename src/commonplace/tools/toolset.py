@@ -69,6 +69,8 @@ class Tool:
         schema.pop("title", None)
         for argument in schema.get("properties", {}).values():
             argument.pop("title", None)
+            if argument.get("default") in ("", []):  # says nothing that an absent one does not
+                del argument["default"]
         return schema
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:

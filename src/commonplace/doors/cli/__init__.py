@@ -14,6 +14,13 @@ import click
 from commonplace.doors.cli.frame import Frame, Lazy
 
 COMMANDS = {
+    "recall": Lazy(
+        "commonplace.doors.cli.recall:recall", "Ask all journals one question, in words and time."
+    ),
+    "open": Lazy(
+        "commonplace.doors.cli.recall:open_ref",
+        "Show any entry whole, with what came before and after it.",
+    ),
     "private": Lazy(
         "commonplace.doors.cli.private:private", "Write and search the private journal."
     ),
@@ -21,6 +28,7 @@ COMMANDS = {
         "commonplace.doors.cli.chronicle:chronicle", "Log what was done, and ask when it was."
     ),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
+    "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
     "reindex": Lazy(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def reindex(as_json: bool) -> None:
     """Build the index anew from the journals.
 
-    Journals of other projects are filed again when you search there.
+    Journals of other projects are filed as well, where their folders are known and there.
     """
     with opened() as app:
         app.encoder.start()
