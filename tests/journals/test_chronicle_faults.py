@@ -260,6 +260,23 @@ def test_a_folder_in_the_place_of_the_file_is_named(path):
     assert str(path) in caught.value.message
 
 
+def test_a_link_to_a_file_that_is_not_there_yet(path, tmp_path):
+    """It is made where the link leads; without that folder the link is named."""
+    target = tmp_path / "elsewhere" / "log.db"
+    path.parent.mkdir()
+    path.symlink_to(target)
+    with pytest.raises(Invalid, match="is a link to .*log.db, and there is no such folder"):
+        opened(path).add_event("x")
+    target.parent.mkdir()
+    opened(path).add_event("x")
+    assert rows(target, "SELECT message FROM entries") == [("x",)]
+    assert path.is_symlink()
+    path.unlink()
+    path.symlink_to(path)
+    with pytest.raises(Invalid, match="a link that leads back to itself"):
+        opened(path).list_events()
+
+
 def test_a_second_chronicle_keeps_the_locks_of_the_first(path):
     """Two in one process over one file: another process that ends takes no journal file away."""
     first = opened(path, patience_s=30.0)

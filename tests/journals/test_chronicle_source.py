@@ -252,6 +252,22 @@ def test_a_file_put_in_its_place_is_seen(path, tmp_path):
     assert chronicle.list_events(limit=1).events[0].message == "no tags"
 
 
+def test_a_file_behind_a_link_is_followed(path, tmp_path):
+    """An edit that still waits in the journal file beside the link's end is noticed."""
+    target = tmp_path / "elsewhere" / "log.db"
+    make("D2", target)
+    path.symlink_to(target)
+    chronicle = opened(path)
+    follower = Follower(chronicle.source())
+    follower.catch_up()
+    with closing(sqlite3.connect(target)) as other:
+        other.execute("PRAGMA wal_autocheckpoint = 0")
+        for message in ("sent it", "gave it"):
+            other.execute("UPDATE entries SET message = ? WHERE message LIKE '% it'", (message,))
+            other.commit()
+            assert f"+{message}" in follower.catch_up()
+
+
 def test_what_cannot_be_read_is_said_and_drops_nothing(path):
     """A mark that differs from every other, and a scan that raises."""
     chronicle = opened(make("D2", path))

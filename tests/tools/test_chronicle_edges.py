@@ -79,7 +79,7 @@ def test_an_instant_that_the_answer_cannot_show_names_its_argument(world):
     for tool, argument in (("search_entries", "since"), ("what_was_i_doing", "timeframe")):
         with pytest.raises(Invalid, match=rf"Invalid {argument}: no such time in the calendar"):
             world(tool, **{argument: FIRST})
-    with pytest.raises(Invalid, match="Invalid at: '2026-01-01.*99:99'"):
+    with pytest.raises(Invalid, match=r"Invalid at: '2026-01-01.*99:99'"):
         world("add_entry", message="x", at="2026-01-01T00:00:00-99:99")
 
 

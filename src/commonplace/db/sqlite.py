@@ -176,8 +176,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
                 conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             except sqlite3.OperationalError as exc:
                 conn.close()
-                wal = path.with_name(path.name + "-wal")
-                waiting = wal.exists() and wal.stat().st_size > 0
+                wal = f"{os.path.realpath(path)}-wal"
+                waiting = os.path.exists(wal) and os.path.getsize(wal) > 0
                 # A write that broke off lies half in the file, and waits to be rolled back.
                 half = exc.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK
                 if waiting or half or kind is Frozen or exc.sqlite_errorcode & 0xFF in _BUSY:

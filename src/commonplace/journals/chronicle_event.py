@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 JOURNAL = "chronicle"
 KIND = "event"
 UNKNOWN = "unknown"
+NONE_OF_HIS_HINT = "List what is there, and delete by its id what is to go."
 
 LONGEST_MESSAGE = 10 * 1024 * 1024
 MOST_TAGS = 100

@@ -45,7 +45,7 @@ class ChronicleFile:
         self.layouts: dict[int, Layout] = {}
         self.patience_ms = int(patience_s * 1000)
         self._lock = threading.Lock()
-        self._files = str(path), f"{path}-wal"
+        self._files = _files_of(path)
         self._identity: tuple[int, int] | None = None
         self._frozen: set[str] = set()
         self._reader: Database | None = None
@@ -100,13 +100,20 @@ class ChronicleFile:
         if identity != self._identity or (self._frozen and self._frozen != {self.state()}):
             self._let_go()
             self._identity = identity
+            self._files = _files_of(self.path)
         return identity
 
     def _make_file(self) -> None:
+        real = os.path.realpath(self.path)
+        if not os.path.isdir(os.path.dirname(real)):
+            raise Invalid(
+                f"{self.path} is a link to {real}, and there is no such folder.",
+                hint="Make that folder, mount its disk, or mend the link.",
+            )
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         # Only a file that nobody had before may be opened and closed: see `_look`.
         with contextlib.suppress(FileExistsError), translated(self.path):
-            os.close(os.open(os.path.realpath(self.path), flags, 0o600))
+            os.close(os.open(real, flags, 0o600))
 
     def _look(self) -> tuple[int, int] | None:
         """Which file lies under the name. Raises: Invalid for what is no file, Denied.
@@ -129,7 +136,8 @@ class ChronicleFile:
         identity = found.st_dev, found.st_ino
         if identity != self._identity:
             if not stat.S_ISREG(found.st_mode):
-                raise Invalid(f"{self.path} is no plain file.", hint=_NAME_ANOTHER)
+                what = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "no plain file"
+                raise Invalid(f"{self.path} is {what}.", hint=_NAME_ANOTHER)
             if not os.access(self.path, os.R_OK):
                 with translated(self.path):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -191,6 +199,11 @@ def explained(path: Path) -> Iterator[None]:
             f"{path} cannot be used: its tables or triggers are not as chronicle makes them.",
             hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
         ) from exc
+
+
+def _files_of(path: Path) -> tuple[str, str]:
+    # SQLite keeps its -wal beside the file that a link leads to.
+    return str(path), f"{os.path.realpath(path)}-wal"
 
 
 def _roll_back(path: Path) -> None:

@@ -25,6 +25,7 @@ from commonplace.core.files import (
 )
 from commonplace.journals.chronicle_event import (
     JOURNAL,
+    NONE_OF_HIS_HINT,
     Event,
     Mention,
     changed,
@@ -229,7 +230,9 @@ class ChronicleTree:
         """The entry of a user of a machine whose file is the newest. Raises: NotFound."""
         mine = [x for x, _ in self._events() if x.hostname == hostname and x.username == username]
         if not mine:
-            raise NotFound(f"{username} has no entry in {self.path} from {hostname}.")
+            raise NotFound(
+                f"{username} has no entry in {self.path} from {hostname}.", hint=NONE_OF_HIS_HINT
+            )
         return max(mine, key=lambda x: (x.place, x.instant))
 
     def tags(self) -> list[TagCount]:
