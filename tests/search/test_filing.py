@@ -306,6 +306,31 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
     assert index.counts("").docs == 1000
 
 
+def test_words_go_before_vectors(opened, index):
+    """While a long log is filed no vector is made of its first part; afterwards all are."""
+    going = threading.Event()
+
+    class LargeSource(OneSource):
+        def scan(self, since):
+            for number, change in enumerate(super().scan(since)):
+                assert number < policy.APPLY_BATCH or going.wait(DEADLINE_S)
+                yield change
+
+    encoder = CountingEncoder()
+    source = LargeSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(600)])
+    filing = opened(source, encoder=encoder)
+    try:
+        filing.start()
+        until(lambda: index.counts("").docs == policy.APPLY_BATCH)
+        for _ in range(2):  # the second is heard when the first is done
+            filing.wake()
+            until(lambda: filing._done == filing._asked)
+        assert encoder.texts == []
+    finally:
+        going.set()
+    until(lambda: len(encoder.texts) == 600)
+
+
 def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatch):
     """The first 500 came quickly and the next do not come: the wait ends when its time is up."""
     monkeypatch.setattr(policy, "LONG_FILING_S", 0.01)

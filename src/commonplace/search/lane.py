@@ -105,7 +105,7 @@ class Lane:
         self._filing = Errand(self._file, name=f"file {source.name}", over=over)
         self._sweep_asked = False
         self._behind = 0
-        self._began = monotonic()
+        self._began = self._went_on_at = monotonic()
         self._closed = False
         self._trouble = ""
         self._has_part = False
@@ -156,6 +156,11 @@ class Lane:
     def has_part(self) -> bool:
         """Whether some of what changed is filed and the rest is not."""
         return self._has_part
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is in the midst of a long filing that goes on."""
+        return self._has_part and self._monotonic() - self._went_on_at < policy.SILENT_S
 
     def give_up(self) -> None:
         """Wait for it no more until it shows a sign of life."""
@@ -243,7 +248,8 @@ class Lane:
         self._index.apply([], source=self.source.name, mark=mark)
 
     def _go_on(self, put: int, *, is_last: bool) -> None:
-        took = self._monotonic() - self._began
+        self._went_on_at = self._monotonic()
+        took = self._went_on_at - self._began
         if put:
             self._on_put()
         with self._over:
