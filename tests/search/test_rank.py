@@ -131,11 +131,11 @@ def test_a_name_is_a_cue_only_where_one_is_named():
 
 
 def test_a_weak_match_is_told_by_cosine_and_coverage(made):
-    """P = 1 / (1 + e^-(9.08 c + 6.84 g - 7.87)), g over the three best: (1 + .5 + 0) / 3."""
+    """1 / (1 + e^-(9.08 c + 6.84 g - 7.87)), g the most that one of the three best covers."""
     found = made(
         one(similarity=0.2),
         one(similarity=0.3, covered=0.5),
-        one(similarity=0.5, covered=1.0),
+        one(similarity=0.5, covered=0.4),
         one(similarity=0.15, covered=1.0),
     )
     ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.text import words_text
+from commonplace.core.word_forms import base_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +52,7 @@ def tokens(text: str) -> list[str]:
 
 def folded_words(text: str) -> str:
     """A text as the word index reads it: CJK runs in pairs, without case (as query terms are)."""
-    return words_text(text).casefold()
+    return base_forms(words_text(text).casefold())
 
 
 @cache

@@ -156,13 +156,13 @@ WEAK_CHANCE = 0.2
 
 _CHANCE_COSINE, _CHANCE_COVERED, _CHANCE_BIAS = 9.08, 6.84, -7.87
 CHANCE_HITS = 3
-"""Over how many of the best hits the covered share of a question is averaged."""
+"""Among how many of the best hits the one is sought that covers most of a question."""
 
 
 def chance(cosine: float, covered: float) -> float:
-    """How likely hits are about what was asked, in (0, 1); held out AUC .92.
+    """How likely hits are about what was asked, in (0, 1); see docs/retrieval.md.
 
-    cosine: of the nearest entry. covered: share of the question's idf in the best hits, a mean.
+    cosine: of the nearest entry. covered: share of the question's idf in one of the best hits.
     """
     logit = _CHANCE_COSINE * cosine + _CHANCE_COVERED * covered + _CHANCE_BIAS
     return 1 / (1 + math.exp(-logit))

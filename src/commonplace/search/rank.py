@@ -99,5 +99,5 @@ def chance(found: Candidates, ranking: Ranking) -> float | None:
     if not len(similarity):
         return None
     best = ranking.rows[: numbers.CHANCE_HITS]
-    covered = float(found.covered[best].mean()) if len(best) else 0.0
+    covered = float(found.covered[best].max(initial=0.0))
     return numbers.chance(float(similarity.max()), covered)
