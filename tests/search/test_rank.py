@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.search.conftest import one
 
 from commonplace.search import policy as numbers
-from commonplace.search.cues import Cues, read_cues
+from commonplace.search.cues import Cues, asks_for_all, read_cues
 from commonplace.search.policy import Policy, floor
 from commonplace.search.rank import chance, rank
 
@@ -119,6 +119,20 @@ def test_cues_of_a_question(question, asks_time, says_i):
     """A time asked for, and the asker, by whole words."""
     cues = read_cues(question)
     assert (cues.asks_time, cues.says_i) == (asks_time, says_i)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("what happened", True),
+        ("What did I do?", True),
+        ("", True),
+        ("what did I deploy", False),
+    ],
+)
+def test_a_question_for_everything(text, wanted):
+    """Nothing is asked for but whatever there is."""
+    assert asks_for_all(text) is wanted
 
 
 def test_a_name_is_a_cue_only_where_one_is_named():

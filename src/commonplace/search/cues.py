@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from commonplace.core.text import STOP_WORDS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,6 +21,13 @@ _ASKS_TIME = re.compile(
 )
 _SAYS_I = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
+# What such a question holds beside words that mean nothing alone.
+_ANYTHING = frozenset(
+    """
+    all anything entries entry everything going happen happened happening happens list new news
+    noted show something went work worked written wrote
+    """.split()  # noqa: SIM905  a list of quoted words reads worse
+)
 
 OWN_AUTHOR = "user"
 """The author of what the owner of a conversation said, as against what an assistant did."""
@@ -40,6 +49,11 @@ class Cues:
             if (name := set(_WORD.findall(author.casefold()))) and name <= self.words
         ]
         return found[0] if len(found) == 1 else -1
+
+
+def asks_for_all(text: str) -> bool:
+    """Whether a question, its time taken out, asks for whatever there is: "what happened"."""
+    return set(_WORD.findall(text.casefold())) <= STOP_WORDS | _ANYTHING
 
 
 def read_cues(question: str) -> Cues:

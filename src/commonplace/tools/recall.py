@@ -14,6 +14,7 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.text import nearest, opening
 from commonplace.core.values import Answer, Filter, Interval
 from commonplace.search import policy
+from commonplace.search.cues import asks_for_all
 from commonplace.tools.recall_lines import Teller, Told
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
@@ -57,11 +58,17 @@ class RecallDesk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """A question as it was understood: what it is about, and in which time, by which words."""
+    """A question as understood: what is searched, what is left of it without its time, the time."""
 
     about: str
+    rest: str
     phrase: str = ""
     interval: Interval | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it asks for whatever there is in that time."""
+        return asks_for_all(self.rest)
 
 
 class RecallTools:
@@ -118,7 +125,9 @@ class RecallTools:
         if read.interval is not None and not found.hits:
             found = self._find(read.about, self._filter(journals, kinds, None), limit)
             outside = bool(found.hits)
-        weak = found.chance is not None and found.chance < policy.WEAK_CHANCE
+        # Whatever lies in a time is what was asked for, unless more than the time was.
+        told_apart = read.interval is None or not read.is_all
+        weak = told_apart and found.chance is not None and found.chance < policy.WEAK_CHANCE
         told = Told(
             head=tuple(self._head(read, found, outside=outside, weak=weak)),
             facts={
@@ -158,9 +167,14 @@ class RecallTools:
         if when.strip():
             with _naming("when"):
                 interval = parse_when(when, now=now, zone=desk.zone)
-            return _Read(about=query, phrase=when.strip(), interval=interval)
+            return _Read(about=query, rest=query, phrase=when.strip(), interval=interval)
         found = find_when(query, now=now, zone=desk.zone)
-        return _Read(about=found.text or query, phrase=found.phrase, interval=found.interval)
+        return _Read(
+            about=found.text or query,
+            rest=found.text,
+            phrase=found.phrase,
+            interval=found.interval,
+        )
 
     def _filter(
         self, journals: Sequence[str], kinds: Sequence[str], interval: Interval | None
