@@ -201,6 +201,19 @@ def test_a_killed_upgrade_leaves_the_original_and_can_be_repeated(path):
     assert len(list(path.parent.glob("*.backup-*"))) >= 1
 
 
+def test_what_a_killed_upgrade_left_is_removed_by_the_next(path):
+    """Half copies go; whole ones, and files that only look alike, stay."""
+    make("A", path)
+    half = [f"{path.name}.backup-20261121T000000Z.77.part{end}" for end in ("", "-journal")]
+    kept = [f"{path.name}.backup-20261120T000000Z", "other.db.backup-20261121T000000Z.7.part"]
+    for name in (*half, *kept):
+        path.with_name(name).touch()
+    done = opened(path).upgrade()
+    there = {x.name for x in path.parent.iterdir()}
+    assert {*kept, done.backup.name} <= there
+    assert there.isdisjoint(half)
+
+
 def test_a_tree_has_nothing_to_upgrade(tmp_path):
     """It says so."""
     with pytest.raises(Invalid, match="nothing to upgrade"):

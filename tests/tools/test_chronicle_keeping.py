@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -216,6 +217,24 @@ def test_what_was_logged_after_an_import_goes_first(moved):
     assert keeper.undo().facts["message"] == "mine, after"
     assert keeper.undo().text == "Removed 1 entry that the last import had added."
     assert sorted(messages(world("list_entries"))) == ["far 0", "far 2", "mine, before"]
+
+
+def test_an_import_that_broke_off_and_went_on_is_one(moved):
+    """What both added goes together; an import after a whole one stands alone."""
+    _, keeper, export = moved
+    whole = json.loads(export)
+
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:1]}), tell=broken)
+    keeper.import_export(export)
+    assert keeper.undo().facts["removed"] == 3
+    (keeper._desk().home / "imported").write_text('{"storage": "elsewhere"}\n{"half')
+    for count in (1, 3):
+        keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:count]}))
+    assert keeper.undo().facts["removed"] == 2
 
 
 def test_an_imported_entry_that_was_edited_stays(moved):

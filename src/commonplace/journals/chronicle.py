@@ -243,14 +243,12 @@ class Chronicle:
         drafts.reverse()
         drafts.sort(key=lambda x: x.instant)
         added = 0
-        self._imported.begin()
-        for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
-            batch = drafts[done : done + _IMPORTED_AT_ONCE]
-            events = self._store.add_all(batch)
-            self._imported.add({event.id: event.stamp for event in events})
-            added += len(events)
-            if progress is not None:
-                progress(done + len(batch), len(drafts) - done - len(batch))
+        with self._imported.adding() as tell:
+            for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
+                batch = drafts[done : done + _IMPORTED_AT_ONCE]
+                added += self._store.add_all(batch, tell=tell)
+                if progress is not None:
+                    progress(done + len(batch), len(drafts) - done - len(batch))
         return added
 
     def _events_around(self, entries: Sequence[Logged]) -> Iterator[Event]:

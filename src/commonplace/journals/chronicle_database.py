@@ -42,7 +42,7 @@ from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
 from commonplace.journals.chronicle_times import columns_of, render_local
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -247,10 +247,10 @@ class ChronicleDatabase:
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
         return written(draft, str(columns["tags"]), place), False
 
-    def add_all(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write entries in one transaction, less those whose id is taken; those that were written.
+    def add_all(self, drafts: Sequence[Draft], *, tell: Callable[[Event], None]) -> int:
+        """Write entries in one transaction, less those whose id is taken; how many were written.
 
-        Raises: as add; then none is written.
+        tell: is called with each once all are written. Raises: as add; then none is written.
         """
         added = []
         with self.writing() as conn:
@@ -262,7 +262,9 @@ class ChronicleDatabase:
                     _refuse_all_but_taken(exc, self.path)
                     continue
                 added.append(written(draft, str(columns["tags"]), place))
-        return added
+        for event in added:
+            tell(event)
+        return len(added)
 
     def _columns(self, draft: Draft) -> dict[str, object]:
         seconds, nanosecond = columns_of(draft.instant)

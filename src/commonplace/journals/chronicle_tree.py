@@ -37,7 +37,7 @@ from commonplace.journals.chronicle_seen import OwnWrites, Seen, Survey
 from commonplace.journals.chronicle_times import from_instant, local_of, parse_timestamp, render_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -140,18 +140,19 @@ class ChronicleTree:
                 return max(there, key=_place_of), True
             return self._put(draft), False
 
-    def add_all(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write the files of entries, less those whose id is taken; those written.
+    def add_all(self, drafts: Sequence[Draft], *, tell: Callable[[Event], None]) -> int:
+        """Write the files of entries, less those whose id is taken; how many were written.
 
-        Raises: as add; those before are written then.
+        tell: is called with each once it is written. Raises: as add; those before are written then.
         """
-        added = []
+        added = 0
         with self._locked():
             taken = {x.id for x, _ in self._events()}
             for draft in drafts:
                 if draft.id not in taken:
-                    added.append(self._put(draft))
+                    tell(self._put(draft))
                     taken.add(draft.id)
+                    added += 1
         return added
 
     def _put(self, draft: Draft) -> Event:

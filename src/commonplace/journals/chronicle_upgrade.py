@@ -6,6 +6,7 @@ Never touches the original before its copy is whole on disk, and never stops hal
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import sqlite3
 from dataclasses import dataclass
@@ -151,7 +152,10 @@ def _keep_original(path: Path, now: datetime) -> Path:
         f"{path.name}.backup-{stamp}{again}" for again in ("", *(f"-{n}" for n in range(2, 99)))
     )
     backup = next(x for x in map(path.with_name, names) if not os.path.lexists(x))
-    temp = path.with_name(f"{backup.name}.{os.getpid()}.part")
+    temp = path.with_name(f"{backup.name}.part")
+    # Nobody else is here: the caller holds the write lock. What lies there is of a killed one.
+    for left in path.parent.glob(f"{glob.escape(path.name)}.backup-*.part*"):
+        _discard(left)
     with translated(backup), contextlib.ExitStack() as undo:
         mode = os.stat(path).st_mode & 0o7777
         os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
