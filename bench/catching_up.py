@@ -14,6 +14,7 @@ from bench.figures import Figure, Spread
 from bench.logs import copied, foreign_home, seen_home
 from bench.sessions import OURS, session
 from commonplace.core.values import Drop, Put, Since
+from commonplace.search import policy
 from commonplace.search.filing import Filing
 from commonplace.testing import ReadySlot
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_S = 1.0
 RATE_SHARE = 0.85
-SILENCE_S = 2.0
+SILENCE_S = 1.0
 _BEING_FILED = "still being filed"
 _SLICE_S = 30.0
 _HEARD_AT_ONCE = 512
@@ -233,14 +234,15 @@ def _take_oldest_vectors(app: App, count: int) -> None:
 
 def _silence_figure(beginning: Slice, *, entries: int) -> Figure:
     silence = beginning.silence()
+    group = Spread.of([policy.CHUNKS_AT_ONCE / rate for rate in beginning.alone])
     return Figure(
         name=f"between two tellings of progress, {entries:,} foreign entries",
         unit="s",
         measured=Spread.of([max(silence)]),
-        floor=None,
-        limit=SILENCE_S,
-        rule=f"{SILENCE_S:.0f} s, the longest",
-        note=f"told {len(silence)} times until the slice was made; its numbers only rose.",
+        floor=group,
+        limit=group.median + SILENCE_S,
+        rule=f"the encoding of one group + {SILENCE_S:.0f} s",
+        note=f"the longest of {len(silence)} until the slice was made; the numbers only rose.",
     )
 
 
