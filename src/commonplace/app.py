@@ -90,6 +90,7 @@ class App:
 
     @cached_property
     def _private_desk(self) -> PrivateDesk:
+        self.journal.keep_roots()
         return PrivateDesk(
             journal=self.journal,
             filing=self.filing,
@@ -298,7 +299,6 @@ class App:
     def _other_sources(self) -> Sequence[Source]:
         """What is followed aside: the roots of this owner's other projects."""
         with suppress(CommonplaceError):
-            self.journal.keep_roots()
             return self.journal.other_sources()
         return ()
 

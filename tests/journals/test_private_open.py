@@ -8,9 +8,14 @@ from datetime import timedelta
 import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
-from commonplace.core.values import Glimpse
+from commonplace.core.values import Glimpse, Since
 
-DAY = "2026-11-21"
+UNKNOWN = Since(mark=None, stamps=lambda _prefix: {})
+
+
+def follow(journal):
+    """What an index is handed that knows nothing yet."""
+    return [change for source in journal.sources() for change in source.scan(UNKNOWN)]
 
 
 @pytest.fixture
@@ -21,6 +26,7 @@ def another(world, tmp_path):
     own, world.project = world.project, other
     journal = world.open()
     (ref,) = journal.write({"project_notes": "The pump is loud."}).refs
+    follow(journal)
     world.project = own
     return journal, ref
 
@@ -109,29 +115,42 @@ def test_what_is_kept_leads_nowhere_else(world, another, content):
         world.open().pages().read_ref(ref)
 
 
-def test_a_root_is_kept_when_its_first_entry_is_written(world):
-    """Never before there is one, never the user's, and where nothing can be kept a write goes on."""
+def test_a_root_is_kept_when_it_is_followed(world):
+    """Not before there is one, never the user's; where none can be kept it is followed as well."""
     journal = world.open()
-    journal.keep_roots()
     journal.write({"feelings": "F"})
+    assert len(follow(journal)) == 1
     assert not world.known.exists()
     journal.write({"project_notes": "P"})
+    assert len(follow(journal)) == 2
     assert [x.name for x in world.known.iterdir()] == [journal.roots[1].scope.partition("@")[2]]
     shutil.rmtree(world.known)
     world.known.write_text("in the way")
-    assert world.open().write({"project_notes": "P"}).refs
+    assert len(follow(world.open())) == 2
 
 
-def test_a_project_that_was_there_before_is_kept_when_it_is_followed(world, another):
-    """An older version kept no roots: the next start does."""
-    journal, ref = another
-    shutil.rmtree(world.known)
+def test_a_root_is_kept_before_its_first_entry_when_asked(world):
+    """So that another project can open that entry while this process still runs."""
+    world.open(project=False).keep_roots()
+    assert not world.known.exists()
+    journal = world.open()
     journal.keep_roots()
-    assert not world.known.exists()  # kept once by this process
-    own, world.project = world.project, world.home.parent / "other"
-    world.open().keep_roots()
-    world.project = own
-    assert "pump" in world.open().pages().read_ref(ref).text
+    assert world.open().other_sources() == []
+    (ref,) = journal.write({"project_notes": "The pump is loud."}).refs
+    assert "pump" in world.open(project=False).pages().read_ref(ref).text
+
+
+def test_roots_that_are_known_are_followed_from_other_projects(world, another):
+    """As far as they are there; never the own ones a second time."""
+    _, ref = another
+    journal = world.open()
+    journal.write({"project_notes": "P"})
+    follow(journal)
+    (other,) = world.open().other_sources()
+    assert ref.startswith(f"{other.name}/")
+    assert [x.doc.ref for x in other.scan(UNKNOWN)] == [ref]
+    shutil.rmtree(world.home.parent / "other")
+    assert world.open().other_sources() == []
 
 
 HOSTILE = [

@@ -73,7 +73,7 @@ class PrivateJournal:
         self._notices = Notices()
         self._writer = Writer(self._roots, zone, keys, random_micros)
         self._known = KnownRoots(known)
-        self._sources = [RootSource(x, zone, self._notices) for x in self._roots]
+        self._sources = [self._follow(x) for x in self._roots]
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -96,14 +96,21 @@ class PrivateJournal:
         return PrivatePages(self._roots, self._known, self._zone)
 
     def keep_roots(self) -> None:
-        """Keep where the project's root lies, for processes of other projects; never raises."""
-        self._known.keep(self._roots)
+        """Keep where the project's root lies or will lie, for processes of other projects.
+
+        Never raises. To be called before anything is written: a write does nothing beside it.
+        """
+        for root in self._roots:
+            self._known.keep(root)
 
     def other_sources(self) -> list[RootSource]:
         """Sources of the owner's other projects, as far as their roots are known and there."""
         own = {x.scope for x in self._roots}
         others = [x for x in self._known.each() if x.scope not in own]
-        return [RootSource(x, self._zone, self._notices) for x in others]
+        return [self._follow(x) for x in others]
+
+    def _follow(self, root: Root) -> RootSource:
+        return RootSource(root, self._zone, self._notices, self._known)
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -123,10 +130,7 @@ class PrivateJournal:
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         checked = checked_thoughts(thoughts)
-        at = self._clock() if at is None else at
-        written = self._writer.write(checked, at, idempotency_key)
-        self.keep_roots()
-        return written
+        return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
 
     def read_entry(self, path_or_ref: str) -> Entry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.

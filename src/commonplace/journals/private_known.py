@@ -9,14 +9,10 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder, remove_file, write_derived
 from commonplace.journals.private_roots import Root, project_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _SCOPE = re.compile(r"project@([0-9a-f]{8})")
 _LONGEST_PATH = 4096
@@ -32,14 +28,13 @@ class KnownRoots:
         self._folder = folder
         self._kept: set[str] = set()
 
-    def keep(self, roots: Iterable[Root]) -> None:
-        """Keep where these lie, as far as they are projects' and there; never raises."""
-        for root in roots:
-            digest = _digest_in(root.scope)
-            if digest and digest not in self._kept and root.path.is_dir():
-                with contextlib.suppress(CommonplaceError, OSError):
-                    self._put(digest, os.fsencode(root.real()))
-                    self._kept.add(digest)
+    def keep(self, root: Root) -> None:
+        """Keep where a root lies, there or not, if it is a project's; never raises."""
+        digest = _digest_in(root.scope)
+        if digest and digest not in self._kept:
+            with contextlib.suppress(CommonplaceError, OSError):
+                self._put(digest, os.fsencode(root.real()))
+                self._kept.add(digest)
 
     def _put(self, digest: str, path: bytes) -> None:
         if self._folder is None or self._path_in(digest) == path:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Since, Vector
     from commonplace.journals.private_format import Entry
+    from commonplace.journals.private_known import KnownRoots
     from commonplace.journals.private_roots import Root
 
 JOURNAL = "private"
@@ -69,12 +70,16 @@ class Notices:
 
 
 class RootSource:
-    """One root of the private journal, as the index follows it."""
+    """One root of the private journal, as the index follows it.
 
-    def __init__(self, root: Root, zone: tzinfo, notices: Notices) -> None:
+    known: keeps where a project's root lies, for processes of other projects.
+    """
+
+    def __init__(self, root: Root, zone: tzinfo, notices: Notices, known: KnownRoots) -> None:
         self._root = root
         self._zone = zone
         self._notices = notices
+        self._known = known
         self._offered: dict[str, Entry] = {}
         # The times of the folders when last none was young, and the mark they made.
         self._settled: tuple[dict[str, int], str] = ({}, "{}")
@@ -124,6 +129,8 @@ class RootSource:
 
         Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
         """
+        if self._root.path.is_dir():
+            self._known.keep(self._root)
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
         # What is filed is asked for before the disk is, here and for each day: else an entry that

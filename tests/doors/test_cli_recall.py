@@ -1,0 +1,156 @@
+"""`commonplace recall`, `open` and `status`, as a person calls them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.doors.terminal import facts, run, write
+
+
+@pytest.fixture
+def nothing(tmp_path, monkeypatch):
+    """A machine without weights."""
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(folder))
+
+
+@pytest.fixture
+def database(tmp_path):
+    """Where chronicle's database is made."""
+    return tmp_path / "home" / ".local" / "share" / "chronicle" / "chronicle.db"
+
+
+@pytest.fixture
+def written(nothing, monkeypatch):
+    """The refs of a private entry and of a logged one, of spring 2024."""
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+    private = write("Postgres lag wore me out.", "--at", "2024-04-03 10:00")
+    words = ("log", "left Postgres for SQLite", "--at", "2024-04-02 09:00", "-t", "db")
+    return private, facts(*words)["ref"]
+
+
+def test_a_question_is_asked_in_plain_words(written):
+    """No quotes are needed; the interval is shown, and both journals answer."""
+    done = run("recall", "why", "did", "we", "leave", "Postgres", "in", "spring", "2024?")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
+        "Time: 2024-03-01 00:00 to 2024-06-01 00:00 (UTC), read from 'in spring 2024'."
+    )
+    assert all(ref in done.stdout for ref in written)
+    assert "Note: Searched by words alone: " in done.stdout
+
+
+def test_options_narrow_and_bound(written):
+    """--journal, --kind, --when, -n and --budget; what they say is what a model's arguments say."""
+    private, logged = written
+    assert _refs("postgres", "--journal", "private") == [private]
+    assert _refs("postgres", "--kind", "event", "--kind", "entry", "-n", "9") != []
+    assert _refs("postgres", "--when", "2024-04-02") == [logged]
+    assert len(_refs("postgres", "-n", "1")) == 1
+    assert facts("recall", "postgres", "--budget", "220")["left_out"] > 0
+
+
+def _refs(*words):
+    return [hit["ref"] for hit in facts("recall", *words)["results"]]
+
+
+def test_explain_shows_the_share_of_each_leg(written):
+    """They add up to the score."""
+    done = run("recall", "postgres", "--explain")
+    sums = re.findall(r"^\d+\. (\S+) = (.*) \(similarity none\)$", done.stdout, re.MULTILINE)
+    assert len(sums) == 2
+    for score, shares in sums:
+        total = sum(float(share.split()[0]) for share in shares.split(" + "))
+        assert float(score) == pytest.approx(total, abs=0.002)
+    assert "Chance" not in done.stdout  # nobody knows it without a model
+
+
+def test_any_ref_is_opened(written):
+    """Whole, with its neighbour in the same journal; also one of another project."""
+    private, logged = written
+    shown = facts("open", private)
+    assert shown["text"].endswith("## Reflections\n\nPostgres lag wore me out.\n")
+    done = run("open", logged)
+    assert done.stdout.splitlines()[1] == "Tags: db"
+    assert f"```{logged}\nleft Postgres for SQLite\n```" in done.stdout
+
+
+def test_a_project_is_opened_from_another(written, tmp_path):
+    """By its ref alone, since its folder is known."""
+    garden = tmp_path / "garden"
+    garden.mkdir()
+    words = ("private", "write", "The pump is loud.", "--category", "project-notes")
+    (ref,) = facts(*words, "--project", garden)["refs"]
+    assert _refs("loud pump", "-n", "1") == [ref]
+    assert facts("open", ref)["where"] == str(garden)
+
+
+def test_each_error_has_its_code(written):
+    """2 for an argument, 3 for what is not there; the sentence says what to do."""
+    for words, code, told in [
+        (("recall", "x", "--journal", "memory"), 2, "Use private or chronicle."),
+        (("recall", "x", "--when", "someday"), 2, "Invalid when: unknown time phrase"),
+        (("recall", "x", "-n", "0"), 2, "Invalid limit: 0. Use 1 to 100."),
+        (("recall",), 2, "Missing argument"),
+        (("open", "chronicle:nope"), 3, "Refs look like private:user/"),
+        (("open", "private:project@00000000/2024-01-01/x"), 3, "--project"),
+    ]:
+        done = run(*words)
+        assert done.exit_code == code, words
+        assert told in done.stderr, words
+
+
+def test_status_is_a_table_and_facts(written):
+    """Each journal's entries, what is pending, the last write; the index, the encoder."""
+    done = run("status")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[:3] == [
+        "JOURNAL    ENTRIES  PENDING  LAST WRITE",
+        "private          1        1  2024-04-03 10:00",
+        "chronicle        1        1  2024-04-02 09:00",
+    ]
+    assert re.search(r"^Index    \d+\.\d MB$", done.stdout, re.MULTILINE)
+    assert "Encoder  minilm-l6-v2, missing: " in done.stdout
+    told = facts("status")
+    assert told["journals"][1] == {
+        "journal": "chronicle",
+        "entries": 1,
+        "pending": 1,
+        "last_write": "2024-04-02T09:00:00+00:00",
+        "trouble": "",
+    }
+    assert told["index"]["bytes"] > 0
+    assert (told["encoder"]["name"], told["encoder"]["state"]) == ("minilm-l6-v2", "missing")
+
+
+def test_status_of_nothing_is_told(nothing):
+    """Before the first entry."""
+    told = facts("status")
+    assert [(row["entries"], row["last_write"]) for row in told["journals"]] == [(0, None)] * 2
+
+
+def test_status_with_the_weights_counts_no_entry_twice(monkeypatch):
+    """They are found and not loaded; the identity is what vectors bear."""
+    told = facts("status")["encoder"]
+    assert told["state"] == "ready"
+    assert told["identity"].startswith("minilm-l6-v2:384:mean:l2:")
+
+
+def test_a_broken_chronicle_stops_no_command_but_its_own(written, database):
+    """Recall and the private search answer, status tells, chronicle's own list fails."""
+    private, _ = written
+    for path in database.parent.iterdir():
+        path.unlink()
+    database.write_bytes(b"\xde\xad" * 5000)
+    assert facts("recall", "postgres lag")["missing"] == ["chronicle"]
+    found = facts("private", "search", "postgres lag")
+    assert [hit["ref"] for hit in found["results"]] == [private]
+    assert "no SQLite database" in run("status").stdout
+    assert run("chronicle", "list").exit_code != 0
+    done = run("reindex")
+    assert done.exit_code == 2
+    assert str(database) in done.stderr
+    assert _refs("postgres lag") == [private]
