@@ -9,9 +9,11 @@ import contextlib
 import re
 import sqlite3
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING
 
 from commonplace.core.text import STOP_WORDS, well_formed, words_text
+from commonplace.core.word_forms import BASES, base_forms
 from commonplace.journals.chronicle_layouts import SQL
 
 if TYPE_CHECKING:
@@ -36,10 +38,14 @@ class Words:
         asked = {piece: match for word in telling or words for piece, match in _pieces(word)}
         stems = _stems(list(asked)[:MOST_WORDS])
         self.phrases = tuple(asked[piece] for piece in stems)
-        # Stemming replaces what a word ends with: all but the last character begins all its forms.
-        plain = {stem[:-1] for each in stems.values() for stem in each if stem.isascii()}
-        self._beginnings = sorted(plain, key=len, reverse=True)
-        self.beginning = self._beginnings[0] if plain else ""
+        # Stemming replaces what a word ends with: all but the last character begins its forms, but
+        # for irregular ones.
+        plain = {stem for each in stems.values() for stem in each if stem.isascii()}
+        irregular = _irregular() if plain else {}
+        self._beginnings = [(stem[:-1], *irregular.get(stem, ())) for stem in plain]
+        self.beginning = max(
+            (x for x, *other in self._beginnings if not other), key=len, default=""
+        )
 
     def among(self, messages: Iterable[tuple[int, str]]) -> list[int]:
         """The keys of those messages that bear every word, ascending; none without a word."""
@@ -48,7 +54,10 @@ class Words:
         with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:
             conn.execute("BEGIN")  # ten times as fast as a transaction for each
             conn.execute(SQL["create_said"])
-            may = ((key, words_text(said)) for key, said in messages if self._may_bear(said))
+            # Other words of a message need not be read so closely: that takes most of the time.
+            is_plain = all(len(each) == 1 for each in self._beginnings)
+            read = _cased if is_plain else _folded
+            may = ((key, read(said)) for key, said in messages if self._may_bear(said))
             conn.executemany(SQL["add_said"], may)
             asked = {"match": " AND ".join(self.phrases)}
             return [row[0] for row in conn.execute(SQL["list_said"], asked)]
@@ -60,7 +69,7 @@ class Words:
             # What is left of an accented letter is the letter, as SQLite sees it.
             letters = unicodedata.normalize("NFKD", message).casefold()
             folded = letters.encode("ascii", "ignore").decode()
-        return all(each in folded for each in self._beginnings)
+        return all(any(x in folded for x in each) for each in self._beginnings)
 
 
 def _is_stop_word(word: str) -> bool:
@@ -74,7 +83,7 @@ def _stems(words: list[str]) -> dict[str, list[str]]:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:
         conn.execute(SQL["create_said"])
         conn.execute(SQL["create_stems"])
-        conn.executemany(SQL["add_said"], enumerate(map(words_text, words)))
+        conn.executemany(SQL["add_said"], enumerate(map(_folded, words)))
         for place, stem in conn.execute(SQL["list_stems"]):
             stems.setdefault(words[place], []).append(stem)
     return stems
@@ -82,13 +91,31 @@ def _stems(words: list[str]) -> dict[str, list[str]]:
 
 def _pieces(word: str) -> Iterator[tuple[str, str]]:
     """A word, and how it is matched: as a phrase; of a script without spaces each pair."""
-    folded = words_text(word)
-    if folded == word:
-        yield word, _quoted(word)
+    if words_text(word) == word:
+        yield word, _quoted(_folded(word))
         return
-    for piece in folded.split():
+    for piece in _folded(word).split():
         # A character by itself may be half of a pair there.
         yield piece, _quoted(piece) + ("*" if len(piece) == 1 else "")
+
+
+def _folded(text: str) -> str:
+    """A text as the search index reads it, with the base form of irregular words."""
+    return base_forms(_cased(text))
+
+
+def _cased(text: str) -> str:
+    return words_text(text).casefold()
+
+
+@cache
+def _irregular() -> dict[str, list[str]]:
+    """The irregular forms of a word, by the stem of its base form: `went` and `gone` of `go`."""
+    stems = _stems(list(set(BASES.values())))
+    forms: dict[str, list[str]] = {}
+    for form, base in BASES.items():
+        forms.setdefault(stems[base][0], []).append(form)
+    return forms
 
 
 def _quoted(text: str) -> str:
