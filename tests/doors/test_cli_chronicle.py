@@ -425,6 +425,8 @@ def test_imports_that_are_refused(tmp_path, database):
     for name, code in (("none", 3), ("text", 2), ("bytes", 2), ("empty", 2)):
         done = run("chronicle", "import", tmp_path / name)
         assert (done.exit_code, done.stdout) == (code, ""), name
+        assert str(tmp_path / name) in done.stderr
+    assert "Error: stdin: " in run("chronicle", "import", "-", input="hello").stderr
     assert listed() == []
 
 

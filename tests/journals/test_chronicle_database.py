@@ -456,6 +456,13 @@ def test_rows_that_are_no_entries_are_passed_over(path):
     assert rows(path, "SELECT count(*) FROM entries WHERE message = 'no time'") == [(1,)]
 
 
+def test_one_entry_is_told_as_one(path):
+    """The golden database has one without an instant."""
+    chronicle = opened(make("D2", path))
+    assert [x.what[:11] for x in chronicle.problems()] == ["1 entry of "]
+    assert chronicle.repair()[0].startswith("Gave 1 entry of ")
+
+
 def test_what_an_older_chronicle_left_is_mended(path):
     """A lost trigger, missing instants, a stale word index; a second repair finds nothing."""
     make("D2", path)

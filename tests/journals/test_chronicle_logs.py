@@ -168,7 +168,7 @@ def test_a_home_behind_a_link_still_ends_the_search(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "log_dir", ["../out", "{outside}", "a/../../out", "link", "link/deep", "\\u0000"]
+    "log_dir", ["../out", "{outside}", "a/../../out", "link", "link/deep", "\\u0000", "~/out"]
 )
 def test_logs_stay_below_the_project(project, tmp_path, log_dir):
     """Whatever leads out (dots, an absolute path, a link) writes nothing and says so."""

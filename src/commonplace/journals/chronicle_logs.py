@@ -141,6 +141,8 @@ def write_log(config: LogConfig | None, event: Logged, zone: tzinfo) -> str:
 def _folder_of(config: LogConfig) -> Path | None:
     """The folder of the logs with every link resolved; None where it is not the project's."""
     root = os.path.realpath(config.root)
+    if config.log_dir.startswith("~"):  # the home is meant, not a folder of that name
+        return None
     try:
         folder = Path(os.path.realpath(os.path.join(root, config.log_dir)))
     except ValueError:  # a NUL, which TOML can write and no path can hold

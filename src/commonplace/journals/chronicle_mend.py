@@ -67,7 +67,7 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
         )
     if strays:
         yield Problem(
-            what=f"{strays} entries of {store.path} lack the instant that their time names.",
+            what=f"{_entries(strays)} of {store.path} without the instant that the time names.",
             hint=_REPAIR_HINT,
             repairable=True,
         )
@@ -77,6 +77,10 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
             hint="Repair makes it anew from the entries.",
             repairable=True,
         )
+
+
+def _entries(count: int) -> str:
+    return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
 
 def _words_fit(store: ChronicleDatabase) -> bool:
@@ -127,7 +131,7 @@ def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
             done.append(f"Added to {store.path} what the newest chronicle has.")
         filled = fill_instants(conn)
         if filled:
-            done.append(f"Gave {filled} entries of {store.path} the instant their time names.")
+            done.append(f"Gave {_entries(filled)} of {store.path} the instant that the time names.")
         if not words_fit or not layout.whole:
             conn.execute(SQL["rebuild_words"])
     if not words_fit:

@@ -154,12 +154,18 @@ class ChronicleKeeping:
             if not cursor:
                 return
 
-    def import_export(self, text: str, *, tell: Tell = None) -> Answer:
+    def import_export(self, text: str, *, name: str = "", tell: Tell = None) -> Answer:
         """Add the entries of an export, each once however often it is read.
 
-        Raises: Invalid for what is no export, Conflict, Denied, Unavailable.
+        name: of the file it was read from. Raises: Invalid for what is no export, naming it;
+        Conflict, Denied, Unavailable.
         """
-        return self._imported(parse_export(text, zone=self._desk().zone), (), tell)
+        try:
+            entries = parse_export(text, zone=self._desk().zone)
+        except Invalid as exc:
+            where = f"{name}: " if name else ""
+            raise Invalid(f"{where}{exc.message}", hint=exc.hint) from exc
+        return self._imported(entries, (), tell)
 
     def import_tree(self, folder: Path, *, tell: Tell = None) -> Answer:
         """Add the entries of a Markdown tree, each once; names the files that are none.
@@ -180,7 +186,7 @@ class ChronicleKeeping:
         added = self._desk().chronicle.import_events(entries, progress=tell)
         there = len(entries) - added
         verb = "was" if there == 1 else "were"
-        lines = [f"Imported {_entries(added)}; {there} {verb} there already."]
+        lines = [f"Imported {_entries(added)}; {there:,} {verb} there already."]
         return _answer(lines, {"added": added, "there": there}, notes)
 
     def upgrade(self) -> Answer:
@@ -246,11 +252,12 @@ def _upgraded_lines(done: Upgraded) -> Iterator[str]:
     yield f"Upgraded {done.path} from generation {done.generation}: {_entries(done.entries)}."
     yield f"The original is kept in {done.backup}."
     if done.without_time:
-        yield f"{_entries(done.without_time)} bear no readable time, and are not listed."
+        bear = "bears" if done.without_time == 1 else "bear"
+        yield f"{_entries(done.without_time)} {bear} no readable time: not listed, but kept."
 
 
 def _entries(count: int) -> str:
-    return f"{count} {'entry' if count == 1 else 'entries'}"
+    return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
 
 def _answer(lines: Sequence[str], facts: dict[str, Any], notes: Sequence[str] = ()) -> Answer:

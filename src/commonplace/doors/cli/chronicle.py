@@ -292,7 +292,7 @@ def import_entries(source: str, as_json: bool) -> None:
     def run(keeper: ChronicleKeeping, tell: Tell) -> Answer:
         if text is None:
             return keeper.import_tree(path, tell=tell)
-        return keeper.import_export(text, tell=tell)
+        return keeper.import_export(text, name="stdin" if source == "-" else source, tell=tell)
 
     show(_changing_much("Importing entries", run), as_json)
 
