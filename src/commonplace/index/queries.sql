@@ -189,16 +189,19 @@ DELETE FROM dropped WHERE seq <= (SELECT pruned FROM state);
 SELECT count(*) FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
 
 -- name: list_matches
--- The docs of a span of time that match.
-SELECT rowid FROM words WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
+-- The docs of a span of time that match, each times two.
+SELECT group_concat(2 * rowid) FROM words
+WHERE words MATCH :match AND rowid >= :low AND rowid < :high;
 
 -- name: list_instances
--- Each place where a word stands: its doc, and whether that is the date.
-SELECT doc, col = 'dated' FROM instances WHERE term = :term;
+-- Each place where a word stands in a span of time: its doc times two, one more for the date.
+SELECT group_concat(2 * doc + (col = 'dated')) FROM instances
+WHERE term = :term AND doc >= :low AND doc < :high;
 
 -- name: list_prefix_instances
 -- The same of every word that begins so.
-SELECT doc, col = 'dated' FROM instances WHERE term >= :term AND term < :end;
+SELECT group_concat(2 * doc + (col = 'dated')) FROM instances
+WHERE term >= :term AND term < :end AND doc >= :low AND doc < :high;
 
 -- name: read_roll_position
 -- Which index this is, the last move, and the oldest one still told of.
@@ -209,16 +212,21 @@ SELECT
 
 -- name: list_roll
 -- What the roll holds of every doc.
-SELECT id, at_us, shelf, session, length, timed FROM docs;
+SELECT
+    group_concat(id), group_concat(at_us), group_concat(shelf), group_concat(session),
+    group_concat(length), group_concat(timed)
+FROM docs;
 
 -- name: list_roll_of
 -- What the roll holds of some docs.
-SELECT id, at_us, shelf, session, length, timed FROM docs
-WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT
+    group_concat(id), group_concat(at_us), group_concat(shelf), group_concat(session),
+    group_concat(length), group_concat(timed)
+FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_moved
 -- The docs that came, moved or left since one move.
-SELECT DISTINCT doc FROM moved WHERE seq > :seen;
+SELECT group_concat(DISTINCT doc) FROM moved WHERE seq > :seen;
 
 -- name: prune_moved
 -- Moves older than the last so many; a reader that is further behind reads every doc anew.
@@ -244,12 +252,12 @@ WHERE (:journals = '[]' OR journal IN (SELECT value FROM json_each(:journals)))
 SELECT count(*) FROM shelves;
 
 -- name: list_tagged
--- The docs that bear one of some tags, in order.
-SELECT DISTINCT doc FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags)) ORDER BY doc;
+-- The docs that bear one of some tags, once for each.
+SELECT group_concat(doc) FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags));
 
 -- name: list_barred
 -- The docs of one second that lie outside a span given to the microsecond.
-SELECT id FROM docs
+SELECT group_concat(id) FROM docs
 WHERE id >= :low AND id < :high AND (at_us < :start OR at_us >= :end);
 
 -- name: take_lease

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commonplace.core.text import fold_name
+from commonplace.index.columns import read_column
 from commonplace.index.docs import SECOND_BITS, micros, plain
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Reach:
         """
         masks = []
         if self.shelves is not None and shelves is not None:
-            masks.append(_among(shelves, self.shelves))
+            masks.append(_on_shelves(shelves, self.shelves))
         if self.tagged is not None:
             masks.append(_among(docs, self.tagged))
         if len(self.barred):
@@ -67,13 +68,9 @@ EVERYTHING = Reach(_FIRST, _LAST, np.empty(0, dtype=np.int64), None, None)
 
 def inside(roll: Roll, reach: Reach) -> Roll:
     """The roll of the docs in reach."""
-    masks = []
-    if not reach.all_time:
-        masks.append((roll.ids >= reach.low) & (roll.ids < reach.high))
-    mask = reach.mask(roll.ids, roll.shelves)
-    if mask is not None:
-        masks.append(mask)
-    return roll.taken(np.logical_and.reduce(masks)) if masks else roll
+    part = roll if reach.all_time else roll.between(reach.low, reach.high)
+    mask = reach.mask(part.ids, part.shelves)
+    return part if mask is None else part.taken(mask)
 
 
 def reach_of(conn: sqlite3.Connection, sql: Queries, within: Filter) -> Reach:
@@ -105,8 +102,8 @@ def reach_of(conn: sqlite3.Connection, sql: Queries, within: Filter) -> Reach:
 
 def _tagged(conn: sqlite3.Connection, sql: Queries, tags: Sequence[str]) -> Ids:
     """The docs that bear any of these tags, in order."""
-    found = conn.execute(sql["list_tagged"], {"tags": json.dumps([plain(each) for each in tags])})
-    return np.array([row[0] for row in found], dtype=np.int64)
+    named = json.dumps([plain(each) for each in tags])
+    return np.unique(read_column(conn, sql["list_tagged"], {"tags": named}))
 
 
 def _span(conn: sqlite3.Connection, sql: Queries, span: Interval) -> tuple[int, int, Ids]:
@@ -125,8 +122,15 @@ def _span(conn: sqlite3.Connection, sql: Queries, span: Interval) -> tuple[int, 
                 "start": _FIRST if start is None else start,
                 "end": _LAST if end is None else end,
             }
-            barred.update(row[0] for row in conn.execute(sql["list_barred"], bounds))
+            barred.update(read_column(conn, sql["list_barred"], bounds).tolist())
     return low, high, np.array(sorted(barred), dtype=np.int64)
+
+
+def _on_shelves(shelves: Ids, members: Ids) -> NDArray[np.bool_]:
+    """Which shelves are among members; numbered from 1 and few, they are looked up in a table."""
+    table = np.zeros(max(shelves.max(initial=0), members.max(initial=0)) + 1, dtype=np.bool_)
+    table[members] = True
+    return table[shelves]
 
 
 def _among(values: Ids, members: Ids) -> NDArray[np.bool_]:

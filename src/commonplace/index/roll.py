@@ -73,15 +73,31 @@ class Roll:
         found[found == len(ordered)] = 0
         return np.where(ordered[found] == ids, places[found], -1)
 
+    def mean_length(self, least: int) -> float:
+        """The mean length of all docs, one of fewer words than `least` counting as of so many."""
+        if least not in self._means:
+            self._means[least] = float(np.maximum(self.lengths, least).mean())
+        return self._means[least]
+
+    @cached_property
+    def _means(self) -> dict[int, float]:
+        return {}
+
+    def between(self, low: int, high: int) -> Roll:
+        """The same of the docs with low <= id < high alone, as if there were no others.
+
+        Both cut between seconds, where the order of ids and that of (time, ref) are one.
+        """
+        ordered, places = self._by_id
+        start, stop = np.searchsorted(ordered, [low, high]).tolist()
+        part = Roll(*(getattr(self, name)[start:stop] for name in COLUMNS))
+        part.__dict__["_by_id"] = ordered[start:stop], places[start:stop] - start
+        return part
+
     def taken(self, mask: Mask) -> Roll:
         """The same of some docs alone, as if there were no others."""
-        part = Roll(*(getattr(self, name)[mask] for name in COLUMNS))
-        # What is in order stays in order, so that nothing is sorted again.
-        now = np.cumsum(mask) - 1
-        ordered, order = self._by_id
-        kept = mask[order]
-        part.__dict__["_by_id"] = ordered[kept], now[order[kept]]
-        return part
+        chosen = np.flatnonzero(mask)
+        return Roll(*(getattr(self, name)[chosen] for name in COLUMNS))
 
     def around(self, places: Ids, reach: int) -> Ids:
         """These places and those up to `reach` before and after each in its session, in order."""

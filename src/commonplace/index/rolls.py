@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from commonplace.index.columns import read_column, read_columns
 from commonplace.index.roll import COLUMNS, roll_of
 
 if TYPE_CHECKING:
@@ -45,19 +46,20 @@ class Rolls:
         return roll
 
     def _read(self, conn: sqlite3.Connection) -> Roll:
-        columns = _columns(conn.execute(self._sql["list_roll"]).fetchall())
+        columns = np.stack(read_columns(conn, self._sql["list_roll"]))
         return roll_of(columns[:, self._order(conn, columns)])
 
     def _followed(self, conn: sqlite3.Connection, roll: Roll, seen: int) -> Roll | None:
-        moved = [row[0] for row in conn.execute(self._sql["list_moved"], {"seen": seen})]
+        moved = read_column(conn, self._sql["list_moved"], {"seen": seen})
         if len(moved) > _MOVES_TAKEN:
             return None
-        rows = conn.execute(self._sql["list_roll_of"], {"ids": json.dumps(moved)}).fetchall()
-        gone = roll.places_of(np.array(moved, dtype=np.int64))
+        asked = {"ids": json.dumps(moved.tolist())}
+        fresh = np.stack(read_columns(conn, self._sql["list_roll_of"], asked))
+        gone = roll.places_of(moved)
         stay = np.ones(len(roll), dtype=np.bool_)
         stay[gone[gone >= 0]] = False
         kept = np.stack([np.asarray(getattr(roll, name), dtype=np.int64) for name in COLUMNS])
-        kept, fresh = kept[:, stay], _columns(rows)
+        kept = kept[:, stay]
         fresh = fresh[:, np.argsort(fresh[1], kind="stable")]
         # Among docs of one instant the refs decide, which only the tables know.
         tied = np.isin(kept[1], fresh[1])
@@ -86,10 +88,3 @@ class Rolls:
         )
         order[spots] = ranked
         return order
-
-
-def _columns(rows: list[tuple[int, ...]]) -> Ids:
-    """Rows as (columns, n)."""
-    if not rows:
-        return np.empty((len(COLUMNS), 0), dtype=np.int64)
-    return np.ascontiguousarray(np.array(rows, dtype=np.int64).T)

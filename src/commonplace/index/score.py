@@ -31,24 +31,19 @@ class Posting(NamedTuple):
 
 
 def posting_of(found: Ids, roll: Roll) -> Posting:
-    """found: (n, 2) a doc's id and whether it is its date, a row for each time the word stands."""
+    """found: a number for each time the word stands: its doc's id times two, plus 1 in its date."""
+    if (found[1:] < found[:-1]).any():
+        found = np.sort(found)
+    docs, dated = found >> 1, found & 1
     # A word's docs come one after the other: each is looked up once.
-    keys, counts = _counted(found[:, 0] * 2 + found[:, 1])
-    places = roll.places_of(keys // 2)
-    here = places >= 0
-    keys, counts, places = keys[here], counts[here], places[here]
-    distinct = np.unique(places)
-    body, dated = (np.zeros(len(distinct), dtype=np.float32) for _ in range(2))
-    spots = np.searchsorted(distinct, places)
-    in_date = keys % 2 == 1
-    body[spots[~in_date]] = counts[~in_date]
-    dated[spots[in_date]] = counts[in_date]
-    return Posting(distinct, body, dated)
-
-
-def _counted(values: Ids) -> tuple[Ids, Ids]:
-    found: tuple[Ids, Ids] = np.unique(values, return_counts=True)
-    return found
+    first = np.flatnonzero(np.diff(docs, prepend=docs[:1] - 1))
+    places = roll.places_of(docs[first])
+    counts = np.diff(first, append=len(docs))
+    in_date = np.add.reduceat(dated, first) if len(first) else counts
+    order = np.argsort(places, kind="stable")
+    order = order[np.searchsorted(places[order], 0) :]
+    body = (counts - in_date)[order].astype(np.float32)
+    return Posting(places[order], body, in_date[order].astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +160,8 @@ class _Words:
         self._docs = len(roll)
         self._postings = postings
         self._weighing = weighing
-        lengths = np.maximum(roll.lengths, weighing.shortest).astype(np.float32)
-        average = float(lengths.mean()) if len(roll) else 1.0
-        k1, b = weighing.k1, weighing.b
-        self._norms = (k1 * (1 - b + b * lengths / average)).astype(np.float32)
+        self._lengths = roll.lengths
+        self._average = roll.mean_length(weighing.shortest) if len(roll) else 1.0
         spread = np.array([len(each.places) for each in postings], dtype=np.float64)
         self._idf = np.log1p((self._docs - spread + 0.5) / (spread + 0.5))
 
@@ -179,7 +172,7 @@ class _Words:
         total = np.zeros(self._docs, dtype=np.float32)
         for idf, each in zip(self._idf, self._postings, strict=True):
             count = each.body + each.dated
-            total[each.places] += self._weight(idf, count, self._norms[each.places])
+            total[each.places] += self._weight(idf, count, self._norms(each.places))
         found = np.flatnonzero(total)
         return found[top(total[found], limit)]
 
@@ -188,7 +181,7 @@ class _Words:
         total = np.zeros(len(places), dtype=np.float32)
         matched = np.zeros(len(places), dtype=np.bool_)
         covered = np.zeros(len(places), dtype=np.float32)
-        norms = self._norms[places]
+        norms = self._norms(places)
         counts = np.zeros(self._docs, dtype=np.float32)
         bound = max(self._weighing.common_least, self._weighing.common * self._docs)
         for idf, each in zip(self._idf, self._postings, strict=True):
@@ -205,6 +198,13 @@ class _Words:
             matched |= here
             covered[here] += idf
         return total, matched, covered / (float(self._idf.sum()) or 1.0)
+
+    def _norms(self, places: Ids) -> Figures:
+        """What makes a word count for less the longer the doc is that it stands in."""
+        k1, b = self._weighing.k1, self._weighing.b
+        lengths = np.maximum(self._lengths[places], self._weighing.shortest)
+        norms: Figures = (k1 * (1 - b + b * lengths / self._average)).astype(np.float32)
+        return norms
 
     def _weight(self, idf: float, count: Figures, norms: Figures) -> Figures:
         weight: Figures = (idf * count * (self._weighing.k1 + 1) / (count + norms)).astype(

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from commonplace.core.text import query_terms
+from commonplace.index.columns import read_column
 from commonplace.index.docs import prefix_end
 from commonplace.index.reach import EVERYTHING
 from commonplace.index.score import posting_of
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.docs import Queries
     from commonplace.index.reach import Reach
-    from commonplace.index.roll import Ids, Roll
+    from commonplace.index.roll import Roll
     from commonplace.index.score import Posting
     from commonplace.index.stems import Stem
 
@@ -115,25 +114,21 @@ def _posting(  # noqa: PLR0917  what a count needs
     spreads: Spreads,
     docs: int,
 ) -> Posting:
+    asked: dict[str, object] = {"low": reach.low, "high": reach.high}
     if not reach.all_time and docs > FEW and _is_everywhere(conn, sql, stem, spreads, docs):
         # Reading every place of such a word costs more than how often it stands in a doc tells.
-        bounds = {"match": _match(stem), "low": reach.low, "high": reach.high}
-        rows = [(row[0], 0) for row in conn.execute(sql["list_matches"], bounds)]
+        asked |= {"match": _match(stem)}
+        name = "list_matches"
     else:
-        asked = {"term": stem.token, "end": prefix_end(stem.token)}
+        asked |= {"term": stem.token, "end": prefix_end(stem.token)}
         name = "list_prefix_instances" if stem.prefix else "list_instances"
-        rows = conn.execute(sql[name], asked).fetchall()
-    return posting_of(_ids(rows), roll)
+    return posting_of(read_column(conn, sql[name], asked), roll)
 
 
 def _is_everywhere(
     conn: sqlite3.Connection, sql: Queries, stem: Stem, spreads: Spreads, docs: int
 ) -> bool:
     return spreads.count(conn, sql, stem, EVERYTHING, docs) > _most(docs)
-
-
-def _ids(rows: list[tuple[int, int]]) -> Ids:
-    return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def _match(stem: Stem) -> str:
