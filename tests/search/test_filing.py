@@ -272,7 +272,7 @@ def test_refreshing_waits_no_longer_than_it_may(opened, index):
     source = SlowSource(docs=[a_doc("n:1", "harbour")])
     filing = opened(source)
     notes = filing.refresh(0.05)
-    assert notes == ("test does not answer; a later search may find more of it.",)
+    assert notes == ("test does not answer, it may be locked; a later search may find more.",)
     going.set()
     until(lambda: words_of(index, "harbour") == {"n:1"})
 
@@ -408,7 +408,7 @@ def test_a_journal_that_hangs_holds_up_no_other(opened, index, hangs_in):
     hanging = HangingSource("log:one", [a_doc("log:1", "harbour")], hangs_in=hangs_in)
     sound = OneSource("test:sound", [a_doc("n:1", "harbour")], prefix="n:")
     filing = opened(hanging, sound)
-    silent = ("log does not answer; a later search may find more of it.",)
+    silent = ("log does not answer, it may be locked; a later search may find more.",)
     try:
         assert filing.refresh(0.2) == silent
         assert [each.journal for each in filing.behind()] == ["log"]
@@ -431,7 +431,9 @@ def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, hangs_in)
     large = OneSource("test:large", docs, prefix="n:")
     filing = opened(hanging, large, silent_s=0.2)
     try:
-        assert filing.sweep() == ("log does not answer; a later search may find more of it.",)
+        assert filing.sweep() == (
+            "log does not answer, it may be locked; a later search may find more.",
+        )
         assert index.counts("").docs == 1200
     finally:
         hanging.going.set()

@@ -176,7 +176,9 @@ class Lane:
         if self._trouble:
             return f"Not every entry of {self.journal} could be filed: {self._trouble}"
         if self._is_silent:
-            return f"{self.journal} does not answer; a later search may find more of it."
+            return (
+                f"{self.journal} does not answer, it may be locked; a later search may find more."
+            )
         return f"Entries of {self.journal} are still being filed; a later search may find more."
 
     @property

@@ -1,0 +1,131 @@
+"""What every journal owes to whoever opens a ref of it; see `core.ports.OpensRefs`."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Since
+from commonplace.journals.chronicle import Author, Chronicle
+from commonplace.journals.chronicle_places import Place
+from commonplace.journals.private import PrivateJournal
+from commonplace.journals.private_roots import resolve_roots
+
+if TYPE_CHECKING:
+    from commonplace.core.ports import OpensRefs, Source
+
+NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
+OFFSETS = [timedelta(0), timedelta(hours=1), timedelta(days=3), timedelta(days=3, seconds=1)]
+
+
+def _chronicle(folder, form):
+    numbers = itertools.count()
+    chronicle = Chronicle(
+        Place(path=folder / form, form=form),
+        owner="me",
+        zone=UTC,
+        clock=lambda: NOW,
+        author=Author(directory="/srv"),
+        new_id=lambda: f"entry-{next(numbers)}",
+    )
+    for number, offset in enumerate(OFFSETS):
+        chronicle.add_event(f"entry {number}", at=NOW + offset)
+    return chronicle.pages(), chronicle.source(), chronicle.close
+
+
+def _private(folder):
+    roots = resolve_roots(home=folder, project=None, temp=folder)
+    journal = PrivateJournal(
+        roots=roots, zone=UTC, clock=lambda: NOW, keys=folder / "keys", random_micros=lambda: 0
+    )
+    for number, offset in enumerate(OFFSETS):
+        journal.write({"feelings": f"entry {number}"}, at=NOW + offset)
+    return journal.pages(), journal.sources()[0], lambda: None
+
+
+JOURNALS = {
+    "private": _private,
+    "chronicle's database": lambda folder: _chronicle(folder, "database"),
+    "chronicle's tree": lambda folder: _chronicle(folder, "tree"),
+}
+
+
+@pytest.fixture(params=JOURNALS)
+def journal(request, tmp_path):
+    """A journal of four entries: what opens its refs, and what the index follows."""
+    pages, source, close = JOURNALS[request.param](tmp_path)
+    yield pages, source
+    close()
+
+
+def docs_of(source: Source):
+    """Its docs as an index gets them, oldest first."""
+    changes = source.scan(Since(mark=None, stamps=lambda _prefix: {}))
+    return sorted((change.doc for change in changes), key=lambda doc: doc.at)
+
+
+def test_whatever_is_filed_can_be_opened(journal: tuple[OpensRefs, Source]):
+    """A page has the ref, journal, scope, kind, time and author of its doc, and all its text."""
+    pages, source = journal
+    docs = docs_of(source)
+    assert len(docs) == len(OFFSETS)
+    for doc in docs:
+        page = pages.read_ref(doc.ref)
+        assert (page.ref, page.journal, page.scope) == (doc.ref, doc.journal, doc.scope)
+        assert (page.kind, page.at, page.author) == (doc.kind, doc.at, doc.author)
+        assert page.text.find(doc.text) >= 0
+
+
+def test_its_name_begins_its_refs_and_its_kinds_are_told(journal):
+    """So that a ref finds its journal, and an unknown kind is an error."""
+    pages, source = journal
+    for doc in docs_of(source):
+        assert doc.ref.startswith(f"{pages.journal}:")
+        assert doc.journal == pages.journal
+        assert doc.kind in pages.kinds
+    assert pages.ref_form.startswith(f"{pages.journal}:")
+
+
+def test_neighbours_lead_through_all_entries_and_back(journal):
+    """In the order of time, with the time and first words of each."""
+    pages, source = journal
+    docs = docs_of(source)
+    opened = [pages.read_ref(doc.ref) for doc in docs]
+    assert [page.before and page.before.ref for page in opened] == [
+        None,
+        *(doc.ref for doc in docs[:-1]),
+    ]
+    assert [page.after and page.after.ref for page in opened] == [
+        *(doc.ref for doc in docs[1:]),
+        None,
+    ]
+    for page, following in zip(opened, docs[1:], strict=False):
+        assert (page.after.at, page.after.text) == (following.at, following.text)
+
+
+@given(ref=st.text())
+@example(ref="../../etc/passwd")
+@example(ref="%2e%2e/%2e%2e")
+@example(ref="user/..")
+@example(ref="\0")
+@example(ref="x" * 10_000)
+@example(ref="\u202e")
+@example(ref="\ud800")
+@settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_other_text_is_one_of_our_errors(journal, ref):
+    """Short, and of a kind that says what it is; a scope nobody knows raises nothing."""
+    pages, _ = journal
+    with pytest.raises(CommonplaceError) as caught:
+        pages.read_ref(f"{pages.journal}:{ref}")
+    assert caught.value.code in {"invalid", "denied", "not_found"}
+    assert len(str(caught.value)) < 1000
+    str(caught.value).encode()
+    assert isinstance(pages.place_of(ref), str)
