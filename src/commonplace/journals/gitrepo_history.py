@@ -1,0 +1,154 @@
+"""Owns how commits are read: one stream of a history, and a single commit from its object.
+
+Never keeps a history in memory, and never runs a diff or a signature check of anybody's choice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING
+
+from commonplace.core.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.gitrepo import GitRepo
+
+_CHUNK = 1 << 20
+_FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PERSON = re.compile(r"(?P<name>.*?) ?<(?P<address>[^<>]*)> (?P<at>-?[0-9]+) [+-][0-9]+", re.DOTALL)
+# The calendar's last year less a day or two for any zone.
+_LAST = 253_402_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """A path that a commit changed. status: A, M, D or T; is_file: a regular file, then or now."""
+
+    path: str
+    status: str
+    is_file: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit. at: its author's time. touched: against its parent, nothing for a merge."""
+
+    hash: str
+    parents: tuple[str, ...]
+    author: str
+    address: str
+    at: datetime
+    message: str
+    touched: tuple[Touch, ...] = ()
+
+
+def read_history(
+    repo: GitRepo, until: str, *, since: str = "", paths: bool = True
+) -> Iterator[Commit]:
+    """The commits up to one, oldest first, less all that an earlier one holds; one call of git.
+
+    paths: tell what each touched. Raises: Unavailable, Denied.
+    """
+    for name in (until, since):
+        if name and not _HASH.fullmatch(name):
+            raise Unavailable(f"{name!r} is no commit of {repo.folder}.", hint="Try again.")
+    # fmt: off
+    arguments = [
+        "log", "-z", "--reverse", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
+        "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
+        "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
+        *(["--raw", "--no-abbrev"] if paths else ["--no-patch"]),
+        "--end-of-options", until, *([f"^{since}"] if since else []), "--",
+    ]
+    # fmt: on
+    with repo.git.stream(arguments) as out:
+        yield from _parse_history(_tokens(out))
+
+
+def _tokens(out: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    while chunk := out.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(b"\0")
+        yield from whole
+    if rest.strip():
+        yield rest
+
+
+def _parse_history(tokens: Iterator[bytes]) -> Iterator[Commit]:
+    token = next(tokens, None)
+    while token is not None:
+        fields = [token, *(next(tokens, b"") for _ in range(5))]
+        next(tokens, None)  # what ends the format
+        touched = []
+        token = next(tokens, None)
+        while token is not None and token.lstrip(b"\n").startswith(b":"):
+            touched.append(_touch(token.lstrip(b"\n"), next(tokens, b"")))
+            token = next(tokens, None)
+        hash_, parents, author, address, at, message = (
+            x.decode("utf-8", "replace") for x in fields
+        )
+        yield Commit(
+            hash=hash_,
+            parents=tuple(parents.split()),
+            author=author,
+            address=address,
+            at=instant_of(at),
+            message=message,
+            touched=tuple(touched),
+        )
+
+
+def _touch(facts: bytes, path: bytes) -> Touch:
+    before, after, _, _, status = facts[1:].split(b" ")
+    return Touch(
+        path=path.decode("utf-8", "surrogateescape"),
+        status=status.decode("ascii", "replace")[:1],
+        is_file=before.startswith(b"100") or after.startswith(b"100"),
+    )
+
+
+def instant_of(seconds: str) -> datetime:
+    """The instant of a commit's seconds; those that no calendar has are its ends."""
+    try:
+        number = int(seconds)
+    except ValueError:
+        number = 0
+    return datetime.fromtimestamp(min(max(number, 0), _LAST), UTC)
+
+
+def parse_commit(hash_: str, content: bytes) -> Commit:
+    """A commit from the bytes of its object; what it touched is not told there."""
+    head, _, message = content.partition(b"\n\n")
+    fields = _fields(head)
+    encoding = (fields.get(b"encoding") or [b"utf-8"])[0].decode("ascii", "replace")
+    author = _decoded((fields.get(b"author") or [b""])[0], encoding)
+    person = _PERSON.fullmatch(author)
+    return Commit(
+        hash=hash_,
+        parents=tuple(x.decode("ascii", "replace") for x in fields.get(b"parent", [])),
+        author=person["name"] if person else author,
+        address=person["address"] if person else "",
+        at=instant_of(person["at"] if person else ""),
+        message=_decoded(message, encoding),
+    )
+
+
+def _fields(head: bytes) -> dict[bytes, list[bytes]]:
+    fields: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        if name:  # a line that begins with a blank goes on a signature
+            fields.setdefault(name, []).append(value)
+    return fields
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding, "replace")
+    except (LookupError, ValueError):
+        return content.decode("utf-8", "replace")

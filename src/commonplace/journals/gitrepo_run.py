@@ -1,0 +1,328 @@
+"""Owns how the git command is run: its arguments, its environment, its time, what it answers.
+
+Never lets a repository's own configuration run a program, and never reads a text as an option.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from typing import IO, TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
+from commonplace.core.text import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+PATIENCE_S = 30.0
+"""How long one call of git may take."""
+LONG_PATIENCE_S = 600.0
+"""How long a walk through a whole history may take."""
+
+# What a repository's own configuration may name a program in; `-c` is stronger than its files.
+# Filters and external diffs bear names of their choice: no command that would use them is run.
+_SWITCHES = (
+    *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
+    *("-c", "core.pager=cat", "-c", "core.editor=:", "-c", "sequence.editor=:"),
+    *("-c", "core.askPass=", "-c", "core.sshCommand=ssh", "-c", "core.gitProxy="),
+    *("-c", "credential.helper=", "-c", "core.alternateRefsCommand=:"),
+    *("-c", "diff.external=", "-c", "log.showSignature=false", "-c", "log.mailmap=false"),
+    *("-c", "log.showRoot=true", "-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false"),
+    *("-c", "push.gpgSign=false", "-c", "gpg.program=false", "-c", "gc.auto=0"),
+    *("-c", "gc.recentObjectsHook=", "-c", "maintenance.auto=false"),
+    *("-c", "submodule.recurse=false", "-c", "core.attributesFile="),
+    *("-c", "protocol.ext.allow=never", "-c", "core.quotePath=true", "-c", "core.splitIndex=false"),
+    # What was written is on the disk before anybody says so.
+    *("-c", "core.fsync=loose-object,pack,pack-metadata,reference"),
+    *("-c", "core.fsyncMethod=fsync", "-c", "core.filesRefLockTimeout=5000"),
+)
+
+# What git needs of the surroundings; everything else, GIT_* above all, stays outside.
+_KEPT = frozenset(
+    """
+    PATH HOME USERPROFILE HOMEDRIVE HOMEPATH SYSTEMROOT SYSTEMDRIVE TEMP TMP TMPDIR COMSPEC
+    PROGRAMDATA APPDATA LOCALAPPDATA USER LOGNAME USERNAME SSH_AUTH_SOCK XDG_CONFIG_HOME
+    LD_LIBRARY_PATH DYLD_LIBRARY_PATH
+    """.split()  # noqa: SIM905  a list of quoted words reads worse
+)
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_FLUSH": "0",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+}
+# No transport at all: a missing object is never fetched from wherever a configuration says.
+_OFFLINE = "none"
+
+_NO_GIT = "Install git 2.36 or newer, and see that it is on the PATH."
+_LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """How a call of git ended: its exit status and what it wrote."""
+
+    status: int
+    out: bytes
+    err: str
+
+
+class Git:
+    """The git command in one repository. Thread-safe; holds nothing open between calls.
+
+    folder: the work tree, or a bare repository itself. is_bare: it has no work tree.
+    """
+
+    def __init__(self, folder: Path, *, is_bare: bool = False) -> None:
+        self.folder = folder
+        self._place = ["-C", str(folder), *([] if is_bare else [f"--work-tree={folder}"])]
+        self._trust: list[str] | None = None
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        given: bytes = b"",
+        patience_s: float = PATIENCE_S,
+        statuses: Sequence[int] = (0,),
+    ) -> Ran:
+        """Run one command to its end. given: its standard input.
+
+        statuses: the exit statuses that are an answer; any other raises.
+        Raises: Unavailable, Denied, Conflict, NotFound, Internal.
+        """
+        ran = _finish(
+            self._command(arguments),
+            what=f"git {arguments[0]} in {self.folder}",
+            given=given,
+            environment=_surroundings(self.folder),
+            patience_s=patience_s,
+        )
+        if ran.status not in statuses:
+            raise explained(self.folder, arguments[0], ran)
+        return ran
+
+    @contextlib.contextmanager
+    def stream(self, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
+        """The standard output of one command while it runs; a block may be left early by raising.
+
+        Raises: as `run`, once the block has read everything.
+        """
+        # Errors go to a file: a pipe that nobody reads would stop git once it is full.
+        with tempfile.TemporaryFile() as errors:
+            try:
+                process = subprocess.Popen(  # noqa: S603  as in _finish
+                    self._command(arguments),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=_surroundings(self.folder),
+                )
+            except OSError as exc:
+                raise _not_run(exc) from exc
+            assert process.stdout is not None
+            try:
+                with process.stdout as out:
+                    yield out
+            finally:
+                # Its output is closed: whatever it still had to say ends it.
+                status = process.wait(LONG_PATIENCE_S)
+            if status:
+                errors.seek(0)
+                told = errors.read(10_000).decode("utf-8", "replace")
+                raise explained(self.folder, arguments[0], Ran(status=status, out=b"", err=told))
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        if self._trust is None:
+            self._trust = self._trusted()
+        return [_git(), *self._place, "--no-pager", *_SWITCHES, *self._trust, *arguments]
+
+    def _trusted(self) -> list[str]:
+        """What tells git to use another user's repository, if this user's own files say so."""
+        if os.name == "nt" or not _is_foreign(self.folder):
+            return []
+        asked = ["config", "--global", "--includes", "--get-all", "safe.directory"]
+        environment = {**_surroundings(self.folder)}
+        del environment["GIT_CONFIG_GLOBAL"]
+        found = _finish(
+            [_git(), "-C", os.path.abspath(os.sep), *asked],
+            what="git config",
+            environment=environment,
+            patience_s=PATIENCE_S,
+        )
+        named = found.out.decode("utf-8", "replace").split("\n")
+        is_named = "*" in named or str(self.folder) in named
+        return ["-c", f"safe.directory={self.folder}"] if is_named else []
+
+
+def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = False) -> Ran:
+    """Run a command that needs no repository, in any folder. Raises: Unavailable.
+
+    own_config: let it see this user's own configuration, to read from it.
+    """
+    environment = {**_surroundings(folder)}
+    if own_config:
+        del environment["GIT_CONFIG_GLOBAL"]
+    return _finish(
+        [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *arguments],
+        what=f"git {arguments[0]} in {folder}",
+        environment=environment,
+        patience_s=PATIENCE_S,
+    )
+
+
+def _finish(
+    command: Sequence[str],
+    *,
+    what: str,
+    environment: Mapping[str, str],
+    patience_s: float,
+    given: bytes = b"",
+) -> Ran:
+    try:
+        done = subprocess.run(  # noqa: S603  an argument list, no shell, a full path
+            command,
+            input=given,
+            capture_output=True,
+            env=environment,
+            timeout=patience_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise Unavailable(
+            f"{what} took longer than {patience_s:.0f} s.",
+            hint="Try again; see whether the disk answers.",
+        ) from exc
+    except OSError as exc:
+        raise _not_run(exc) from exc
+    return Ran(status=done.returncode, out=done.stdout, err=done.stderr.decode("utf-8", "replace"))
+
+
+@cache
+def _git() -> str:
+    found = shutil.which("git")
+    if found is None:
+        raise Unavailable("The git command is not there; the notebook needs it.", hint=_NO_GIT)
+    return os.path.abspath(found)
+
+
+def _not_run(exc: OSError) -> Unavailable:
+    return Unavailable(
+        f"The git command cannot be run: {os.strerror(exc.errno or 0)}.", hint=_NO_GIT
+    )
+
+
+def _surroundings(folder: Path) -> Mapping[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    # Never a repository that happens to lie around the folder.
+    ceiling = str(folder.parent)
+    return {
+        **kept,
+        **_ENVIRONMENT,
+        "GIT_ALLOW_PROTOCOL": _OFFLINE,
+        "GIT_CEILING_DIRECTORIES": ceiling,
+    }
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether the folder, or its repository, is another user's."""
+    user = os.geteuid()
+    for path in (folder, folder / ".git"):
+        with contextlib.suppress(OSError):
+            if os.lstat(path).st_uid != user:
+                return True
+    return False
+
+
+def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
+    """What git refused, in our words, with the repository and the next step."""
+    told = ran.err
+    if lock := _LOCK.search(told):
+        path = lock["path"]
+        return Unavailable(
+            f"The notebook {folder} is locked: {path} is there.",
+            hint=f"Wait for the git command that holds it; if none runs, remove {path}.",
+        )
+    for sign, kind, message, hint in _EXPLANATIONS:
+        if sign in told:
+            return kind(message.format(folder=folder), hint=hint.format(folder=folder))
+    # Only the first line, and none of a text that was written: git repeats names, no contents.
+    line = next((x for x in told.splitlines() if x.startswith(("fatal:", "error:"))), told.strip())
+    return Unavailable(
+        f"git {verb} failed in {folder} ({ran.status}): {opening(line, 200)}",
+        hint=f"Look what `git -C {folder} fsck` and `git -C {folder} status` say.",
+    )
+
+
+_EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
+    (
+        "dubious ownership",
+        Denied,
+        "The notebook {folder} belongs to another user, and git does not trust it.",
+        "If you do, run: git config --global --add safe.directory {folder}",
+    ),
+    (
+        "not a git repository",
+        NotFound,
+        "There is no notebook in {folder}.",
+        "Make one: commonplace notebook init {folder}",
+    ),
+    (
+        "No space left on device",
+        Unavailable,
+        "No space is left for the notebook {folder}.",
+        "Free some space, then try again.",
+    ),
+    (
+        "Permission denied",
+        Denied,
+        "The notebook {folder} cannot be written to or read.",
+        "Check the owner and the modes of its files.",
+    ),
+    (
+        "insufficient permission",
+        Denied,
+        "The notebook {folder} cannot be written to.",
+        "Check the owner and the modes of its files.",
+    ),
+    (
+        "Read-only file system",
+        Denied,
+        "The notebook {folder} lies on a read-only disk.",
+        "Choose a folder on a disk you can write to.",
+    ),
+    (
+        "unknown repository extension",
+        Unavailable,
+        "The notebook {folder} needs a newer git.",
+        _NO_GIT,
+    ),
+    (
+        "bad object",
+        Unavailable,
+        "The notebook {folder} lacks an object.",
+        "Run: git -C {folder} fsck; then fetch what is missing from a clone.",
+    ),
+)
