@@ -1,4 +1,4 @@
-"""A private journal in folders of its own, and golden entries of private-journal-mcp."""
+"""A private journal and a notebook in folders of their own, and golden private entries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import os
 import shutil
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -107,3 +108,69 @@ def _plain_permissions():
 def plain_permissions():
     """A context in which modes of files bind even root."""
     return _plain_permissions
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A git notebook's folder; `git fsck` is clean after the test."""
+    made = Book(tmp_path)
+    yield made
+    made.close()
+    if (made.folder / ".git").exists() or (made.folder / "HEAD").exists():
+        said = made.git("fsck", "--strict", "--no-dangling", check=False)
+        assert (said.returncode, said.stdout) == (0, ""), said
+
+
+class Book:
+    """A folder with a notebook in it, and a person who uses plain git there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "notebook"
+        self.now = NOW
+        self._ledgers = folder / "ledgers"
+        self._opened = []
+
+    def open(self, folder: Path | None = None, **settings):
+        """A notebook over this folder, or another; made if it is not there."""
+        from commonplace.journals.notebook import Notebook
+
+        settings = {"owner": "me", "zone": UTC, "clock": lambda: self.now, **settings}
+        folder = folder or self.folder
+        ledger = self._ledgers / f"{len(self._opened)}.db"
+        self._opened.append(Notebook(folder, **{"ledger": ledger, **settings}))
+        self._opened[-1].init()
+        return self._opened[-1]
+
+    def git(self, *arguments: str, folder: Path | None = None, check: bool = True, **environ):
+        """Run git as a person does, with his own name."""
+        person = {f"GIT_{x}_{y}": z for x in ("AUTHOR", "COMMITTER") for y, z in _PERSON.items()}
+        outside = {name: x for name, x in os.environ.items() if not name.startswith("GIT_")}
+        return subprocess.run(
+            ["git", "-C", str(folder or self.folder), *arguments],
+            env={**outside, **person, **environ},
+            check=check,
+            capture_output=True,
+            text=True,
+        )
+
+    def commit(self, message: str, **files: str) -> str:
+        """Commit files by hand, named by their sections with `__` for `/`; the hash."""
+        for name, text in files.items():
+            path = self.folder / f"{name.replace('__', '/')}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            self.git("add", "--", str(path))
+        self.git("commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message)
+        return self.git("rev-parse", "HEAD").stdout.strip()
+
+    def status(self) -> str:
+        """What git says has changed in the folder."""
+        return self.git("status", "--porcelain").stdout
+
+    def close(self) -> None:
+        """Close every notebook that was opened here."""
+        while self._opened:
+            self._opened.pop().close()
+
+
+_PERSON = {"NAME": "Ann Example", "EMAIL": "ann@example.org"}

@@ -1,0 +1,555 @@
+"""Owns the notebook: sections whose files hold what is understood now, entries that are commits.
+
+Never says "written" before the branch holds it, and never loses what somebody else wrote there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.files import locked
+from commonplace.core.text import opening
+from commonplace.core.values import Put
+from commonplace.journals.gitrepo import find_repo, init_repo, is_repo
+from commonplace.journals.gitrepo_commit import (
+    Draft,
+    Moved,
+    commit,
+    render_person,
+    until_settled,
+)
+from commonplace.journals.gitrepo_history import Commit, parse_commit
+from commonplace.journals.notebook_format import (
+    DEFAULT_AUTHOR,
+    Entry,
+    Message,
+    SectionFile,
+    checked_text,
+    entry_message,
+    key_id,
+    new_entry_id,
+    parse_file,
+    parse_message,
+    render_file,
+    render_message,
+    version_of,
+)
+from commonplace.journals.notebook_ledger import Ledger, Line
+from commonplace.journals.notebook_names import (
+    Address,
+    file_of,
+    find_section,
+    parse_address,
+    parse_new_section,
+    parse_section,
+    refuse_twin,
+)
+from commonplace.journals.notebook_open import NotebookPages
+from commonplace.journals.notebook_source import NotebookSource, entry_doc, overview_doc
+from commonplace.journals.notebook_toc import Node, grow
+from commonplace.journals.notebook_tree import WorkTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.core.values import Change, Doc
+    from commonplace.journals.gitrepo import Blob, GitRepo, Head
+
+__all__ = [
+    "DEFAULT_AUTHOR",
+    "Entry",
+    "Line",
+    "Node",
+    "Notebook",
+    "OverviewConflict",
+    "Section",
+    "Written",
+]
+
+MOST_LINES = 1000
+DEEPEST = 64
+
+_HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+_ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class OverviewConflict(Conflict):
+    """The overview is another than the one that was read, or was not read at all.
+
+    section: whose. base_version: what was read, empty for nothing. version, current: what is there
+    now. yours: what was to be written. Nothing was written.
+    """
+
+    def __init__(
+        self, *, section: str, base_version: str, version: str, current: str, yours: str
+    ) -> None:
+        self.section = section
+        self.base_version = base_version
+        self.version = version
+        self.current = current
+        self.yours = yours
+        read = f"you read {base_version}" if base_version else "you have not read it"
+        super().__init__(
+            f"The overview of {section} is at version {version}, {read}; nothing was written.",
+            hint=f"Read {section}, merge both texts, then write with base_version {version}.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A section as it is now. version: of the overview; last_entry: None where there is none."""
+
+    name: str
+    overview: str
+    version: str
+    entry_count: int
+    last_entry: Line | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An entry that is on the branch. overview, version: the section's, with it.
+
+    entry_count: of the section, with it. repeated: an earlier call with the same key wrote it.
+    notes: sentences on what of the folder was left as it is.
+    """
+
+    entry: Entry
+    overview: str
+    version: str
+    entry_count: int
+    repeated: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A write, checked. yours: the new overview, None for the one that is there."""
+
+    section: str
+    message: Message
+    yours: str | None
+    base_version: str
+    at: datetime
+    is_keyed: bool
+
+
+class Notebook:
+    """One owner's notebook in one git repository.
+
+    folder: its work tree, there or not. ledger: a file of ours, derived from the history. zone: the
+    owner's. clock: the present, aware. author: of commits, as `Name <address>`; None for whoever
+    git says the user is. random_bytes: so many of them. Thread-safe; several processes may write.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ledger: Path,
+        owner: str,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        author: str | None = None,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self.folder = folder
+        self.owner = owner
+        self.zone = zone
+        self._ledger_path = ledger
+        self._clock = clock
+        self._author = author
+        self._random_bytes = random_bytes
+        self._opening = threading.RLock()
+        self._opened: tuple[GitRepo, Ledger] | None = None
+        self._person = ""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a repository in the folder; looks at a file or two."""
+        return is_repo(self.folder)
+
+    @property
+    def repo(self) -> GitRepo:
+        """The repository. Raises: NotFound, with how to make one; Denied, Unavailable."""
+        return self._open()[0]
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the history holds, by section, id and hash. Raises: as `repo`."""
+        return self._open()[1]
+
+    def init(self) -> Path:
+        """Make the repository, or take the one that is there as it is; the folder it lies in.
+
+        Raises: Unavailable, Denied, Invalid.
+        """
+        with self._opening:
+            return init_repo(self.folder).folder
+
+    def head_at(self) -> datetime:
+        """When the branch's commit was made; the present where it has none. Raises: Unavailable."""
+        (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
+        return parse_commit(blob.name, blob.content).at if blob else self._clock()
+
+    def changes_of(self, written: Written) -> list[Change]:
+        """What the index should hold after a write: the entry, and the overview if there is one."""
+        entry = written.entry
+        changes: list[Change] = [Put(entry_doc(entry, section=entry.section, zone=self.zone))]
+        if written.overview.strip():
+            changes.append(Put(self.overview_doc(entry.section, written.overview)))
+        return changes
+
+    def overview_doc(self, section: str, text: str) -> Doc:
+        """What the index holds of an overview, as old as the section's newest entry."""
+        newest = self.ledger.newest(section)
+        at = newest[0].at if newest else self.head_at()
+        version = version_of(text)
+        return overview_doc(section, text, version=version, at=at, zone=self.zone)
+
+    def source(self) -> NotebookSource:
+        """What the index follows."""
+        return NotebookSource(self)
+
+    def pages(self) -> NotebookPages:
+        """What opens refs of this journal."""
+        return NotebookPages(self)
+
+    def close(self) -> None:
+        """Let go of the ledger's file; may be called twice."""
+        with self._opening:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[1].close()
+
+    def _open(self) -> tuple[GitRepo, Ledger]:
+        with self._opening:
+            if self._opened is None:
+                repo = find_repo(self.folder)
+                self._opened = (repo, Ledger(repo, self._ledger_path))
+            return self._opened
+
+    def read_section(self, section: str) -> Section:
+        """A section's overview, as the branch has it. Raises: Invalid, NotFound, Unavailable."""
+        name = parse_section(section)
+        head = self.repo.head()
+        (blob,) = self.repo.read_blobs(head.commit, [file_of(name)])
+        self.ledger.catch_up()
+        if blob is None or blob.kind != "blob":
+            raise self._no_section(name)
+        file = parse_file(blob.content)
+        return Section(
+            name=name,
+            overview=file.overview,
+            version=file.version,
+            entry_count=self._count(name, file),
+            last_entry=next(iter(self.ledger.newest(name)), None),
+        )
+
+    def read_entry(self, address: str | Address) -> Entry:
+        """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
+
+        A hash that a rebase has replaced still leads to its entry while git keeps it.
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        wanted = parse_address(address) if isinstance(address, str) else address
+        line = self.find_line(wanted)
+        (blob,) = self.repo.read_objects([line.hash])
+        if blob is None or blob.kind != "commit":
+            raise _no_entry(wanted)
+        found = parse_commit(line.hash, blob.content)
+        message = parse_message(found.message)
+        return _entry(line, found, message)
+
+    def find_line(self, address: Address) -> Line:
+        """Where an address leads to. Raises: as `read_entry`."""
+        self.ledger.catch_up()
+        section = address.section
+        names = {section, self.ledger.name_now(section)}
+        mark = address.entry.lower()
+        lines: list[Line] = []
+        if _ENTRY_ID.fullmatch(mark):
+            lines = self.ledger.by_id(mark)
+        elif _HASH_PREFIX.fullmatch(mark):
+            lines = self.ledger.by_hash(mark) or self._replaced(mark)
+        found = {x.id: x for x in lines if x.section in names}
+        if len(found) > 1:
+            raise Invalid(
+                f"{address.entry} is the beginning of {len(found)} entries of {section}.",
+                hint="Give more of it, or the entry id.",
+            )
+        if not found:
+            raise _no_entry(address)
+        return next(iter(found.values()))
+
+    def _replaced(self, prefix: str) -> list[Line]:
+        (blob,) = self.repo.read_objects([prefix])
+        if blob is None or blob.kind != "commit":
+            return []
+        message = parse_message(parse_commit(blob.name, blob.content).message)
+        # Only what the branch holds as well: other branches are not the notebook.
+        return self.ledger.by_id(message.entry_id) if message.entry_id else []
+
+    def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[Line]:
+        """The entries of a section, newest first, those written under its former names included.
+
+        Raises: Invalid, NotFound for a section that never was, Unavailable.
+        """
+        if start < 0 or not 1 <= length <= MOST_LINES:
+            raise Invalid(
+                f"Invalid page: start {start}, length {length}.",
+                hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
+            )
+        name = parse_section(section)
+        self.ledger.catch_up()
+        found = self.ledger.newest(name, start=start, length=length)
+        if not found and not self.ledger.count(name):
+            (blob,) = self.repo.read_blobs(self.repo.head().commit, [file_of(name)])
+            if blob is None:
+                raise self._no_section(name)
+        return found
+
+    def list_sections(self) -> list[str]:
+        """Every section that has a file now, by name. Raises: Unavailable."""
+        files = self.repo.list_files(self.repo.head().commit)
+        return sorted(x for path in files if (x := find_section(path)) is not None)
+
+    def toc(self, section: str = "", *, depth: int = 1) -> tuple[Node, ...]:
+        """What lies below a section, or below the root, by name; so many levels of it.
+
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        if not 1 <= depth <= DEEPEST:
+            raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
+        top = parse_section(section) if section.strip() else ""
+        self.ledger.catch_up()
+        sections = self.list_sections()
+        if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
+            raise self._no_section(top)
+        return grow(sections, self.ledger.tallies(), top=top, depth=depth)
+
+    def write(
+        self,
+        section: str,
+        entry: str,
+        *,
+        overview: str | None = None,
+        summary: str | None = None,
+        work_context: str | None = None,
+        base_version: str | None = None,
+        idempotency_key: str | None = None,
+        at: datetime | None = None,
+    ) -> Written:
+        """Add an entry, and put a new overview in place if one is given; the branch moves once.
+
+        overview: needs `base_version`, the version that was read, unless the section has none yet.
+        The same key twice is one entry: the first call's. at: aware, default now; in whole seconds.
+        Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
+        """
+        at = at or self._clock()
+        name = parse_new_section(section)
+        entry_id = (
+            new_entry_id(at, self._random_bytes(10))
+            if idempotency_key is None
+            else key_id(self.owner, idempotency_key)
+        )
+        asked = _Asked(
+            section=name,
+            message=entry_message(
+                section=name,
+                entry_id=entry_id,
+                text=entry,
+                summary=summary,
+                work_context=work_context,
+            ),
+            yours=None if overview is None else _plain_overview(overview),
+            base_version=(base_version or "").strip().lower(),
+            at=at,
+            is_keyed=idempotency_key is not None,
+        )
+        with locked(self.repo.own):
+            tree = WorkTree(self.repo)
+            tree.refresh()  # what a process left that was killed after its commit
+            written = until_settled(lambda: self._attempt(asked, tree))
+            return replace(written, notes=tree.refresh())
+
+    def _attempt(self, asked: _Asked, tree: WorkTree) -> Written:
+        head = self._settled_head()
+        if asked.is_keyed and (known := self.ledger.by_id(asked.message.entry_id)):
+            return self._repeated(known[0])
+        path = file_of(asked.section)
+        (blob,) = self.repo.read_blobs(head.commit, [path])
+        if blob is None:
+            refuse_twin(asked.section, self.list_sections())
+        elif blob.kind != "blob":
+            raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
+        file, count = self._checked(asked, blob)
+        overview = file.overview if asked.yours is None else asked.yours
+        tree.expect(head.commit, {path: blob.name if blob else ""})
+        puts = {path: render_file(overview, count)}
+        made = self._commit(head, asked.message, asked.at, puts=puts)
+        tree.know(made.hash, puts)
+        line = Line(
+            id=asked.message.entry_id,
+            section=asked.section,
+            hash=made.hash,
+            at=made.at,
+            summary=asked.message.summary,
+        )
+        shown = parse_file(render_file(overview, count))
+        return Written(
+            entry=_entry(line, made, asked.message),
+            overview=shown.overview,
+            version=shown.version,
+            entry_count=count,
+        )
+
+    def _settled_head(self) -> Head:
+        """The head, with the ledger standing at it. Raises: Moved, Conflict."""
+        head = self.repo.writable_head()
+        if self.ledger.catch_up() != head.commit:
+            raise Moved(f"The notebook {self.folder} has moved on.", hint="Try again.")
+        return head
+
+    def _checked(self, asked: _Asked, blob: Blob | None) -> tuple[SectionFile, int]:
+        """The section's file as it is, and the number of its entries with the new one."""
+        content = blob.content if blob else b""
+        file = parse_file(content, errors="surrogateescape")
+        current = parse_file(content)
+        is_other = asked.yours is not None and asked.yours != current.overview
+        if is_other and asked.base_version != current.version and (blob or asked.base_version):
+            assert asked.yours is not None
+            raise OverviewConflict(
+                section=asked.section,
+                base_version=asked.base_version,
+                version=current.version,
+                current=current.overview,
+                yours=asked.yours,
+            )
+        return file, self._count(asked.section, file) + 1
+
+    def _count(self, section: str, file: SectionFile) -> int:
+        counted = self.ledger.count(section)
+        # A history that is cut off says too little; the file's own count goes on then.
+        return max(counted, file.count or 0) if self.repo.is_shallow else counted
+
+    def _repeated(self, line: Line) -> Written:
+        section = self.read_section(line.section)
+        return Written(
+            entry=self.read_entry(Address(line.section, line.id)),
+            overview=section.overview,
+            version=section.version,
+            entry_count=section.entry_count,
+            repeated=True,
+        )
+
+    def move(self, old: str, new: str) -> tuple[str, ...]:
+        """Give a section another name, its entries with it; sections below it stay.
+
+        Sentences on what of the folder was left as it is.
+        Raises: Invalid, NotFound, Conflict where the new name is taken, Denied, Unavailable.
+        """
+        before, after = parse_section(old), parse_new_section(new)
+        with locked(self.repo.own):
+            tree = WorkTree(self.repo)
+            tree.refresh()
+            until_settled(lambda: self._attempt_move(before, after, tree))
+            return tree.refresh()
+
+    def _attempt_move(self, old: str, new: str, tree: WorkTree) -> str:
+        head = self._settled_head()
+        source, target = self.repo.read_blobs(head.commit, [file_of(old), file_of(new)])
+        if source is None or source.kind != "blob":
+            raise self._no_section(old)
+        if target is not None or self.ledger.count(new):
+            raise Conflict(f"There is a section {new} already.", hint="Choose another name.")
+        refuse_twin(new, [x for x in self.list_sections() if x != old])
+        tree.expect(head.commit, {file_of(old): source.name, file_of(new): ""})
+        message = Message(
+            summary=f"Move {old} to {new}", text="", section=new, verb="move", moved_from=old
+        )
+        made = self._commit(
+            head, message, self._clock(), renames={file_of(old): file_of(new)}, puts={}
+        )
+        return made.hash
+
+    def _commit(
+        self,
+        head: Head,
+        message: Message,
+        at: datetime,
+        *,
+        puts: dict[str, bytes],
+        renames: dict[str, str] | None = None,
+    ) -> Commit:
+        person = self._identity()
+        draft = Draft(
+            message=render_message(message),
+            author=person,
+            committer=person,
+            at=at,
+            now=self._clock(),
+            zone=self.zone,
+            puts=puts,
+            renames=renames or {},
+        )
+        name, _, address = person.partition(" <")
+        made = Commit(
+            hash=commit(self.repo, head, draft),
+            parents=(head.commit,) if head.commit else (),
+            author=name,
+            address=address.removesuffix(">"),
+            at=at.replace(microsecond=0),
+            message=draft.message.decode(),
+        )
+        self.ledger.append(made)
+        return made
+
+    def _identity(self) -> str:
+        if not self._person:
+            self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
+        return self._person
+
+    def _no_section(self, name: str) -> NotFound:
+        now = self.ledger.name_now(name)
+        hint = (
+            f"It was moved: read {now}."
+            if now != name
+            else "List what is there with journal_toc, or write to it to make it."
+        )
+        return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
+
+
+def _plain_overview(overview: str) -> str:
+    """A new overview as it will be read back."""
+    text = checked_text(overview, "overview")
+    return parse_file(render_file(text, 0)).overview
+
+
+def _entry(line: Line, found: Commit, message: Message) -> Entry:
+    return Entry(
+        section=line.section,
+        id=line.id,
+        hash=found.hash,
+        at=found.at,
+        summary=message.summary,
+        text=message.text,
+        work_context=message.work_context,
+        author=found.author,
+        address=found.address,
+        by_hand=not message.entry_id,
+    )
+
+
+def _no_entry(address: Address) -> NotFound:
+    return NotFound(
+        f"There is no entry {opening(address.entry, 60)!r} in {address.section}.",
+        hint="List its entries with journal_list_entries.",
+    )

@@ -1,0 +1,117 @@
+-- name: create_state
+-- One row: the commit whose history the ledger holds, empty for none, and the layout it has.
+CREATE TABLE IF NOT EXISTS state (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    layout INTEGER NOT NULL,
+    head TEXT NOT NULL
+);
+
+-- name: create_entries
+-- One row for each entry of a section; named: the section as its commit calls it, section: its name now.
+CREATE TABLE IF NOT EXISTS entries (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    named TEXT NOT NULL,
+    section TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    UNIQUE (id, named)
+);
+
+-- name: create_by_section
+-- The newest of a section, and how many there are.
+CREATE INDEX IF NOT EXISTS entries_by_section ON entries (section, at, seq);
+
+-- name: create_by_hash
+-- A hash, or the beginning of one.
+CREATE INDEX IF NOT EXISTS entries_by_hash ON entries (hash);
+
+-- name: create_moves
+-- What sections were called before, in the order of the history.
+CREATE TABLE IF NOT EXISTS moves (
+    seq INTEGER PRIMARY KEY,
+    old TEXT NOT NULL,
+    new TEXT NOT NULL
+);
+
+-- name: begin_state
+-- The one row of a ledger that holds nothing yet.
+INSERT OR IGNORE INTO state (one, layout, head) VALUES (1, :layout, '');
+
+-- name: state
+-- The layout, and the commit whose history is held.
+SELECT layout, head FROM state;
+
+-- name: set_state
+-- The commit whose history is held now.
+UPDATE state SET head = :head, layout = :layout;
+
+-- name: clear_entries
+-- Forget every entry: the history is another.
+DELETE FROM entries;
+
+-- name: clear_moves
+-- Forget every move: the history is another.
+DELETE FROM moves;
+
+-- name: drop_copy
+-- A copy of an entry that comes later in the history takes its place.
+DELETE FROM entries WHERE id = :id AND named = :named;
+
+-- name: add_entry
+-- One entry, after all that are there.
+INSERT INTO entries (id, named, section, hash, at, summary)
+VALUES (:id, :named, :section, :hash, :at, :summary);
+
+-- name: add_move
+-- A section's new name.
+INSERT INTO moves (old, new) VALUES (:old, :new);
+
+-- name: move_entries
+-- What was in a section is under its new name.
+UPDATE entries SET section = :new WHERE section = :old;
+
+-- name: moved_to
+-- The last new name of a section that was called so.
+SELECT new FROM moves WHERE old = :old ORDER BY seq DESC LIMIT 1;
+
+-- name: count
+-- How many entries a section has.
+SELECT count(*) FROM entries WHERE section = :section;
+
+-- name: newest
+-- Entries of a section, newest first.
+SELECT id, section, hash, at, summary FROM entries WHERE section = :section
+ORDER BY at DESC, seq DESC LIMIT :length OFFSET :start;
+
+-- name: by_id
+-- An entry by its id; several rows for a commit by hand that touched several sections.
+SELECT id, section, hash, at, summary FROM entries WHERE id = :id ORDER BY seq;
+
+-- name: by_hash
+-- Entries by a hash, or by the beginning of one.
+SELECT id, section, hash, at, summary FROM entries
+WHERE hash >= :low AND hash < :high ORDER BY seq LIMIT 50;
+
+-- name: place
+-- Where an entry is now that its commit puts into a section.
+SELECT section FROM entries WHERE id = :id AND named = :named;
+
+-- name: before
+-- The entry of a section before one, in the order they are listed in.
+SELECT id, section, hash, at, summary FROM entries
+WHERE section = :section
+  AND (at, seq) < (SELECT at, seq FROM entries WHERE section = :section AND id = :id)
+ORDER BY at DESC, seq DESC LIMIT 1;
+
+-- name: after
+-- The entry of a section after one, in the order they are listed in.
+SELECT id, section, hash, at, summary FROM entries
+WHERE section = :section
+  AND (at, seq) > (SELECT at, seq FROM entries WHERE section = :section AND id = :id)
+ORDER BY at, seq LIMIT 1;
+
+-- name: tallies
+-- Each section's number of entries, and when its newest was.
+SELECT section, count(*), max(at) FROM entries GROUP BY section;

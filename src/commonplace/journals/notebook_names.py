@@ -1,0 +1,152 @@
+"""Owns what a section may be called: names to files and back, and which names are refused.
+
+Never lets a name out of the notebook, into git's own folder, or into git's arguments.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SUFFIX = ".md"
+LONGEST_NAME = 200
+_LONGEST_PART = 120  # in bytes; some disks take 143, and a suffix of a temporary file is added
+
+_REFUSED_SIGNS = frozenset('\\:*?"<>|')
+# Device names of Windows: no files there, with or without an extension.
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
+_JOINERS = "\u200c\u200d"  # inside words of some scripts and inside emoji
+_HINT = "Use letters, digits, '-' and '_', with '/' between levels: project-alpha/api-design."
+
+
+class Address(NamedTuple):
+    """What an id names: a section, and one of its entries by hash or entry id, or none."""
+
+    section: str
+    entry: str
+
+
+def parse_address(text: str) -> Address:
+    """Read `path`, `path#hash` or `path#<entry id>`, with or without `notebook:` before it.
+
+    Raises: Invalid for what no section can be called.
+    """
+    path, sign, entry = text.strip().removeprefix("notebook:").partition("#")
+    if sign and not entry.strip():
+        raise Invalid(f"No entry is named in {opening(text, 80)!r}.", hint="Leave out the '#'.")
+    return Address(parse_section(path), entry.strip())
+
+
+def parse_section(text: str) -> str:
+    """The section a text names, for reading: in NFC, as people may have named it by hand.
+
+    Raises: Invalid for what is no path inside a notebook.
+    """
+    name = unicodedata.normalize("NFC", text.strip())
+    why = _unreadable(name)
+    if why:
+        raise _refused(text, why)
+    return name
+
+
+def parse_new_section(text: str) -> str:
+    """The section a text names, for writing: a file every system can hold. Raises: Invalid."""
+    name = parse_section(text)
+    if len(name) > LONGEST_NAME:
+        raise _refused(text, f"it has {len(name)} characters, more than {LONGEST_NAME}")
+    for part in name.split("/"):
+        if why := _unwritable(part):
+            raise _refused(text, why)
+    return name
+
+
+def refuse_twin(section: str, others: Iterable[str]) -> None:
+    """Refuse a section that some disks take for another one that is there, folders included.
+
+    Raises: Invalid.
+    """
+    known: dict[str, str] = {}
+    for other in others:
+        for place in _prefixes(other):
+            known.setdefault(_folded(place), place)
+    for place in _prefixes(section):
+        twin = known.get(_folded(place), place)
+        if twin != place:
+            raise _refused(
+                section, f"it differs from {twin!r} only in case or form", f"Use {twin}."
+            )
+
+
+def file_of(section: str) -> str:
+    """The path of a section's file inside the notebook."""
+    return f"{section}{SUFFIX}"
+
+
+def find_section(path: str) -> str | None:
+    """The section whose file this path is; None where it is no section's."""
+    section = path.removesuffix(SUFFIX)
+    if section == path or _unreadable(section) or unicodedata.normalize("NFC", section) != section:
+        return None
+    return section
+
+
+def _unreadable(name: str) -> str:
+    """Why a text is no path inside a notebook; empty when it is one."""
+    if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):
+        return "it holds a control character"
+    if "#" in name:
+        return "'#' stands between a section and its entry"
+    return next(filter(None, map(_unreadable_part, name.split("/"))), "")
+
+
+def _unreadable_part(part: str) -> str:
+    # Some disks pass over signs that cannot be seen: `.g\u200cit` is git's own folder there.
+    bare = "".join(c for c in part if unicodedata.category(c) != "Cf").casefold()
+    if not bare:
+        return "it is empty, or a level of it is"
+    if bare.startswith((".", "git~")):
+        return "a level of it begins with '.' or is another name of git's own folder"
+    return "a level of it begins with '-'" if bare.startswith("-") else ""
+
+
+def _unwritable(part: str) -> str:
+    """Why some system cannot hold a file or folder of this name; empty when all can."""
+    hidden = {"Cf", "Co", "Cn", "Zl", "Zp"}
+    reasons = (
+        (any(c in _REFUSED_SIGNS for c in part), "not every system can name a file so"),
+        (
+            any(unicodedata.category(c) in hidden and c not in _JOINERS for c in part),
+            "it holds a character that cannot be seen",
+        ),
+        (
+            part != part.strip() or part.endswith("."),
+            "a level of it begins or ends with a blank, or ends with a dot",
+        ),
+        (part.casefold().endswith(SUFFIX), f"a section is named without {SUFFIX}"),
+        (_DEVICE.fullmatch(part) is not None, "Windows keeps that name for a device"),
+        (
+            len(part.encode()) > _LONGEST_PART,
+            f"a level of it is longer than {_LONGEST_PART} bytes",
+        ),
+    )
+    return next((why for is_so, why in reasons if is_so), "")
+
+
+def _prefixes(section: str) -> list[str]:
+    parts = section.split("/")
+    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _refused(text: str, why: str, hint: str = _HINT) -> Invalid:
+    return Invalid(f"Invalid section {opening(text, 80)!a}: {why}.", hint=hint)

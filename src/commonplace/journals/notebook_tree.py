@@ -1,0 +1,171 @@
+"""Owns the work tree's files: brings those that a write changed up to date, and no others.
+
+Never overwrites what a person changed there, and never follows a link out of the notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from commonplace.journals.gitrepo_commit import refresh_index
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.journals.gitrepo import GitRepo
+
+# Beside git's own files: what is to be brought up to date once the branch has moved.
+_NOTE = "commonplace-refresh"
+
+
+class WorkTree:
+    """The files of one repository's work tree. Used under the notebook's lock alone."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._repo = repo
+        self._known: tuple[str, Mapping[str, bytes]] = ("", {})
+        self._left: tuple[str | None, dict[str, str]] = (None, {})
+
+    def expect(self, commit: str, files: Mapping[str, str]) -> None:
+        """Remember, before the branch moves, what lies in the tree now.
+
+        commit: the branch's, empty where it has none. files: paths, each with the name of its blob
+        there, empty where there is none. Survives the end of this process.
+        """
+        if self._repo.is_bare:
+            return
+        # A second attempt begins anew; what an earlier write could not bring up to date stays.
+        older, known = self._left
+        note = {"older": commit if older is None else older, "files": {**files, **known}}
+        with open(self._repo.own / _NOTE, "w", encoding="utf-8") as file:
+            json.dump(note, file)
+
+    def know(self, commit: str, contents: Mapping[str, bytes]) -> None:
+        """What files hold in a commit just made, so that git need not be asked for it."""
+        self._known = (commit, contents)
+
+    def refresh(self) -> tuple[str, ...]:
+        """Bring what was remembered up to the branch; sentences on what was left as it was.
+
+        Raises: Unavailable, Denied.
+        """
+        if self._repo.is_bare:
+            return ()
+        older, files = self._read_note()
+        if older is None:
+            return ()
+        newer = self._repo.head().commit
+        notes: list[str] = []
+        if newer and newer != older:
+            wanted = self._contents(newer, [*files])
+            notes += [x for path in files if (x := self._bring(path, files[path], wanted[path]))]
+            why = refresh_index(self._repo, older, newer)
+            if why:
+                notes.append(why)
+            if "locked" in why:  # the next write, or the next program, tries again
+                self._left = (older, files)
+                return tuple(notes)
+        with contextlib.suppress(OSError):
+            os.unlink(self._repo.own / _NOTE)
+        return tuple(notes)
+
+    def _contents(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        known = self._known[1] if self._known[0] == commit else {}
+        unknown = [x for x in paths if x not in known]
+        read = zip(unknown, self._repo.read_blobs(commit, unknown), strict=True)
+        return {**known, **{path: blob.content if blob else None for path, blob in read}}
+
+    def _bring(self, path: str, old_blob: str, wanted: bytes | None) -> str:
+        """Put the wanted bytes in place of the old ones; a sentence if others lie there."""
+        target = self._repo.folder / path
+        if not self._is_inside(target):
+            return f"{path} was left alone: a link leads out of the notebook."
+        try:
+            return self._bring_to(target, path, old_blob, wanted)
+        except OSError as exc:
+            return f"{path} is committed, but not in the folder: {os.strerror(exc.errno or 0)}."
+
+    def _bring_to(self, target: Path, path: str, old_blob: str, wanted: bytes | None) -> str:
+        found = _read_plain(target)
+        if found == wanted or (found is None and wanted is None):
+            return ""
+        if found is None and old_blob:
+            return f"{path} was removed in the folder and not committed; it was left so."
+        if found is not None and not _is_blob(found, old_blob):
+            return f"{path} was edited in the folder and not committed; it was left as it is there."
+        if found is not None and wanted is not None and _has_crlf(found, old_blob):
+            wanted = wanted.replace(b"\n", b"\r\n")
+        self._put(target, wanted)
+        return ""
+
+    def _is_inside(self, target: Path) -> bool:
+        """Whether every folder on the way is a folder itself, or not there yet."""
+        for folder in (x for x in target.parents if x.is_relative_to(self._repo.folder)):
+            with contextlib.suppress(FileNotFoundError):
+                if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                    return False
+        return True
+
+    def _put(self, target: Path, content: bytes | None) -> None:
+        if content is None:
+            os.unlink(target)
+            with contextlib.suppress(OSError):
+                os.removedirs(target.parent)
+            return
+        os.makedirs(target.parent, exist_ok=True)
+        # Not synced: the commit is the truth, and git brings the file back.
+        temp = self._repo.own / f"commonplace-{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        try:
+            with open(temp, "xb") as file:
+                file.write(content)
+            os.replace(temp, target)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temp)
+            raise
+
+    def _read_note(self) -> tuple[str | None, dict[str, str]]:
+        try:
+            note = json.loads((self._repo.own / _NOTE).read_bytes())
+            files = {str(k): str(v) for k, v in note["files"].items()}
+            return str(note["older"]), files
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None, {}
+
+
+def _read_plain(path: Path) -> bytes | None:
+    """The bytes of a regular file; None where nothing is. Raises: OSError, for a link too."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise IsADirectoryError(21, "not a regular file")
+    return path.read_bytes()
+
+
+def _is_blob(content: bytes, name: str) -> bool:
+    """Whether these bytes are a blob's, as they are or with the line ends of Windows."""
+    return blob_name(content, len(name)) == name or _has_crlf(content, name)
+
+
+def _has_crlf(content: bytes, name: str) -> bool:
+    if b"\r\n" not in content:
+        return False
+    return (
+        blob_name(content, len(name)) != name
+        and blob_name(content.replace(b"\r\n", b"\n"), len(name)) == name
+    )
+
+
+def blob_name(content: bytes, digits: int) -> str:
+    """The name git gives to these bytes, in a repository whose names have so many digits."""
+    made = hashlib.sha256() if digits == 64 else hashlib.sha1(usedforsecurity=False)  # noqa: PLR2004  git's two formats
+    made.update(b"blob %d\0" % len(content) + content)
+    return made.hexdigest()
