@@ -15,9 +15,9 @@ from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.db.sqlite import BUSY_S, snapshot, transaction
 from commonplace.journals.chronicle_event import (
     JOURNAL,
-    NONE_OF_HIS_HINT,
     Mention,
     count_tags,
+    nothing_of,
     parse_tags,
     render_tags,
 )
@@ -348,9 +348,7 @@ class ChronicleDatabase:
                 if row is not None:
                     rows = conn.execute(layout.reading("where_row"), {"rowid": row[0]}).fetchall()
                     return event_of(self._readable(rows[0]))
-        raise NotFound(
-            f"{username} has no entry in {self.path} from {hostname}.", hint=NONE_OF_HIS_HINT
-        )
+        raise nothing_of(username, hostname, self.path)
 
     def tags(self) -> list[TagCount]:
         """All tags, most frequent first. Raises: Unavailable, Invalid."""

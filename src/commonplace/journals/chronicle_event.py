@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.clock import local_date, render_date
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Doc
 from commonplace.journals.chronicle_spelling import render_go_json
@@ -22,11 +22,11 @@ from commonplace.journals.chronicle_times import to_instant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime, tzinfo
+    from pathlib import Path
 
 JOURNAL = "chronicle"
 KIND = "event"
 UNKNOWN = "unknown"
-NONE_OF_HIS_HINT = "List what is there, and delete by its id what is to go."
 
 LONGEST_MESSAGE = 10 * 1024 * 1024
 MOST_TAGS = 100
@@ -292,6 +292,14 @@ def parse_event_id(ref: str) -> str:
             f"Invalid id: {opening(ref, 80)!a}.", hint="Use an id as lists and searches show it."
         )
     return wanted
+
+
+def nothing_of(username: str, hostname: str, path: Path) -> NotFound:
+    """What there is to say where a user of a machine has nothing to undo."""
+    return NotFound(
+        f"Nothing to undo: {username} has logged nothing on {hostname} in {path}.",
+        hint="List what is there, and delete by its id what is to go.",
+    )
 
 
 def stamp_of(instant: int, parts: Sequence[bytes]) -> str:

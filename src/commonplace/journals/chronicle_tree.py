@@ -25,11 +25,11 @@ from commonplace.core.files import (
 )
 from commonplace.journals.chronicle_event import (
     JOURNAL,
-    NONE_OF_HIS_HINT,
     Event,
     Mention,
     changed,
     count_tags,
+    nothing_of,
     plain,
 )
 from commonplace.journals.chronicle_frontmatter import parse_file, render_file
@@ -231,9 +231,7 @@ class ChronicleTree:
         """The entry of a user of a machine whose file is the newest. Raises: NotFound."""
         mine = [x for x, _ in self._events() if x.hostname == hostname and x.username == username]
         if not mine:
-            raise NotFound(
-                f"{username} has no entry in {self.path} from {hostname}.", hint=NONE_OF_HIS_HINT
-            )
+            raise nothing_of(username, hostname, self.path)
         return max(mine, key=lambda x: (x.place, x.instant))
 
     def tags(self) -> list[TagCount]:

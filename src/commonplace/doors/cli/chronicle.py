@@ -17,8 +17,9 @@ from commonplace.core.errors import Invalid
 from commonplace.core.files import replace_file, translated
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import common_options, settings, show, text_input
-from commonplace.doors.cli.private import file_everything, load_encoder, opened
+from commonplace.doors.cli.private import file_everything, load_encoder, opened, tool_option
 from commonplace.doors.cli.progress import show_counting
+from commonplace.tools.chronicle import ChronicleTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,25 +65,31 @@ def _show_table(answer: Answer, as_json: bool) -> None:
     show(answer if as_json else as_table(answer, settings().timezone, width), as_json)
 
 
-def tags_option(text: str) -> Callable[[Any], Any]:
-    """`--tag`, as often as one likes."""
-    return click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help=text)
-
-
 def interval_options(command: Any) -> Any:
     """`--since` and `--until`."""
-    since = click.option("--since", metavar="TIME", help="Only from the start of this time on.")
-    return since(
-        click.option("--until", metavar="TIME", help="Only to the end of this time.")(command)
+    since = tool_option(ChronicleTools.search_entries, "since", "--since", metavar="TIME")
+    until = tool_option(ChronicleTools.search_entries, "until", "--until", metavar="TIME")
+    return since(until(command))
+
+
+def filter_options(command: Any) -> Any:
+    """`--since`, `--until` and `--tag`, as often as one likes."""
+    tags = tool_option(
+        ChronicleTools.search_entries, "tags", "-t", "--tag", "tags", multiple=True, metavar="TAG"
     )
+    return interval_options(tags(command))
 
 
 def writing_options(command: Any) -> Any:
     """What every way to log something takes."""
     for option in (
-        click.option("--idempotency-key", metavar="KEY", help="The same key twice is one entry."),
-        click.option("--at", metavar="TIME", help="When, if not now: 'yesterday 9am'."),
-        tags_option("A tag; may be given again."),
+        tool_option(
+            ChronicleTools.add_entry, "idempotency_key", "--idempotency-key", metavar="KEY"
+        ),
+        tool_option(ChronicleTools.add_entry, "at", "--at", metavar="TIME"),
+        click.option(
+            "-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be given again."
+        ),
     ):
         command = option(command)
     return command
@@ -107,17 +114,15 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
 
 
 @chronicle.command(name="list")
-@click.option("-n", "--limit", type=int, help="How many entries at the most, 10 if not given.")
-@interval_options
-@tags_option("Only with this tag, or another given; +TAG: required, -TAG: excluded.")
-@click.option("--cursor", help="From an earlier list, for what follows.")
+@tool_option(ChronicleTools.list_entries, "limit", "-n", "--limit", type=int)
+@filter_options
+@tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
 @common_options
-def list_entries(limit: int | None, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what was done, newest first."""
     if tags or given["since"] or given["until"]:
-        # A search without words is a list with a filter; only its default length is another.
-        filtered = {**given, "tags": list(tags), "limit": 10 if limit is None else limit}
-        answer = call("search_entries", filtered)
+        # A search without words is a list with a filter.
+        answer = call("search_entries", {**given, "tags": list(tags), "limit": limit})
     else:
         answer = call("list_entries", {"limit": limit, "cursor": given["cursor"]})
     _show_table(answer, as_json)
@@ -125,10 +130,9 @@ def list_entries(limit: int | None, tags: tuple[str, ...], as_json: bool, **give
 
 @chronicle.command(short_help="Find entries by words and meaning, best first.")
 @click.argument("text", nargs=-1)
-@click.option("-n", "--limit", type=int, help="How many entries at the most, 20 if not given.")
-@interval_options
-@tags_option("Only with this tag, or another given; +TAG: required, -TAG: excluded.")
-@click.option("--cursor", help="From an earlier search, for what follows.")
+@tool_option(ChronicleTools.search_entries, "limit", "-n", "--limit", type=int)
+@filter_options
+@tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
 @common_options
 def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find entries by words and meaning, best first; without TEXT the newest first."""
@@ -141,7 +145,14 @@ def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
 @chronicle.command()
 @click.argument("id")
 @click.argument("text", nargs=-1)
-@tags_option("Instead of the tags there are; +TAG: one more, -TAG: one less; '': none.")
+@click.option(
+    "-t",
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Instead of the tags there are; +TAG: one more, -TAG: one less; '': none.",
+)
 @click.option("--at", metavar="TIME", help="When it really was.")
 @common_options
 def edit(
@@ -223,7 +234,7 @@ def undo(yes: bool, as_json: bool) -> None:
 
 
 @chronicle.command()
-@click.option("-n", "--limit", type=int, help="How many tags at the most.")
+@click.option("-n", "--limit", type=int, help="How many at the most; else all.")
 @common_options
 def tags(limit: int | None, as_json: bool) -> None:
     """List the tags, the most frequent first."""
@@ -237,11 +248,10 @@ def tags(limit: int | None, as_json: bool) -> None:
     "--format",
     "form",
     type=click.Choice([*_FORMATS]),
-    help="yaml if not given, and json with --json.",
+    help="Its form; else yaml, and with --json json.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to; stdout if not given.")
-@interval_options
-@tags_option("Only with this tag, or another given; +TAG: required, -TAG: excluded.")
+@click.option("-o", "--output", metavar="FILE", help="Where to; else stdout.")
+@filter_options
 @common_options
 def export(
     form: str | None,
