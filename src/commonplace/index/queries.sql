@@ -106,9 +106,12 @@ WHERE d.blank = 0
 ORDER BY d.id DESC LIMIT :limit;
 
 -- name: count_unencoded
--- How many docs with words in them have no vector of an encoder.
+-- How many docs with words in them have no vector of an encoder; a number below 0 is of none.
 SELECT count(*) FROM docs
-WHERE blank = 0 AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder);
+WHERE blank = 0 AND (
+    :encoder < 0
+    OR NOT EXISTS (SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder)
+);
 
 -- name: count_docs
 -- How many docs there are.
