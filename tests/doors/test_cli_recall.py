@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, run, write
@@ -55,6 +57,37 @@ def test_options_narrow_and_bound(written):
 
 def _refs(*words):
     return [hit["ref"] for hit in facts("recall", *words)["results"]]
+
+
+def test_what_was_edited_in_place_is_found(written):
+    """The file's own text counts, although its folder looks as it did."""
+    private, _ = written
+    _edit_in_place(private, "Redis")
+    assert _refs("redis") == [private]
+
+
+def test_a_large_home_is_not_looked_at_entry_by_entry(written, monkeypatch):
+    """What came is found; what was edited in place is found once all was looked at."""
+    private, _ = written
+    monkeypatch.setattr("commonplace.doors.cli.recall.SWEPT", 1)
+    path = _edit_in_place(private, "Redis")
+    assert _refs("redis") == []
+    come = path.parents[1] / "2024-04-05" / "11-00-00-000000.md"
+    come.parent.mkdir()
+    come.write_text("Valkey it is.\n")
+    assert _refs("valkey") == ["private:user/2024-04-05/11-00-00-000000"]
+    assert _refs("redis") == []
+    assert run("status").exit_code == 0
+    assert _refs("redis") == [private]
+
+
+def _edit_in_place(ref, word):
+    """Write over an entry's file, as some editors do, when its folder is old; its path."""
+    path = Path(facts("private", "read", ref)["path"])
+    os.utime(path.parent, (1_700_000_000, 1_700_000_000))
+    assert run("status").exit_code == 0
+    path.write_text(path.read_text().replace("Postgres", word))
+    return path
 
 
 def test_explain_shows_the_share_of_each_leg(written):

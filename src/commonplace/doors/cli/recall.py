@@ -11,12 +11,23 @@ import click
 
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import common_options, show
-from commonplace.doors.cli.private import file_everything, opened
+from commonplace.doors.cli.private import load_encoder, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.app import App
+
+SWEPT = 20_000
+"""Up to so many entries a question looks at each first, for edits in place (0.3 s for them all); of
+more it files what came and went, and a server or `commonplace status` finds the edits."""
+
+
+def file_quickly(app: App) -> None:
+    """Wait for the encoder, and file what changed, as far as a question may wait for it."""
+    load_encoder(app)
+    if app.index.counts("").docs <= SWEPT:
+        app.filing.sweep()
 
 
 def call(
@@ -56,7 +67,7 @@ def recall(question: tuple[str, ...], explain: bool, as_json: bool, **given: Any
         "journals": list(given["journals"]),
         "kinds": list(given["kinds"]),
     }
-    answer = call("recall", arguments, after=file_everything)
+    answer = call("recall", arguments, after=file_quickly)
     show(_explained(answer) if explain else answer, as_json)
 
 
