@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.values import Interval
 from commonplace.journals.chronicle import Author, Chronicle
 from commonplace.journals.chronicle_frontmatter import parse_file, render_file
@@ -183,6 +183,54 @@ def test_a_link_is_not_followed(folder, tmp_path):
     chronicle = opened(folder)
     assert len(chronicle.list_events().events) == 1
     assert ["no plain file" in x.what for x in chronicle.problems()] == [True]
+
+
+def test_a_link_is_not_written_through(folder, tmp_path):
+    """An entry there would be in no list; the lock file makes none elsewhere either."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    folder.mkdir()
+    (folder / "2026").symlink_to(elsewhere)
+    with pytest.raises(Invalid, match="is reached through a link"):
+        opened(folder).add_event("x")
+    (folder / "2026").unlink()
+    (folder / ".lock").unlink()
+    (folder / ".lock").symlink_to(elsewhere / "lock")
+    with pytest.raises(CommonplaceError, match="is a symbolic link"):
+        opened(folder).add_event("x")
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_tree_behind_a_link_is_a_tree(folder, tmp_path):
+    """The whole of it may lie elsewhere."""
+    (tmp_path / "elsewhere").mkdir()
+    folder.symlink_to(tmp_path / "elsewhere")
+    opened(folder).add_event("x")
+    assert [x.message for x in opened(folder).list_events().events] == ["x"]
+
+
+def test_a_file_in_the_place_of_the_tree_is_named(folder):
+    """It is not taken for an empty tree."""
+    folder.write_text("x")
+    chronicle = opened(folder)
+    for verb in (chronicle.list_events, lambda: chronicle.add_event("x")):
+        with pytest.raises(Invalid, match="folder"):
+            verb()
+    assert chronicle.source().mark().startswith("unreadable")
+    assert len(chronicle.problems()) == 1
+
+
+def test_a_lock_that_another_holds_is_not_waited_for_forever(folder):
+    """Lists go on; a write says which file is held."""
+    fcntl = pytest.importorskip("fcntl")
+    chronicle = opened(folder, patience_s=0.1)
+    chronicle.add_event("before")
+    with open(folder / ".lock", "r+b") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        with pytest.raises(Unavailable, match="lock is held by another process"):
+            chronicle.add_event("x")
+        assert [x.message for x in chronicle.list_events().events] == ["before"]
+    chronicle.add_event("after")
 
 
 def test_a_name_that_is_taken_is_not_written_over(folder):

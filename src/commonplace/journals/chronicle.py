@@ -141,7 +141,7 @@ class Chronicle:
         imported: Path | None = None,
     ) -> None:
         self._store: ChronicleDatabase | ChronicleTree = (
-            ChronicleTree(place.path, zone=zone)
+            ChronicleTree(place.path, zone=zone, patience_s=patience_s)
             if place.form == "tree"
             else ChronicleDatabase(place.path, zone=zone, patience_s=patience_s)
         )

@@ -14,7 +14,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import (
     make_folder,
     remove_file,
@@ -23,6 +23,7 @@ from commonplace.core.files import (
     translated,
     write_new,
 )
+from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle_event import (
     JOURNAL,
     Event,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".md"
 _LOCK = ".lock"
+_LOCK_STEP_S = 0.02
 _LARGEST_FILE = 64 * 1024 * 1024
 _SLUG_WORDS, _SLUG_BYTES = 5, 60
 _SHORT_ID = 8
@@ -67,14 +69,16 @@ class _File(NamedTuple):
 class ChronicleTree:
     """The entries in one folder, there or not.
 
-    zone: of the dates that name the folders of what is written. Thread-safe: files already read
-    are kept by their stat, and a race reads one twice.
+    zone: of the dates that name the folders of what is written. patience_s: how long the lock of
+    others is waited for. Thread-safe: files already read are kept by their stat, and a race reads
+    one twice.
     """
 
-    def __init__(self, path: Path, *, zone: tzinfo) -> None:
+    def __init__(self, path: Path, *, zone: tzinfo, patience_s: float = BUSY_S) -> None:
         self.path = path
         self.own = OwnWrites()
         self._zone = zone
+        self._patience_s = patience_s
         self._known: dict[str, tuple[_File, Event | str]] = {}
 
     def close(self) -> None:
@@ -157,6 +161,7 @@ class ChronicleTree:
 
     def _put(self, draft: Draft) -> Event:
         path = self._path_of(draft)
+        self._refuse_link(path.parent)
         make_folder(path.parent, _FOLDER_MODE)
         try:
             write_new(path, _render(draft), mode=0o600)
@@ -167,6 +172,15 @@ class ChronicleTree:
         event = self._read(str(path))
         assert isinstance(event, Event)
         return event
+
+    def _refuse_link(self, folder: Path) -> None:
+        """An entry behind a link would be in no list: chronicle follows none either."""
+        inside = os.path.join(os.path.realpath(self.path), folder.relative_to(self.path))
+        if os.path.realpath(folder) != inside:
+            raise Invalid(
+                f"{folder} is reached through a link, which no list follows.",
+                hint="Put the folder itself there, or make the whole tree a link.",
+            )
 
     def _path_of(self, draft: Draft) -> Path:
         year, month, day = local_of(draft.instant, self._zone).date().isoformat().split("-")
@@ -267,7 +281,21 @@ class ChronicleTree:
 
     def mark(self) -> str:
         """The state of the folders; edits in place without a rename are found by a whole pass."""
-        return self.files_state() if self.path.is_dir() else "absent"
+        return self.files_state() if self._is_there() else "absent"
+
+    def _is_there(self) -> bool:
+        """Whether there is a tree. Raises: Invalid for what is no folder, Denied, Unavailable."""
+        try:
+            with translated(self.path):
+                found = os.stat(self.path)
+        except NotFound:
+            return False
+        if not stat.S_ISDIR(found.st_mode):
+            raise Invalid(
+                f"{self.path} is no folder, and a Markdown tree is one.",
+                hint="Check data_dir in chronicle's config.json, or CHRONICLE_DB_PATH.",
+            )
+        return True
 
     def survey(self) -> Survey:
         """One pass over all files; reads those that changed. Raises: Denied, Unavailable."""
@@ -290,10 +318,7 @@ class ChronicleTree:
 
     def _entries(self) -> Iterator[tuple[str, Event | str]]:
         """Every file of the tree with its entry, or with why it is none."""
-        try:
-            with translated(self.path):
-                os.stat(self.path)
-        except NotFound:
+        if not self._is_there():
             return
         known, self._known = self._known, {}
         for path in _walk(str(self.path)):
@@ -328,15 +353,35 @@ class ChronicleTree:
         make_folder(self.path, _FOLDER_MODE)
         with translated(self.path / _LOCK):
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+            flags |= getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(self.path / _LOCK, flags, 0o644)
         try:
-            with contextlib.suppress(ImportError, OSError):  # Windows, and shares without locks
-                import fcntl  # noqa: PLC0415  absent on Windows
-
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._wait_for(descriptor)
             yield
         finally:
             os.close(descriptor)
+
+    def _wait_for(self, descriptor: int) -> None:
+        """Take the lock of an open file. Raises: Unavailable where another holds it too long."""
+        try:
+            import fcntl  # noqa: PLC0415  absent on Windows
+        except ImportError:
+            return
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        f"{self.path / _LOCK} is held by another process.",
+                        hint="Try again, or end the process that holds it.",
+                    ) from None
+                time.sleep(_LOCK_STEP_S)
+            except OSError:  # a share without locks
+                return
+            else:
+                return
 
 
 def _place_of(event: Event) -> tuple[int, int]:
