@@ -167,3 +167,27 @@ def test_a_chronicle_that_cannot_be_found_leaves_the_private_journal_alone(opene
     assert call(app, "search_journal", query="walnuts").facts["count"] == 1
     with pytest.raises(CommonplaceError, match=r"config\.json cannot be used"):
         app.chronicle_tools.list_entries()
+
+
+def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
+    """Neither a source, nor pages, nor a folder; with one, its entries are found and opened."""
+    app = opened()
+    assert "notebook" not in {x.name for x in app.sources()}
+    assert "notebook" not in app.recall_desk().journals
+    assert "notebook" not in vars(app)
+    assert not list(tmp_path.rglob("ledgers"))
+    notes = opened(notebook=str(tmp_path / "notes")).notebook
+    notes.init()
+    entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
+    app = opened(notebook=str(tmp_path / "notes"))
+    assert "notebook" in {x.name for x in app.sources()}
+    assert app.recall_desk().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
+    found = app.recall_tools.toolset.tool("recall").call({"query": "RFC 9457"})
+    assert entry.ref in found.text
+
+
+def test_the_default_notebook_lies_in_the_owners_folder(opened):
+    """Each owner has one of his own."""
+    folders = [opened(owner=owner).notebook.folder for owner in ("ann", "ben")]
+    assert [x.parent.name for x in folders] == ["ann", "ben"]
+    assert {x.name for x in folders} == {"notebook"}

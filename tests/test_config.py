@@ -74,10 +74,24 @@ VALUES = {
     "private.user_path": ["a", "b", "c", "d"],
     "private.both_path": ["a", "b", "c", "d"],
     "chronicle.path": ["a", "b", "c", "d"],
+    "notebook.path": ["a", "b", "c", "d"],
+    "notebook.author": ["a", "b", "c", "d"],
+    "notebook.auto_gc": ["true", "false", "true", "false"],
+    "notebook.half_life_days": ["1", "2.5", "30", "4"],
+    "notebook.minimum_salience": ["0", "0.25", "0.5", "1"],
+    "notebook.min_score": ["0", "0.25", "0.5", "-1"],
+    "notebook.max_results": ["1", "2", "3", "4"],
+    "notebook.context_weight": ["0", "0.25", "0.5", "1"],
+    "notebook.content_weight": ["0", "0.25", "0.5", "1"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
 }
+
+NUMBERS = {
+    key for key, values in VALUES.items() if key.startswith("notebook.") and "a" not in values
+}
+NUMBERS -= {"notebook.auto_gc"}
 
 
 def test_every_setting_is_in_the_table_of_this_test():
@@ -99,7 +113,8 @@ def test_the_order_of_origins(key, home, project):
     room = f"[{room}]\n" if room else ""
 
     def put(file, value):
-        value = value if value in {"true", "false"} else f'"{value}"'
+        is_bare = value in {"true", "false"} or key in NUMBERS
+        value = value if is_bare else f'"{value}"'
         write(file, toml.format(room=room, name=name, value=value))
 
     put(home / ".commonplace.toml", upper)
@@ -112,7 +127,10 @@ def test_the_order_of_origins(key, home, project):
             return ZoneInfo(text)
         if text in {"true", "false"}:
             return text == "true"
+        if key in NUMBERS:
+            return float(text)
         paths = ("home", "project", "log", "private.", "chronicle.", "encoder.folder")
+        paths += ("notebook.path",)
         return base / text if key.startswith(paths) else text
 
     def value(**more):
@@ -142,9 +160,11 @@ def test_the_defaults(home, project):
     assert settings.read_only is False
     assert settings.encoder_model == "minilm-l6-v2"
     assert settings.encoder_auto_download is False
+    assert settings.notebook_auto_gc is True
     unset = ("log", "private_path", "private_user_path", "private_both_path", "chronicle_path")
-    unset += ("encoder_folder",)
-    assert [getattr(settings, name) for name in unset] == [None] * 6
+    unset += ("encoder_folder", "notebook_path", "notebook_author")
+    unset += tuple(key.replace(".", "_") for key in NUMBERS)
+    assert [getattr(settings, name) for name in unset] == [None] * (8 + len(NUMBERS))
     assert set(settings.origins.values()) == {"default"}
 
 
@@ -431,3 +451,22 @@ def test_a_broken_table_never_half_writes(home, monkeypatch):
         write_setting("private.user_path", "/x", user_file())
     assert user_file().read_text() == text
     assert tomllib.loads(text)
+
+
+@pytest.mark.parametrize("value", ["", "nan", "inf", "many", "-0.1", "1.01", "true"])
+def test_a_number_outside_its_range_is_refused(value, home, project):
+    """In a file it is written without quotes; the range is told."""
+    written = f'"{value}"' if value in {"", "many"} else value
+    write(user_file(), f"[notebook]\nminimum_salience = {written}")
+    with pytest.raises(Invalid, match="Write a number of 0 to 1"):
+        read(project, home)
+    user_file().unlink()
+    if value:
+        with pytest.raises(Invalid, match="Write a number of 0 to 1"):
+            read(project, home, COMMONPLACE_NOTEBOOK_MINIMUM_SALIENCE=value)
+
+
+def test_a_number_is_written_as_one(home):
+    """Without quotes, and read back as it was."""
+    write_setting("notebook.min_score", "0.35", user_file(), home=home)
+    assert tomllib.loads(user_file().read_text()) == {"notebook": {"min_score": 0.35}}

@@ -5,6 +5,7 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import random
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import EncoderSlot, Index, OpensRefs, OwnerIndex, Source
     from commonplace.inference.models import Missing, Weights
     from commonplace.journals.chronicle import Chronicle
+    from commonplace.journals.notebook import Notebook
     from commonplace.journals.private import PrivateJournal
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
@@ -164,6 +166,7 @@ class App:
         return {
             "private": lambda: self.journal.pages(),  # noqa: PLW0108  opened when called
             "chronicle": lambda: self.chronicle.pages(),  # noqa: PLW0108  as above
+            **({"notebook": lambda: self.notebook.pages()} if self._has_notebook() else {}),
         }
 
     @cached_property
@@ -190,6 +193,27 @@ class App:
             ),
             imported=self.folder / "chronicle-import.jsonl",
         )
+
+    @cached_property
+    def notebook(self) -> Notebook:
+        """The notebook of this owner, there or not."""
+        from commonplace.journals.notebook import Notebook  # noqa: PLC0415  as above
+
+        folder = self.settings.notebook_path or self.folder / "notebook"
+        place = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        return Notebook(
+            folder,
+            ledger=self.folder / "ledgers" / f"{place}.db",
+            owner=self.settings.owner,
+            zone=self.settings.timezone,
+            clock=self._clock,
+            author=self.settings.notebook_author,
+            auto_gc=self.settings.notebook_auto_gc,
+        )
+
+    def _has_notebook(self) -> bool:
+        """Whether there may be one: whoever has none pays a look at one folder."""
+        return (self.settings.notebook_path or self.folder / "notebook").is_dir()
 
     @cached_property
     def journal(self) -> PrivateJournal:
@@ -288,6 +312,7 @@ class App:
         wired: dict[str, Callable[[], Sequence[Source]]] = {
             "The private journal": lambda: self.journal.sources(),  # noqa: PLW0108  as above
             "Chronicle": lambda: [self.chronicle.source()],
+            "The notebook": lambda: self.notebook.sources() if self._has_notebook() else (),
         }
         for name, find in wired.items():
             try:
@@ -340,6 +365,8 @@ class App:
                 self.filing.close()
             if "chronicle" in made:
                 self.chronicle.close()
+            if "notebook" in made:
+                self.notebook.close()
             if "encoder" in made:
                 self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:

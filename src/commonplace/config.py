@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,7 +39,8 @@ class Settings:
     """What is set, parsed; paths are absolute. origins: for each key, where its value comes from.
 
     project: None where there is none. private_path, private_user_path, private_both_path,
-    chronicle_path, encoder_folder and log: None where nothing is set.
+    chronicle_path, encoder_folder and log: None where nothing is set, as all of the notebook's but
+    auto_gc; what its search does then stands in its policy.
     """
 
     home: Path
@@ -52,6 +54,15 @@ class Settings:
     private_user_path: Path | None
     private_both_path: Path | None
     chronicle_path: Path | None
+    notebook_path: Path | None
+    notebook_author: str | None
+    notebook_auto_gc: bool
+    notebook_half_life_days: float | None
+    notebook_minimum_salience: float | None
+    notebook_min_score: float | None
+    notebook_max_results: float | None
+    notebook_context_weight: float | None
+    notebook_content_weight: float | None
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool
@@ -384,6 +395,25 @@ def _boolean(value: object, place: _Place) -> bool:
     return parsed
 
 
+def _number(low: float, high: float) -> Callable[[object, _Place], float]:
+    """A parser of numbers of this range, both ends in it."""
+
+    def parse(value: object, place: _Place) -> float:
+        number = value
+        if isinstance(value, str) and not place.typed:
+            with suppress(ValueError):
+                number = float(value)
+        if (
+            isinstance(number, (int, float))
+            and not isinstance(number, bool)
+            and low <= number <= high
+        ):
+            return float(number)
+        raise Invalid(f"{place.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}.")
+
+    return parse
+
+
 def _toolset_names(value: object, place: _Place) -> tuple[str, ...]:
     parts = value if isinstance(value, (list, tuple)) else _text(value, place).split(",")
     names = [
@@ -540,6 +570,69 @@ SETTINGS: tuple[Setting, ...] = (
         parse=_path,
         default=_nothing,
         help="Chronicle's database, or its Markdown tree; else where chronicle itself keeps it.",
+    ),
+    Setting(
+        key="notebook.path",
+        env="COMMONPLACE_NOTEBOOK",
+        parse=_path,
+        default=_nothing,
+        help="The notebook's git repository; else one in our own folder.",
+    ),
+    Setting(
+        key="notebook.author",
+        env="COMMONPLACE_NOTEBOOK_AUTHOR",
+        parse=_text,
+        default=_nothing,
+        help="Who commits to the notebook, as `Name <address>`; else whom git knows.",
+    ),
+    Setting(
+        key="notebook.auto_gc",
+        env="COMMONPLACE_NOTEBOOK_AUTO_GC",
+        parse=_boolean,
+        default=lambda _start: True,
+        help="Pack the notebook's objects now and then.",
+    ),
+    Setting(
+        key="notebook.half_life_days",
+        env="COMMONPLACE_NOTEBOOK_HALF_LIFE_DAYS",
+        parse=_number(0.01, 100_000),
+        default=_nothing,
+        help="After how many days an entry's salience is half of what it was.",
+    ),
+    Setting(
+        key="notebook.minimum_salience",
+        env="COMMONPLACE_NOTEBOOK_MINIMUM_SALIENCE",
+        parse=_number(0, 1),
+        default=_nothing,
+        help="The salience that even the oldest entry keeps.",
+    ),
+    Setting(
+        key="notebook.min_score",
+        env="COMMONPLACE_NOTEBOOK_MIN_SCORE",
+        parse=_number(-1, 1),
+        default=_nothing,
+        help="Combined score under which a hit by meaning alone is left out.",
+    ),
+    Setting(
+        key="notebook.max_results",
+        env="COMMONPLACE_NOTEBOOK_MAX_RESULTS",
+        parse=_number(1, 1000),
+        default=_nothing,
+        help="The most entries that a search of the notebook shows.",
+    ),
+    Setting(
+        key="notebook.context_weight",
+        env="COMMONPLACE_NOTEBOOK_CONTEXT_WEIGHT",
+        parse=_number(0, 1),
+        default=_nothing,
+        help="The weight of the work context in a search of the notebook.",
+    ),
+    Setting(
+        key="notebook.content_weight",
+        env="COMMONPLACE_NOTEBOOK_CONTENT_WEIGHT",
+        parse=_number(0, 1),
+        default=_nothing,
+        help="The weight of the content in a search of the notebook.",
     ),
     Setting(
         key="encoder.model",

@@ -16,7 +16,7 @@ from commonplace.core.errors import Invalid
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-TomlValue: TypeAlias = str | bool | int | list[str]
+TomlValue: TypeAlias = str | bool | int | float | list[str]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER = re.compile(r"[ \t]*\[")

@@ -53,6 +53,7 @@ from commonplace.journals.notebook_open import NotebookPages
 from commonplace.journals.notebook_source import NotebookSource, entry_doc, overview_doc
 from commonplace.journals.notebook_toc import Node, grow
 from commonplace.journals.notebook_tree import WorkTree
+from commonplace.journals.notebook_upkeep import Upkeep, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +147,8 @@ class Notebook:
 
     folder: its work tree, there or not. ledger: a file of ours, derived from the history. zone: the
     owner's. clock: the present, aware. author: of commits, as `Name <address>`; None for whoever
-    git says the user is. random_bytes: so many of them. Thread-safe; several processes may write.
+    git says the user is. auto_gc: pack the repository in the background when it is due.
+    random_bytes: so many of them. Thread-safe; several processes may write.
     """
 
     def __init__(
@@ -158,6 +160,7 @@ class Notebook:
         zone: tzinfo,
         clock: Callable[[], datetime],
         author: str | None = None,
+        auto_gc: bool = True,
         random_bytes: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self.folder = folder
@@ -167,6 +170,7 @@ class Notebook:
         self._clock = clock
         self._author = author
         self._random_bytes = random_bytes
+        self._upkeep = Upkeep() if auto_gc else None
         self._opening = threading.RLock()
         self._opened: tuple[GitRepo, Ledger] | None = None
         self._person = ""
@@ -214,8 +218,19 @@ class Notebook:
         version = version_of(text)
         return overview_doc(section, text, version=version, at=at, zone=self.zone)
 
+    def tidy(self) -> None:
+        """Pack the repository now; it is done in the background when many objects lie loose.
+
+        Raises: Unavailable, Denied, NotFound.
+        """
+        tidy(self.repo)
+
+    def sources(self) -> list[NotebookSource]:
+        """What the index follows: one source, none where there is no notebook."""
+        return [self.source()] if self.exists else []
+
     def source(self) -> NotebookSource:
-        """What the index follows."""
+        """The notebook as an index follows it."""
         return NotebookSource(self)
 
     def pages(self) -> NotebookPages:
@@ -378,7 +393,10 @@ class Notebook:
             tree = WorkTree(self.repo)
             tree.refresh()  # what a process left that was killed after its commit
             written = until_settled(lambda: self._attempt(asked, tree))
-            return replace(written, notes=tree.refresh())
+            written = replace(written, notes=tree.refresh())
+        if self._upkeep is not None:
+            self._upkeep.look(self.repo)
+        return written
 
     def _attempt(self, asked: _Asked, tree: WorkTree) -> Written:
         head = self._settled_head()
