@@ -185,6 +185,26 @@ def test_a_link_is_not_followed(folder, tmp_path):
     assert ["no plain file" in x.what for x in chronicle.problems()] == [True]
 
 
+def test_an_edit_that_breaks_off_leaves_one_entry(folder, monkeypatch):
+    """Between the move and the writing of the file: the entry as it was, under its next name."""
+    chronicle = opened(folder)
+    event = chronicle.add_event("a storm at sea").event
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("commonplace.journals.chronicle_tree.replace_file", killed)
+        with pytest.raises(KeyboardInterrupt):
+            chronicle.edit_event(event.id, message="a calm", at=NOW - timedelta(days=40))
+    assert [(x.id, x.message) for x in opened(folder).list_events().events] == [
+        (event.id, "a storm at sea")
+    ]
+    assert len(list(folder.rglob("*.md"))) == 1
+    opened(folder).edit_event(event.id, message="a calm")
+    assert [x.message for x in opened(folder).list_events().events] == ["a calm"]
+
+
 def test_a_link_is_not_written_through(folder, tmp_path):
     """An entry there would be in no list; the lock file makes none elsewhere either."""
     elsewhere = tmp_path / "elsewhere"

@@ -20,6 +20,7 @@ from commonplace.core.files import (
     remove_file,
     remove_leftovers,
     replace_file,
+    sync_folder,
     translated,
     write_new,
 )
@@ -166,9 +167,7 @@ class ChronicleTree:
         try:
             write_new(path, _render(draft), mode=0o600)
         except FileExistsError as exc:
-            raise Conflict(
-                f"{path} is there already, with another entry.", hint="Move it, then try again."
-            ) from exc
+            raise _taken(path) from exc
         event = self._read(str(path))
         assert isinstance(event, Event)
         return event
@@ -197,12 +196,13 @@ class ChronicleTree:
             draft = changed(event, changes)
             new = self._path_of(draft)
             if str(new) == old or (changes.instant is None and changes.message is None):
-                replace_file(type(new)(old), _render(draft))
-                edited = self._read(old)
-                assert isinstance(edited, Event)
-                return edited
-            edited = self._put(draft)
-            self._remove(old)
+                new = type(new)(old)
+            else:
+                # First the name, then what is in it: whoever is killed between leaves one entry.
+                self._move(old, new)
+            replace_file(new, _render(draft))
+            edited = self._read(str(new))
+            assert isinstance(edited, Event)
             return edited
 
     def delete(self, wanted: str, *, expected: str | None) -> Event:
@@ -229,10 +229,23 @@ class ChronicleTree:
             raise Conflict(f"{event.ref} was changed meanwhile.", hint="Read it again, then write.")
         return event, path
 
+    def _move(self, old: str, new: Path) -> None:
+        self._refuse_link(new.parent)
+        make_folder(new.parent, _FOLDER_MODE)
+        if os.path.lexists(new):  # nobody makes it meanwhile: we hold the lock
+            raise _taken(new)
+        with translated(new):
+            os.rename(old, new)
+            sync_folder(new.parent)
+        self._tidy(type(new)(old).parent)
+
     def _remove(self, path: str) -> None:
         file = type(self.path)(path)
         remove_file(file)
-        folder = file.parent
+        self._tidy(file.parent)
+
+    def _tidy(self, folder: Path) -> None:
+        """Remove the folders that nothing is left in."""
         while folder != self.path:
             remove_leftovers(folder)
             try:
@@ -382,6 +395,12 @@ class ChronicleTree:
                 return
             else:
                 return
+
+
+def _taken(path: Path) -> Conflict:
+    return Conflict(
+        f"{path} is there already, with another entry.", hint="Move it, then try again."
+    )
 
 
 def _place_of(event: Event) -> tuple[int, int]:
