@@ -72,7 +72,7 @@ _KILLED = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from commonplace.journals import gitrepo_commit, notebook, notebook_ledger, notebook_tree
+from commonplace.journals import gitrepo_commit, notebook, notebook_ledger, notebook_tree, notebook_write
 folder, ledger, where = sys.argv[1:]
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -82,9 +82,9 @@ def after(function):
         die()
     return run
 if where == "before the commit":
-    notebook.commit = die
+    notebook_write.commit = die
 elif where == "after the commit":
-    notebook.commit = after(notebook.commit)
+    notebook_write.commit = after(notebook_write.commit)
 elif where == "after the ledger":
     notebook_ledger.Ledger.append = after(notebook_ledger.Ledger.append)
 elif where == "before the file":
@@ -100,7 +100,7 @@ elif where == "inside the stream":
         git.stdin.write(b"feature done\\n" + stream)
         git.stdin.flush()
         die()
-    notebook.commit = commit
+    notebook_write.commit = commit
 notes = notebook.Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 notes.write("a", "killed", overview="Killed.", idempotency_key="k", base_version=notes.read_section("a").version)
 """
@@ -297,11 +297,11 @@ class Play:
 
 def test_a_hand_that_moves_the_branch_meanwhile(book, monkeypatch):
     """Whoever commits between reading and writing is kept: the write is made anew on top."""
-    from commonplace.journals import notebook
+    from commonplace.journals import notebook_write
 
     notes = book.open()
     notes.write("a", "x", overview="Old.")
-    real, raced = notebook.commit, []
+    real, raced = notebook_write.commit, []
     texts = ["Other.", "Mine."]
 
     def commit(repo, head, draft):
@@ -309,7 +309,7 @@ def test_a_hand_that_moves_the_branch_meanwhile(book, monkeypatch):
             raced.append(book.commit("By hand", a=texts.pop()))
         return real(repo, head, draft)
 
-    monkeypatch.setattr(notebook, "commit", commit)
+    monkeypatch.setattr(notebook_write, "commit", commit)
     assert notes.write("a", "y").entry_count == 3
     assert notes.read_section("a").overview == "Mine."
     assert book.status() == ""

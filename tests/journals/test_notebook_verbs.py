@@ -311,3 +311,32 @@ def test_no_notebook_is_told_with_the_next_step(tmp_path):
     with pytest.raises(NotFound, match="commonplace notebook init"):
         notes.read_section("a")
     assert not folder.exists()
+
+
+def test_a_first_overview_needs_no_read(book):
+    """There is nothing yet that could be lost; a version that was never there is still refused."""
+    notes = book.open()
+    notes.write("a", "x")
+    with pytest.raises(OverviewConflict):
+        notes.write("a", "y", overview="Known.", base_version="0" * 12)
+    assert notes.write("a", "y", overview="Known.").overview == "Known."
+
+
+def test_tidying_packs_what_lies_loose(book, monkeypatch):
+    """By itself when it is due; everything is there afterwards, and a section's history is indexed."""
+    from commonplace.journals import notebook_upkeep
+
+    notes = book.open()
+    for number in range(3):
+        notes.write("a", f"Entry {number}")
+    objects = book.folder / ".git" / "objects"
+    assert not list(objects.glob("pack/*.pack"))
+    monkeypatch.setattr(notebook_upkeep, "_SAMPLE", notes.list_entries("a")[0].hash[:2])
+    monkeypatch.setattr(notebook_upkeep, "_MANY", 1)
+    notes.write("a", "Entry 3")
+    notes._upkeep.join(60)
+    assert list(objects.glob("pack/*.pack"))
+    assert (objects / "info" / "commit-graph").exists()
+    assert notes.write("a", "Entry 4").entry_count == 5
+    assert book.open(auto_gc=False)._upkeep is None
+    notes.tidy()

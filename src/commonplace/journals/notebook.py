@@ -8,35 +8,26 @@ from __future__ import annotations
 import os
 import re
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.core.files import locked
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.gitrepo import find_repo, init_repo, is_repo
-from commonplace.journals.gitrepo_commit import (
-    Draft,
-    Moved,
-    commit,
-    render_person,
-    until_settled,
-)
-from commonplace.journals.gitrepo_history import Commit, parse_commit
+from commonplace.journals.gitrepo_commit import render_person
+from commonplace.journals.gitrepo_history import parse_commit
 from commonplace.journals.notebook_format import (
     DEFAULT_AUTHOR,
     Entry,
-    Message,
     SectionFile,
-    checked_text,
     entry_message,
+    entry_of,
     key_id,
     new_entry_id,
     parse_file,
     parse_message,
-    render_file,
-    render_message,
+    plain_overview,
     version_of,
 )
 from commonplace.journals.notebook_ledger import Ledger, Line
@@ -47,13 +38,12 @@ from commonplace.journals.notebook_names import (
     parse_address,
     parse_new_section,
     parse_section,
-    refuse_twin,
 )
 from commonplace.journals.notebook_open import NotebookPages
 from commonplace.journals.notebook_source import NotebookSource, entry_doc, overview_doc
 from commonplace.journals.notebook_toc import Node, grow
-from commonplace.journals.notebook_tree import WorkTree
 from commonplace.journals.notebook_upkeep import Upkeep, tidy
+from commonplace.journals.notebook_write import Asked, OverviewConflict, Writer, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.values import Change, Doc
-    from commonplace.journals.gitrepo import Blob, GitRepo, Head
+    from commonplace.journals.gitrepo import GitRepo
 
 __all__ = [
     "DEFAULT_AUTHOR",
@@ -81,28 +71,6 @@ _HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class OverviewConflict(Conflict):
-    """The overview is another than the one that was read, or was not read at all.
-
-    section: whose. base_version: what was read, empty for nothing. version, current: what is there
-    now. yours: what was to be written. Nothing was written.
-    """
-
-    def __init__(
-        self, *, section: str, base_version: str, version: str, current: str, yours: str
-    ) -> None:
-        self.section = section
-        self.base_version = base_version
-        self.version = version
-        self.current = current
-        self.yours = yours
-        read = f"you read {base_version}" if base_version else "you have not read it"
-        super().__init__(
-            f"The overview of {section} is at version {version}, {read}; nothing was written.",
-            hint=f"Read {section}, merge both texts, then write with base_version {version}.",
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A section as it is now. version: of the overview; last_entry: None where there is none."""
@@ -112,34 +80,6 @@ class Section:
     version: str
     entry_count: int
     last_entry: Line | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """An entry that is on the branch. overview, version: the section's, with it.
-
-    entry_count: of the section, with it. repeated: an earlier call with the same key wrote it.
-    notes: sentences on what of the folder was left as it is.
-    """
-
-    entry: Entry
-    overview: str
-    version: str
-    entry_count: int
-    repeated: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """A write, checked. yours: the new overview, None for the one that is there."""
-
-    section: str
-    message: Message
-    yours: str | None
-    base_version: str
-    at: datetime
-    is_keyed: bool
 
 
 class Notebook:
@@ -258,13 +198,13 @@ class Notebook:
         (blob,) = self.repo.read_blobs(head.commit, [file_of(name)])
         self.ledger.catch_up()
         if blob is None or blob.kind != "blob":
-            raise self._no_section(name)
+            raise self.no_section(name)
         file = parse_file(blob.content)
         return Section(
             name=name,
             overview=file.overview,
             version=file.version,
-            entry_count=self._count(name, file),
+            entry_count=self.count(name, file),
             last_entry=next(iter(self.ledger.newest(name)), None),
         )
 
@@ -281,7 +221,7 @@ class Notebook:
             raise _no_entry(wanted)
         found = parse_commit(line.hash, blob.content)
         message = parse_message(found.message)
-        return _entry(line, found, message)
+        return entry_of(found, message, section=line.section, entry_id=line.id)
 
     def find_line(self, address: Address) -> Line:
         """Where an address leads to. Raises: as `read_entry`."""
@@ -328,7 +268,7 @@ class Notebook:
         if not found and not self.ledger.count(name):
             (blob,) = self.repo.read_blobs(self.repo.head().commit, [file_of(name)])
             if blob is None:
-                raise self._no_section(name)
+                raise self.no_section(name)
         return found
 
     def list_sections(self) -> list[str]:
@@ -347,7 +287,7 @@ class Notebook:
         self.ledger.catch_up()
         sections = self.list_sections()
         if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
-            raise self._no_section(top)
+            raise self.no_section(top)
         return grow(sections, self.ledger.tallies(), top=top, depth=depth)
 
     def write(
@@ -368,104 +308,50 @@ class Notebook:
         The same key twice is one entry: the first call's. at: aware, default now; in whole seconds.
         Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
-        at = at or self._clock()
+        written = Writer(self, clock=self._clock, person=self._identity()).write(
+            self._asked(
+                section,
+                entry,
+                overview=overview,
+                summary=summary,
+                work_context=work_context,
+                base_version=base_version,
+                idempotency_key=idempotency_key,
+                at=at or self._clock(),
+            )
+        )
+        if self._upkeep is not None:
+            self._upkeep.look(self.repo)
+        return written
+
+    def _asked(
+        self,
+        section: str,
+        entry: str,
+        *,
+        overview: str | None,
+        summary: str | None,
+        work_context: str | None,
+        base_version: str | None,
+        idempotency_key: str | None,
+        at: datetime,
+    ) -> Asked:
         name = parse_new_section(section)
         entry_id = (
             new_entry_id(at, self._random_bytes(10))
             if idempotency_key is None
             else key_id(self.owner, idempotency_key)
         )
-        asked = _Asked(
+        message = entry_message(
+            section=name, entry_id=entry_id, text=entry, summary=summary, work_context=work_context
+        )
+        return Asked(
             section=name,
-            message=entry_message(
-                section=name,
-                entry_id=entry_id,
-                text=entry,
-                summary=summary,
-                work_context=work_context,
-            ),
-            yours=None if overview is None else _plain_overview(overview),
+            message=message,
+            yours=None if overview is None else plain_overview(overview),
             base_version=(base_version or "").strip().lower(),
             at=at,
             is_keyed=idempotency_key is not None,
-        )
-        with locked(self.repo.own):
-            tree = WorkTree(self.repo)
-            tree.refresh()  # what a process left that was killed after its commit
-            written = until_settled(lambda: self._attempt(asked, tree))
-            written = replace(written, notes=tree.refresh())
-        if self._upkeep is not None:
-            self._upkeep.look(self.repo)
-        return written
-
-    def _attempt(self, asked: _Asked, tree: WorkTree) -> Written:
-        head = self._settled_head()
-        if asked.is_keyed and (known := self.ledger.by_id(asked.message.entry_id)):
-            return self._repeated(known[0])
-        path = file_of(asked.section)
-        (blob,) = self.repo.read_blobs(head.commit, [path])
-        if blob is None:
-            refuse_twin(asked.section, self.list_sections())
-        elif blob.kind != "blob":
-            raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
-        file, count = self._checked(asked, blob)
-        overview = file.overview if asked.yours is None else asked.yours
-        tree.expect(head.commit, {path: blob.name if blob else ""})
-        puts = {path: render_file(overview, count)}
-        made = self._commit(head, asked.message, asked.at, puts=puts)
-        tree.know(made.hash, puts)
-        line = Line(
-            id=asked.message.entry_id,
-            section=asked.section,
-            hash=made.hash,
-            at=made.at,
-            summary=asked.message.summary,
-        )
-        shown = parse_file(render_file(overview, count))
-        return Written(
-            entry=_entry(line, made, asked.message),
-            overview=shown.overview,
-            version=shown.version,
-            entry_count=count,
-        )
-
-    def _settled_head(self) -> Head:
-        """The head, with the ledger standing at it. Raises: Moved, Conflict."""
-        head = self.repo.writable_head()
-        if self.ledger.catch_up() != head.commit:
-            raise Moved(f"The notebook {self.folder} has moved on.", hint="Try again.")
-        return head
-
-    def _checked(self, asked: _Asked, blob: Blob | None) -> tuple[SectionFile, int]:
-        """The section's file as it is, and the number of its entries with the new one."""
-        content = blob.content if blob else b""
-        file = parse_file(content, errors="surrogateescape")
-        current = parse_file(content)
-        is_other = asked.yours is not None and asked.yours != current.overview
-        if is_other and asked.base_version != current.version and (blob or asked.base_version):
-            assert asked.yours is not None
-            raise OverviewConflict(
-                section=asked.section,
-                base_version=asked.base_version,
-                version=current.version,
-                current=current.overview,
-                yours=asked.yours,
-            )
-        return file, self._count(asked.section, file) + 1
-
-    def _count(self, section: str, file: SectionFile) -> int:
-        counted = self.ledger.count(section)
-        # A history that is cut off says too little; the file's own count goes on then.
-        return max(counted, file.count or 0) if self.repo.is_shallow else counted
-
-    def _repeated(self, line: Line) -> Written:
-        section = self.read_section(line.section)
-        return Written(
-            entry=self.read_entry(Address(line.section, line.id)),
-            overview=section.overview,
-            version=section.version,
-            entry_count=section.entry_count,
-            repeated=True,
         )
 
     def move(self, old: str, new: str) -> tuple[str, ...]:
@@ -475,67 +361,21 @@ class Notebook:
         Raises: Invalid, NotFound, Conflict where the new name is taken, Denied, Unavailable.
         """
         before, after = parse_section(old), parse_new_section(new)
-        with locked(self.repo.own):
-            tree = WorkTree(self.repo)
-            tree.refresh()
-            until_settled(lambda: self._attempt_move(before, after, tree))
-            return tree.refresh()
-
-    def _attempt_move(self, old: str, new: str, tree: WorkTree) -> str:
-        head = self._settled_head()
-        source, target = self.repo.read_blobs(head.commit, [file_of(old), file_of(new)])
-        if source is None or source.kind != "blob":
-            raise self._no_section(old)
-        if target is not None or self.ledger.count(new):
-            raise Conflict(f"There is a section {new} already.", hint="Choose another name.")
-        refuse_twin(new, [x for x in self.list_sections() if x != old])
-        tree.expect(head.commit, {file_of(old): source.name, file_of(new): ""})
-        message = Message(
-            summary=f"Move {old} to {new}", text="", section=new, verb="move", moved_from=old
-        )
-        made = self._commit(
-            head, message, self._clock(), renames={file_of(old): file_of(new)}, puts={}
-        )
-        return made.hash
-
-    def _commit(
-        self,
-        head: Head,
-        message: Message,
-        at: datetime,
-        *,
-        puts: dict[str, bytes],
-        renames: dict[str, str] | None = None,
-    ) -> Commit:
-        person = self._identity()
-        draft = Draft(
-            message=render_message(message),
-            author=person,
-            committer=person,
-            at=at,
-            now=self._clock(),
-            zone=self.zone,
-            puts=puts,
-            renames=renames or {},
-        )
-        name, _, address = person.partition(" <")
-        made = Commit(
-            hash=commit(self.repo, head, draft),
-            parents=(head.commit,) if head.commit else (),
-            author=name,
-            address=address.removesuffix(">"),
-            at=at.replace(microsecond=0),
-            message=draft.message.decode(),
-        )
-        self.ledger.append(made)
-        return made
+        return Writer(self, clock=self._clock, person=self._identity()).move(before, after)
 
     def _identity(self) -> str:
         if not self._person:
             self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
         return self._person
 
-    def _no_section(self, name: str) -> NotFound:
+    def count(self, section: str, file: SectionFile) -> int:
+        """How many entries a section has, whose file this is; the ledger is caught up."""
+        counted = self.ledger.count(section)
+        # A history that is cut off says too little; the file's own count goes on then.
+        return max(counted, file.count or 0) if self.repo.is_shallow else counted
+
+    def no_section(self, name: str) -> NotFound:
+        """What to raise for a section that is not there: it may have been moved."""
         now = self.ledger.name_now(name)
         hint = (
             f"It was moved: read {now}."
@@ -543,27 +383,6 @@ class Notebook:
             else "List what is there with journal_toc, or write to it to make it."
         )
         return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
-
-
-def _plain_overview(overview: str) -> str:
-    """A new overview as it will be read back."""
-    text = checked_text(overview, "overview")
-    return parse_file(render_file(text, 0)).overview
-
-
-def _entry(line: Line, found: Commit, message: Message) -> Entry:
-    return Entry(
-        section=line.section,
-        id=line.id,
-        hash=found.hash,
-        at=found.at,
-        summary=message.summary,
-        text=message.text,
-        work_context=message.work_context,
-        author=found.author,
-        address=found.address,
-        by_hand=not message.entry_id,
-    )
 
 
 def _no_entry(address: Address) -> NotFound:

@@ -138,6 +138,11 @@ def render_file(overview: str, count: int) -> bytes:
     return f"{start}<!-- entry count: {count} -->\n".encode("utf-8", "surrogateescape")
 
 
+def plain_overview(overview: str) -> str:
+    """A new overview as it will be read back. Raises: Invalid."""
+    return parse_file(render_file(checked_text(overview, "overview"), 0)).overview
+
+
 def parse_message(message: str) -> Message:
     """What a commit message says; only its last paragraph counts as ours, the last id in it wins.
 
@@ -257,6 +262,22 @@ def new_entry_id(at: datetime, random_bytes: bytes) -> str:
     return str(uuid.UUID(int=number))
 
 
+def entry_of(commit: Commit, message: Message, *, section: str, entry_id: str) -> Entry:
+    """The entry that a commit is in one section."""
+    return Entry(
+        section=section,
+        id=entry_id,
+        hash=commit.hash,
+        at=commit.at,
+        summary=message.summary,
+        text=message.text,
+        work_context=message.work_context,
+        author=commit.author,
+        address=commit.address,
+        by_hand=not message.entry_id,
+    )
+
+
 def entries_of(commit: Commit, message: Message | None = None) -> Iterator[Entry]:
     """The entries a commit is: one with our id, one for each section a commit by hand touched.
 
@@ -271,15 +292,5 @@ def entries_of(commit: Commit, message: Message | None = None) -> Iterator[Entry
         touched = [message.section or (touched[0] if touched else "")]
     for section in touched:
         if section:
-            yield Entry(
-                section=section,
-                id=message.entry_id or hand_id(commit.hash),
-                hash=commit.hash,
-                at=commit.at,
-                summary=message.summary,
-                text=message.text,
-                work_context=message.work_context,
-                author=commit.author,
-                address=commit.address,
-                by_hand=not message.entry_id,
-            )
+            entry_id = message.entry_id or hand_id(commit.hash)
+            yield entry_of(commit, message, section=section, entry_id=entry_id)

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Unavailable
@@ -177,17 +178,13 @@ class Ledger:
             if anew or layout != _LAYOUT:
                 conn.execute(sql["clear_entries"])
                 conn.execute(sql["clear_moves"])
-            for row in rows:
-                if isinstance(row, _Move):
-                    names = {"old": row.old, "new": row.new}
+            for is_move, same in groupby(rows, lambda x: isinstance(x, _Move)):
+                if not is_move:
+                    conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))
+                    continue
+                for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
                     conn.execute(sql["add_move"], names)
                     conn.execute(sql["move_entries"], names)
-                    continue
-                # A copy of an entry (a rebase merged with what it was made from) is that entry.
-                earlier = conn.execute(sql["place"], {k: row[k] for k in ("id", "named")})
-                place = earlier.fetchone()
-                conn.execute(sql["drop_copy"], {k: row[k] for k in ("id", "named")})
-                conn.execute(sql["add_entry"], {**row, "section": place[0]} if place else row)
             conn.execute(sql["set_state"], {"head": head, "layout": _LAYOUT})
         return True
 

@@ -55,14 +55,13 @@ DELETE FROM entries;
 -- Forget every move: the history is another.
 DELETE FROM moves;
 
--- name: drop_copy
--- A copy of an entry that comes later in the history takes its place.
-DELETE FROM entries WHERE id = :id AND named = :named;
-
 -- name: add_entry
--- One entry, after all that are there.
+-- One entry, after all that are there; a copy of one (a rebase merged with what it was made from) is
+-- that entry, with the commit that comes later, wherever its section was moved to meanwhile.
 INSERT INTO entries (id, named, section, hash, at, summary)
-VALUES (:id, :named, :section, :hash, :at, :summary);
+VALUES (:id, :named, :section, :hash, :at, :summary)
+ON CONFLICT (id, named) DO UPDATE
+SET hash = excluded.hash, at = excluded.at, summary = excluded.summary;
 
 -- name: add_move
 -- A section's new name.
