@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 
+import hypothesis
 import pytest
 
 from commonplace.config import SETTINGS
+
+# How long an example takes says how busy the machine is; what things may cost, the bench says.
+hypothesis.settings.register_profile("commonplace", deadline=None)
+hypothesis.settings.load_profile("commonplace")
 
 CLIENT_NAMES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "EDITOR", "VISUAL")
 _SKIPPED: list[str] = []

@@ -358,7 +358,7 @@ def test_told_by_two_processes_at_once_is_one_entry(world, tmp_path, contexts):
             [sys.executable, "-c", _TELL, *places, context],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             text=True,
         )
         for context in contexts
