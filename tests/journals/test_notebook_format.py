@@ -184,6 +184,10 @@ def test_which_commits_are_entries():
     assert [(x.section, x.id) for x in entries_of(commit(ours))] == [("a", ID)]
     old = f"s\n\nt\n\nEntry-Id: {ID}"
     assert [x.section for x in entries_of(commit(old, "b.md"))] == ["b"]
+    for hostile in ("../x", ".git/hooks/x", "-rf", "a#b", "x/../.."):
+        forged = ours.replace("Section: a", f"Section: {hostile}")
+        assert [x.section for x in entries_of(commit(forged, "b.md"))] == ["b"]
+        assert not list(entries_of(commit(forged)))
     by_hand = list(entries_of(commit("fix\n\nwhy", "a.md", "d/e.md", "x.txt", ".git.md")))
     assert [(x.section, x.id, x.by_hand) for x in by_hand] == [
         ("a", hand_id("c" * 40), True),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, well_formed
-from commonplace.journals.notebook_names import find_section
+from commonplace.journals.notebook_names import file_of, find_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -289,8 +289,8 @@ def entries_of(commit: Commit, message: Message | None = None) -> Iterator[Entry
     touched = [x for t in commit.touched if t.is_file and (x := find_section(t.path))]
     if message.entry_id:
         # Its own word first: a rebase that keeps it may leave it without a change of its own.
-        touched = [message.section or (touched[0] if touched else "")]
+        named = find_section(file_of(message.section))
+        touched = [named] if named else touched[:1]
     for section in touched:
-        if section:
-            entry_id = message.entry_id or hand_id(commit.hash)
-            yield entry_of(commit, message, section=section, entry_id=entry_id)
+        entry_id = message.entry_id or hand_id(commit.hash)
+        yield entry_of(commit, message, section=section, entry_id=entry_id)

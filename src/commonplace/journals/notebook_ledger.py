@@ -20,6 +20,7 @@ from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import Corrupted, Database, connect, transaction, translated
 from commonplace.journals.gitrepo_history import read_history
 from commonplace.journals.notebook_format import entries_of, parse_message, ref_of
+from commonplace.journals.notebook_names import file_of, find_section
 
 if TYPE_CHECKING:
     import sqlite3
@@ -224,7 +225,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _rows_of(commit: Commit) -> Iterator[_Move | dict[str, object]]:
     message = parse_message(commit.message)
-    if message.verb == "move" and message.moved_from and message.section:
+    named = (message.moved_from, message.section)
+    if message.verb == "move" and all(find_section(file_of(x)) for x in named):
         yield _Move(message.moved_from, message.section)
     for entry in entries_of(commit, message):
         yield {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import Invalid
@@ -89,6 +90,7 @@ def file_of(section: str) -> str:
     return f"{section}{SUFFIX}"
 
 
+@lru_cache(4096)
 def find_section(path: str) -> str | None:
     """The section whose file this path is; None where it is no section's."""
     section = path.removesuffix(SUFFIX)
