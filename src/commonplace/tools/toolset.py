@@ -9,6 +9,7 @@ import inspect
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from commonplace.core.errors import Invalid
@@ -45,7 +46,8 @@ class Effects:
 class Tool:
     """One function offered to a model: its name, title and docstring are what the model reads.
 
-    Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required.
+    Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
+    the default is a setting's, the type is `type | None` and the default None.
     """
 
     run: Callable[..., Answer]
@@ -69,7 +71,11 @@ class Tool:
         schema.pop("title", None)
         for argument in schema.get("properties", {}).values():
             argument.pop("title", None)
-            if argument.get("default") in ("", []):  # says nothing that an absent one does not
+            if argument.get("default", 0) in (
+                "",
+                [],
+                None,
+            ):  # says nothing that an absent one does not
                 del argument["default"]
         return schema
 
@@ -101,7 +107,7 @@ class Tool:
 
         fields: dict[str, Any] = {}
         for name, parameter in inspect.signature(self.run).parameters.items():
-            kind, arg = get_args(self._parameters[name])
+            kind, arg = _annotated(self._parameters[name])
             if get_origin(kind) is list:
                 # Some hosts send every list as JSON text.
                 kind = Annotated[kind, BeforeValidator(_listed)]
@@ -136,7 +142,7 @@ class Tool:
         return Invalid(f"Invalid {name}: {shown}.", hint=self._fitting(name))
 
     def _fitting(self, name: str) -> str:
-        kind, arg = get_args(self._parameters[name])
+        kind, arg = _annotated(self._parameters[name])
         if get_origin(kind) is list:
             return "Use a list of texts."
         if choices := get_args(kind):
@@ -144,6 +150,14 @@ class Tool:
         if arg.least is not None and arg.most is not None:
             return f"Use {arg.least} to {arg.most}."
         return {str: "Use text.", bool: "Use true or false."}.get(kind, "Use a number.")
+
+
+def _annotated(hint: Any) -> tuple[Any, Arg]:
+    """The type of a parameter, less None, which an argument never is, and what it means."""
+    kind, arg = get_args(hint)
+    if isinstance(kind, UnionType):
+        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+    return kind, arg
 
 
 def _number(value: Any) -> Any:
