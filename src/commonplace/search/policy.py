@@ -168,6 +168,47 @@ def chance(cosine: float, covered: float) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
+NOTEBOOK = Policy(duplicate=1.0)
+"""Entries of the notebook: what two commits say alike is still two entries."""
+
+NOTEBOOK_POOL = 2
+"""Candidates of each of the notebook's two questions, for each hit that is asked for."""
+
+NOTEBOOK_POOL_MOST = 20
+
+NOTEBOOK_MOST = 100
+"""The most entries that one search of the notebook shows, unless a setting says otherwise."""
+
+NOTEBOOK_CHUNKS = 4
+"""Chunks of an entry that are encoded at the question; what follows has the index's cosine."""
+
+NOTEBOOK_VECTORS = 8192
+"""Vectors of entries' parts that a process keeps, 12 MB: most entries are asked about again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaning:
+    """How the notebook's search weighs its two questions, and how it leans to what is fresh.
+
+    context_weight, content_weight: of the two cosines in the combined one. half_life_days,
+    minimum_salience: of an entry's salience. raised: added to the least combined cosine for an
+    entry of the least salience. fresh: weight of salience in the order, words: of matched words.
+    Source: the notebook's design for the first four; what `raised` bounds, `fresh` is equal to, so
+    that age never outweighs a cosine that is 0.1 higher.
+    """
+
+    context_weight: float = 0.5
+    content_weight: float = 0.5
+    half_life_days: float = 30.0
+    minimum_salience: float = 0.1
+    raised: float = 0.1
+    fresh: float = 0.1
+    words: float = 0.2
+
+
+NOTEBOOK_FLOOR = 0.15
+"""Combined cosine under which an entry that shares no word is not shown; see docs/notebook.md."""
+
 PRIVATE = Policy()
 
 CHRONICLE = Policy(duplicate=1.0)
