@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from commonplace.config import SETTINGS
 from commonplace.doors.cli import main as cli
 from commonplace.tools.chronicle import ChronicleTools
+from commonplace.tools.notebook import NotebookTools
 from commonplace.tools.private import PrivateTools
 from commonplace.tools.recall import RecallTools
 
@@ -71,6 +72,7 @@ TOOLSETS = {
     "private": PrivateTools(desk=no_desk).toolset.tools,
     "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
     "recall": RecallTools(desk=no_desk).toolset.tools,
+    "notebook": NotebookTools(desk=no_desk).toolset.tools,
 }
 
 

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from commonplace.journals.private import PrivateJournal
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.search.sides import SidedFinder
     from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
+    from commonplace.tools.notebook import NotebookTools
+    from commonplace.tools.notebook_desk import NotebookDesk
     from commonplace.tools.recall import RecallDesk, RecallTools
     from commonplace.tools.toolset import Toolset
 
@@ -76,6 +79,7 @@ class App:
             "private": lambda: self.private.toolset,
             "chronicle": lambda: self.chronicle_tools.toolset,
             "recall": lambda: self.recall_tools.toolset,
+            "notebook": lambda: self.notebook_tools.toolset,
         }
         chosen = [made[name]() for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
@@ -128,6 +132,50 @@ class App:
         )
 
     @cached_property
+    def notebook_tools(self) -> NotebookTools:
+        """The notebook's tools."""
+        from commonplace.tools.notebook import NotebookTools  # noqa: PLC0415  if it is offered
+
+        return NotebookTools(desk=self.notebook_desk)
+
+    def notebook_desk(self) -> NotebookDesk:
+        """What the notebook's tools work with."""
+        with self._wiring:
+            return self._notebook_desk
+
+    @cached_property
+    def _notebook_desk(self) -> NotebookDesk:
+        from commonplace.search import policy  # noqa: PLC0415  if it is offered
+        from commonplace.tools.notebook_desk import NotebookDesk  # noqa: PLC0415  as above
+
+        settings = self.settings
+        asked = {
+            "context_weight": settings.notebook_context_weight,
+            "content_weight": settings.notebook_content_weight,
+            "half_life_days": settings.notebook_half_life_days,
+            "minimum_salience": settings.notebook_minimum_salience,
+        }
+        least, most = settings.notebook_min_score, settings.notebook_max_results
+        return NotebookDesk(
+            notebook=self.notebook,
+            filing=lambda: self.filing,
+            finder=lambda: self.sided_finder,
+            clock=self._clock,
+            zone=settings.timezone,
+            leaning=policy.Leaning(**{k: x for k, x in asked.items() if x is not None}),
+            min_score=policy.NOTEBOOK_FLOOR if least is None else least,
+            most=policy.NOTEBOOK_MOST if most is None else int(most),
+            is_own=settings.notebook_path is None,
+        )
+
+    @cached_property
+    def sided_finder(self) -> SidedFinder:
+        """What asks the notebook two questions at once."""
+        from commonplace.search.sides import SidedFinder  # noqa: PLC0415  as above
+
+        return SidedFinder(finder=self.finder, encoder=self.encoder)
+
+    @cached_property
     def recall_tools(self) -> RecallTools:
         """What asks all journals at once."""
         from commonplace.tools.recall import RecallTools  # noqa: PLC0415  if it is offered
@@ -166,7 +214,7 @@ class App:
         return {
             "private": lambda: self.journal.pages(),  # noqa: PLW0108  opened when called
             "chronicle": lambda: self.chronicle.pages(),  # noqa: PLW0108  as above
-            **({"notebook": lambda: self.notebook.pages()} if self._has_notebook() else {}),
+            **({"notebook": lambda: self.notebook.pages()} if self._has_notebook() else {}),  # noqa: PLW0108  as above
         }
 
     @cached_property

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROJECT_FILE = ".commonplace.toml"
-TOOLSETS = ("private", "chronicle", "recall")
-DEFAULT_TOOLSETS = TOOLSETS
+TOOLSETS = ("private", "chronicle", "recall", "notebook")
+DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
 ENV_PREFIX = "COMMONPLACE_"
 # Read by the tests and by what connects to a database of several users, not here.
 FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"

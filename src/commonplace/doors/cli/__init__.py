@@ -27,6 +27,9 @@ COMMANDS = {
     "chronicle": Lazy(
         "commonplace.doors.cli.chronicle:chronicle", "Log what was done, and ask when it was."
     ),
+    "notebook": Lazy(
+        "commonplace.doors.cli.notebook:notebook", "Keep what is understood, and how it came about."
+    ),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),

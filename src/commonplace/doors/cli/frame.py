@@ -207,13 +207,19 @@ def setting_option(key: str, **attrs: Any) -> Callable[[Any], Any]:
 
     key: as in config.SETTINGS; `read_only` becomes `--read-only`. attrs: click's, help above all.
     """
+    name = f"--{key.replace('_', '-').replace('.', '-')}"
+    return click.option(name, callback=flag_of(key), expose_value=False, default=None, **attrs)
 
-    def remember(ctx: click.Context, _param: click.Parameter, value: object) -> None:
+
+def flag_of(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback of an option or argument that is the flag of a setting; hands its value on."""
+
+    def remember(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
         if value is not None:
             ctx.meta.setdefault(_FLAGS, {})[key] = value
+        return value
 
-    name = f"--{key.replace('_', '-').replace('.', '-')}"
-    return click.option(name, callback=remember, expose_value=False, default=None, **attrs)
+    return remember
 
 
 project_option = setting_option(

@@ -1,0 +1,225 @@
+"""`commonplace notebook`: what is understood, and how it came about, from a terminal.
+
+Never decides anything about the notebook: each command parses, calls one verb and shows its answer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.files import translated
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import (
+    common_options,
+    flag_of,
+    home_folder,
+    show,
+    text_input,
+    working_folder,
+)
+from commonplace.doors.cli.private import file_everything, load_encoder, opened, tool_option
+from commonplace.doors.cli.progress import show_counting
+from commonplace.tools.notebook import NotebookTools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.app import App
+    from commonplace.tools.notebook_keeping import NotebookKeeping
+
+LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
+_OVERVIEW_ALONE = "Edit the overview."
+
+
+def call(
+    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
+) -> Answer:
+    """Call one of the notebook's tools as a model would, after what a server has done by then."""
+    with opened() as app:
+        if after is not None:
+            after(app)
+        return app.notebook_tools.toolset.tool(name).call(arguments)
+
+
+def keeping(app: App) -> NotebookKeeping:
+    """The verbs that no model is offered."""
+    from commonplace.tools.notebook_keeping import NotebookKeeping  # noqa: PLC0415  for a few
+
+    return NotebookKeeping(desk=app.notebook_desk)
+
+
+@click.group()
+def notebook() -> None:
+    """Keep what is understood, and how it came about."""
+
+
+@notebook.command(short_help="Make the notebook, or take a repository that is there.")
+@click.argument("path", required=False, callback=flag_of("notebook.path"))
+@common_options
+def init(path: str | None, as_json: bool) -> None:
+    """Make the notebook, or take the repository that is there as it is.
+
+    With a PATH that folder is your notebook from now on: it is written into your settings file.
+    """
+    with opened() as app:
+        answer = keeping(app).init()
+    if path is not None:
+        answer = _kept(path, answer)
+    show(answer, as_json)
+
+
+def _kept(path: str, answer: Answer) -> Answer:
+    """The answer, after the folder was written into the user's settings."""
+    from commonplace.config import user_file, write_setting  # noqa: PLC0415  for one command
+
+    write_setting("notebook.path", path, user_file(), cwd=working_folder(), home=home_folder())
+    notes = [f"Set notebook.path in {user_file()}."]
+    if os.environ.get("COMMONPLACE_NOTEBOOK"):
+        notes.append("COMMONPLACE_NOTEBOOK is set, and goes before it.")
+    return Answer(text="\n".join([answer.text, *notes]), facts={**answer.facts, "notes": notes})
+
+
+@notebook.command(short_help="Add an entry; without one, edit the overview too.")
+@click.argument("section")
+@click.argument("entry", nargs=-1)
+@tool_option(NotebookTools.journal_write, "overview", "--overview", metavar="TEXT")
+@tool_option(NotebookTools.journal_write, "summary", "--summary", metavar="TEXT")
+@tool_option(NotebookTools.journal_write, "work_context", "-c", "--work-context", metavar="TEXT")
+@tool_option(NotebookTools.journal_write, "base_version", "--base-version", metavar="VERSION")
+@tool_option(NotebookTools.journal_write, "idempotency_key", "--idempotency-key", metavar="KEY")
+@common_options
+def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Add an entry to SECTION.
+
+    ENTRY is its words; `-`, or a pipe, reads them from stdin. On a terminal without an ENTRY your
+    editor opens with the overview, and room for the entry below it.
+    """
+    arguments = {**given, "path": section}
+    with opened() as app:
+        tool = app.notebook_tools.toolset.tool
+        if entry or not sys.stdin.isatty():
+            arguments["entry"] = text_input(" ".join(entry) if entry else None)
+        else:
+            arguments |= _edited(*_overview(app, section))
+        load_encoder(app)
+        show(tool("journal_write").call(arguments), as_json)
+
+
+def _overview(app: App, section: str) -> tuple[str, str]:
+    """The overview and its version; empty where there is none."""
+    try:
+        facts = app.notebook_tools.toolset.tool("journal_read").call({"id": section}).facts
+    except NotFound:
+        return "", ""
+    return facts["overview"], facts["version"]
+
+
+def _edited(overview: str, version: str) -> dict[str, str]:
+    """What the editor was left with: the entry, and the overview if it is another."""
+    start = f"{overview}\n\n" if overview else "\n"
+    text = click.edit(f"{start}{LINE}\n", extension=".md")
+    if text is None:
+        raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
+    above, line, below = text.partition(LINE)
+    # Without the line nobody can tell the two apart: all of it is the overview, as it was shown.
+    changed = above.strip("\n") != overview.strip("\n")
+    entry = below.strip("\n") if line else ""
+    if not changed and not entry.strip():
+        raise Invalid("Nothing was written.", hint="Write an entry below the line.")
+    arguments = {"entry": entry if entry.strip() else _OVERVIEW_ALONE}
+    if changed:
+        arguments |= {"overview": above.strip("\n"), "base_version": version}
+    return arguments
+
+
+@notebook.command()
+@click.argument("id")
+@common_options
+def read(id: str, as_json: bool) -> None:  # noqa: A002  the name that help shows
+    """Show a section's overview, or one entry whole.
+
+    ID is a section, or one of its entries as `log` and `search` show it: SECTION#ID.
+    """
+    show(call("journal_read", {"id": id}), as_json)
+
+
+@notebook.command()
+@click.argument("section")
+@tool_option(NotebookTools.journal_list_entries, "start", "--start", type=int)
+@tool_option(NotebookTools.journal_list_entries, "length", "-n", "--length", type=int)
+@common_options
+def log(section: str, as_json: bool, **given: Any) -> None:
+    """List the entries of SECTION, newest first."""
+    show(call("journal_list_entries", {**given, "path": section}), as_json)
+
+
+@notebook.command()
+@click.argument("section", default="")
+@tool_option(NotebookTools.journal_toc, "depth", "-d", "--depth", type=int)
+@common_options
+def toc(section: str, as_json: bool, **given: Any) -> None:
+    """List the sections below SECTION, or all at the top."""
+    show(call("journal_toc", {**given, "id": section}), as_json)
+
+
+@notebook.command(short_help="Find entries and overviews, best first.")
+@click.argument("content", nargs=-1)
+@tool_option(NotebookTools.journal_search, "work_context", "-c", "--work-context", metavar="TEXT")
+@tool_option(NotebookTools.journal_search, "when", "--when", metavar="TIME")
+@tool_option(NotebookTools.journal_search, "min_score", "--min-score", type=float)
+@tool_option(NotebookTools.journal_search, "salience_threshold", "--salience-threshold", type=float)
+@tool_option(NotebookTools.journal_search, "limit", "-n", "--limit", type=int)
+@common_options
+def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Find entries and overviews by what they say, by the work they came from, or by both."""
+    arguments = {**given, "content": " ".join(content)}
+    show(call("journal_search", arguments, after=file_everything), as_json)
+
+
+@notebook.command()
+@click.argument("old")
+@click.argument("new")
+@common_options
+def move(old: str, new: str, as_json: bool) -> None:
+    """Give the section OLD the name NEW, its entries with it; sections below it stay."""
+    with opened() as app:
+        load_encoder(app)
+        show(keeping(app).move(old=old, new=new), as_json)
+
+
+@notebook.command(name="import-json", short_help="Add what the JSON journal server wrote.")
+@click.argument("source", metavar="FILE")
+@common_options
+def import_json(source: str, as_json: bool) -> None:
+    """Add the entries and overviews of the JSON journal server's file, each once.
+
+    FILE is that file, or `-` for stdin. An overview that is there stays.
+    """
+    text = _json_in(source)
+    with opened() as app:
+        app.encoder.start()
+        with show_counting("Importing entries") as tell:
+            answer = keeping(app).import_json(
+                text=text, name="stdin" if source == "-" else source, tell=tell
+            )
+        file_everything(app)
+        show(answer, as_json)
+
+
+def _json_in(source: str) -> str:
+    if source == "-":
+        return text_input("-")
+    with translated(source):
+        content = Path(source).read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise Invalid(
+            f"{source} is not UTF-8.", hint="Name a file that the JSON journal server wrote."
+        ) from exc

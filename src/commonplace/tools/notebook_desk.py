@@ -1,0 +1,94 @@
+"""What the notebook's tools work with, and what of it was read through them.
+
+Never writes, and keeps what was read in memory alone: another process has read nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+
+    from commonplace.core.clock import Clock
+    from commonplace.journals.notebook import Notebook
+    from commonplace.search.filing import Filing
+    from commonplace.search.policy import Leaning
+    from commonplace.search.sides import SidedFinder
+
+_SECTIONS = 500
+_TEXTS = 8
+
+
+class Reads:
+    """The overviews that were read over one connection. Thread-safe.
+
+    The last eight texts of a section are kept, so that a merge can start from what both sides knew.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: OrderedDict[str, dict[str, str]] = OrderedDict()
+
+    def remember(self, section: str, version: str, text: str) -> None:
+        """Note that this version of a section's overview was shown, or written, just now."""
+        with self._lock:
+            texts = self._texts.setdefault(section, {})
+            texts.pop(version, None)
+            texts[version] = text
+            self._texts.move_to_end(section)
+            while len(texts) > _TEXTS:
+                del texts[next(iter(texts))]
+            while len(self._texts) > _SECTIONS:
+                self._texts.popitem(last=False)
+
+    def last(self, section: str) -> str:
+        """The version that was read last; empty where none was."""
+        with self._lock:
+            return next(reversed(self._texts.get(section, {})), "")
+
+    def texts(self, section: str) -> dict[str, str]:
+        """The texts that were read, by their versions, the last first."""
+        with self._lock:
+            return dict(reversed(self._texts.get(section, {}).items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookDesk:
+    """What the tools work with, wired for one owner and one notebook.
+
+    filing, finder: opened when called, after a first write has made the notebook, so that the
+    index follows it. is_own: the notebook lies in our own folder, so that a first write may make
+    it. leaning, min_score: of its search; most: the most entries that one shows.
+    """
+
+    notebook: Notebook
+    filing: Callable[[], Filing]
+    finder: Callable[[], SidedFinder]
+    clock: Clock
+    zone: tzinfo
+    leaning: Leaning
+    min_score: float
+    most: int
+    is_own: bool = False
+    reads: Reads = field(default_factory=Reads)
+
+    def reading(self) -> Notebook:
+        """The notebook to be read. Raises: NotFound where there is none."""
+        if self.is_own and not self.notebook.exists:
+            raise NotFound(
+                "There is no notebook yet.", hint="Write its first entry with journal_write."
+            )
+        return self.notebook
+
+    def writing(self) -> Notebook:
+        """The notebook to be written in, made where it is our own and not there yet."""
+        if self.is_own and not self.notebook.exists:
+            self.notebook.init()
+        return self.notebook

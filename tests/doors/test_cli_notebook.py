@@ -1,0 +1,174 @@
+"""The notebook from a terminal: make it, write, read, list, search, move, bring in the JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.doors.terminal import facts, on_terminal, run
+
+from commonplace.journals.notebook_format import version_of
+
+needs_terminal = pytest.mark.skipif(
+    os.name == "nt", reason="a terminal is made with pty, which Windows has not"
+)
+
+
+@pytest.fixture(autouse=True)
+def words_only(tmp_path, monkeypatch):
+    """No weights: words are enough here, and quick; an author of a known name."""
+    empty = tmp_path / "no weights"
+    empty.mkdir()
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+    monkeypatch.setenv("COMMONPLACE_NOTEBOOK_AUTHOR", "Wren Fox <wren@example.org>")
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Where the notebook lies."""
+    return tmp_path / "home" / ".local" / "share" / "commonplace" / "users" / "me" / "notebook"
+
+
+def write(*words, **more):
+    """Write one entry; its id."""
+    return facts("notebook", "write", *words, **more)["id"]
+
+
+def editor(tmp_path, body):
+    """An editor that does this with the text it is given; what to put into $EDITOR."""
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\n"
+        f"file = Path(sys.argv[1])\ntext = file.read_text()\n{body}\nfile.write_text(text)\n"
+    )
+    return f"{sys.executable} {script}"
+
+
+def test_the_first_entry_makes_the_notebook(book):
+    """It is an ordinary repository, whose log is the entries."""
+    done = run("notebook", "write", "api/errors", "Problem+json", "it is.", "-c", "design")
+    assert (done.exit_code, done.stdout[:29]) == (0, "Entry written: api/errors#01a")  # UUIDv7
+    log = subprocess.run(
+        ["git", "-C", str(book), "log", "--format=%an %s"], capture_output=True, text=True
+    )
+    assert log.stdout == "Wren Fox Problem+json it is.\n"
+    assert (book / "api" / "errors.md").read_text() == "<!-- entry count: 1 -->\n"
+
+
+def test_read_log_toc_and_search(book):
+    """Each in words and as JSON."""
+    one = write("api/errors", "Problem+json it is.")
+    write(
+        "api/errors", "Codes are stable.", "--overview", "Errors.", "--base-version", version_of("")
+    )
+    read = facts("notebook", "read", "api/errors")
+    assert (read["overview"], read["entry_count"]) == ("Errors.", 2)
+    assert facts("notebook", "read", one)["content"] == "Problem+json it is."
+    assert run("notebook", "read", "api/errors").stdout.endswith("\n\nErrors.\n")
+    listed = facts("notebook", "log", "api/errors", "-n", "1", "--start", "1")["entries"]
+    assert [x["id"] for x in listed] == [one]
+    assert facts("notebook", "toc")["subsections"][0]["type"] == "group"
+    assert "api/errors (2 entries" in run("notebook", "toc", "api").stdout
+    found = facts("notebook", "search", "problem", "json")["results"]
+    assert [x["id"] for x in found] == [one]
+    assert [x["id"] for x in facts("notebook", "search", "-c", "problem")["results"]] == [one]
+    assert run("notebook", "search", "zzz").stdout.startswith("No entries found.")
+
+
+def test_exit_codes():
+    """Not found is 3, a conflict 4 with both texts, what cannot be 2."""
+    assert run("notebook", "toc").exit_code == 3
+    write("a", "x", "--overview", "Theirs.")
+    assert run("notebook", "read", "b").exit_code == 3
+    assert run("notebook", "write", "a#b", "x").exit_code == 2
+    assert run("notebook", "search").exit_code == 2
+    assert run("notebook", "write", "a", "y", "--overview", "Mine.").exit_code == 4
+    done = run("notebook", "write", "a", "y", "--overview", "Mine.", "--base-version", "0" * 12)
+    assert done.exit_code == 4
+    assert "Theirs." in done.stderr
+    assert "Mine." in done.stderr
+    assert facts("notebook", "read", "a")["entry_count"] == 1
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_an_entry_from_stdin(words):
+    """In a pipe, or by a dash."""
+    name = write("a", *words, input="piped\n")
+    assert facts("notebook", "read", name)["content"] == "piped\n"
+
+
+def test_the_same_key_is_one_entry():
+    """A script may try again."""
+    assert write("a", "x", "--idempotency-key", "k") == write("a", "x", "--idempotency-key", "k")
+
+
+def test_move_and_import(tmp_path):
+    """A moved section keeps its entries; the JSON is brought in once, and found."""
+    write("old", "The lighthouse is lit.")
+    assert facts("notebook", "move", "old", "new")["new"] == "new"
+    (hit, *_) = facts("notebook", "search", "lighthouse")["results"]
+    assert hit["id"].startswith("new#")
+    file = tmp_path / "journal.json"
+    entry = {"content": "A heron stands.", "timestamp": "2025-07-21T10:00:00"}
+    file.write_text(json.dumps({"sections": {"pond": {"overview": "", "entries": [entry]}}}))
+    assert facts("notebook", "import-json", file)["added"] == 1
+    assert facts("notebook", "import-json", file)["repeated"] == 1
+    (hit, *_) = facts("notebook", "search", "heron")["results"]
+    assert (hit["id"][:5], hit["timestamp"]) == ("pond#", "2025-07-21T10:00:00+00:00")
+    assert run("notebook", "import-json", tmp_path / "none.json").exit_code == 3
+    file.write_bytes(b"\xff\xfe")
+    assert run("notebook", "import-json", file).exit_code == 2
+
+
+def test_init_takes_a_repository_and_keeps_its_place(tmp_path, book):
+    """With a path that folder is the notebook from now on; what is there is read."""
+    assert facts("notebook", "init")["folder"] == str(book)
+    assert facts("notebook", "init")["adopted"] is True
+    team = tmp_path / "team"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(team)], check=True)
+    (team / "tides.md").write_text("High at noon.\n")
+    person = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    subprocess.run(["git", "-C", str(team), "add", "."], check=True)
+    subprocess.run(["git", "-C", str(team), *person, "commit", "-qm", "By hand"], check=True)
+    done = facts("notebook", "init", "../team")
+    assert (done["folder"], done["adopted"], done["sections"]) == (str(team), True, 1)
+    assert facts("notebook", "read", "tides")["overview"] == "High at noon."
+    (hit, *_) = facts("notebook", "search", "noon")["results"]
+    assert (hit["id"], hit["type"]) == ("tides", "overview")
+    assert facts("config", "show")["notebook.path"]["value"] == str(team)
+
+
+@needs_terminal
+def test_an_editor_opens_with_the_overview(tmp_path):
+    """What stands above the line is the overview, what stands below it the entry."""
+    write("a", "x", "--overview", "High at noon.")
+    change = "text = text.replace('noon', 'ten') + 'Measured it.\\n'"
+    code, out, _ = on_terminal(
+        "notebook", "write", "a", env={"EDITOR": editor(tmp_path, change), "VISUAL": ""}
+    )
+    assert (code, out[:15]) == (0, "Entry written: ")
+    read = facts("notebook", "read", "a")
+    assert (read["overview"], read["entry_count"]) == ("High at ten.", 2)
+    assert read["last_entry"]["summary"] == "Measured it."
+
+
+@needs_terminal
+@pytest.mark.parametrize(
+    ("body", "code", "overview", "summary"),
+    [
+        ("text += 'An entry alone.'", 0, "High.", "An entry alone."),
+        ("text = 'Low.'", 0, "Low.", "Edit the overview."),
+        ("text += '\\n'", 2, "High.", "x"),
+    ],
+)
+def test_what_an_editor_leaves(tmp_path, body, code, overview, summary):
+    """An entry alone, an overview alone, or nothing."""
+    write("a", "x", "--overview", "High.")
+    env = {"EDITOR": editor(tmp_path, body), "VISUAL": ""}
+    assert on_terminal("notebook", "write", "a", env=env)[0] == code
+    read = facts("notebook", "read", "a")
+    assert (read["overview"], read["last_entry"]["summary"]) == (overview, summary)

@@ -1,0 +1,88 @@
+"""The notebook's tools over a git repository of their own and an index in memory."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from commonplace.index.memory import MemoryIndex
+from commonplace.journals.notebook import Notebook
+from commonplace.search import policy
+from commonplace.search.filing import Filing
+from commonplace.search.finder import Finder
+from commonplace.search.sides import SidedFinder
+from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace.tools.notebook import NotebookTools
+from commonplace.tools.notebook_desk import NotebookDesk
+from commonplace.tools.notebook_keeping import NotebookKeeping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.core.values import Answer
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class NotebookWorld:
+    """One user's notebook and its tools; `connect` is another connection to the same one."""
+
+    def __init__(
+        self, folder: Path, *, slot: ReadySlot | None = None, made: bool = True, **desk: Any
+    ) -> None:
+        self.clock = FrozenClock(NOW)
+        self.notebook = Notebook(
+            folder / "notebook",
+            ledger=folder / "ledger.db",
+            owner="me",
+            zone=UTC,
+            clock=self.clock,
+            author="Wren Fox <wren@example.org>",
+        )
+        if made:
+            self.notebook.init()
+        slot = slot or ReadySlot(HashingEncoder())
+        index = MemoryIndex().within("me")
+        self.filing = Filing(
+            index=index, sources=[self.notebook.source()], encoder=slot, holder="test"
+        )
+        finder = SidedFinder(
+            finder=Finder(index=index, encoder=slot, filing=self.filing), encoder=slot
+        )
+        self._settings = {
+            "notebook": self.notebook,
+            "filing": lambda: self.filing,
+            "finder": lambda: finder,
+            "clock": self.clock,
+            "zone": UTC,
+            "leaning": policy.Leaning(),
+            "min_score": policy.NOTEBOOK_FLOOR,
+            "most": 100,
+            **desk,
+        }
+        self.desk = NotebookDesk(**self._settings)
+        self.toolset = NotebookTools(lambda: self.desk).toolset
+        self.keeping = NotebookKeeping(lambda: self.desk)
+
+    def connect(self):
+        """Another connection: it has read nothing."""
+        desk = NotebookDesk(**self._settings)
+        toolset = NotebookTools(lambda: desk).toolset
+        return lambda tool, **arguments: toolset.tool(tool).call(arguments)
+
+    def __call__(self, tool: str, **arguments: Any) -> Answer:
+        """What a tool answers, called as a door calls it."""
+        return self.toolset.tool(f"journal_{tool}").call(arguments)
+
+    def write(self, path: str, entry: str, *, days_ago: float = 0, **rest: Any) -> str:
+        """An entry written so long ago; its id."""
+        self.clock.advance(-days_ago * 86_400)
+        try:
+            return self("write", path=path, entry=entry, **rest).facts["id"]
+        finally:
+            self.clock.advance(days_ago * 86_400)
+
+    def close(self) -> None:
+        """Stop the background work and let go of the files."""
+        self.filing.close()
+        self.notebook.close()
