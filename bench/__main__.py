@@ -11,12 +11,12 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import chronicles, filings, homes, memory, searches, starts, writes
+from bench import chronicles, filings, homes, memory, recalls, searches, starts, writes
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("memory", "starts", "searches", "writes", "disk", "reindex", "help", "chronicle")
+PARTS = ("memory", "starts", "searches", "writes", "disk", "reindex", "help", "chronicle", "recall")
+MILLION = 1_000_000
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
 
 
@@ -42,6 +43,7 @@ class Plan:
     reindex: tuple[int, int]
     catch_up_again: int
     chronicle: chronicles.Sizes
+    recall: recalls.Sizes
 
 
 FULL = Plan(
@@ -55,6 +57,7 @@ FULL = Plan(
     chronicle=chronicles.Sizes(
         entries=100_000, adds=200, questions=60, openings=11, first_searches=5, slice=2_000
     ),
+    recall=recalls.Sizes(entries=100_000, questions=60, colds=11, servers=3),
 )
 QUICK = Plan(
     entries=1_000,
@@ -67,6 +70,7 @@ QUICK = Plan(
     chronicle=chronicles.Sizes(
         entries=2_000, adds=30, questions=15, openings=3, first_searches=2, slice=1_200
     ),
+    recall=recalls.Sizes(entries=2_000, questions=15, colds=3, servers=1),
 )
 
 
@@ -74,6 +78,8 @@ def main() -> None:
     """Measure what was asked for, print the table, write the JSON."""
     asked = _options()
     plan = QUICK if asked.quick else FULL
+    if asked.million:
+        plan = replace(plan, recall=replace(plan.recall, million=MILLION))
     parts = tuple(asked.only or PARTS)
     if "memory" in parts and not Path("/proc/self/status").exists():
         _say("Memory is not measured: this system has no /proc.")
@@ -111,15 +117,23 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", choices=PARTS, help="one part; may be given several times"
     )
+    parser.add_argument(
+        "--million",
+        action="store_true",
+        help=f"recall over an index of {MILLION:,} entries too; it takes 4 GB of the cache",
+    )
     return parser.parse_args()
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    if set(parts) - {"chronicle"}:
+    if set(parts) - {"chronicle", "recall"}:
         yield from _of_private(plan, cache, scratch, parts)
     if "chronicle" in parts:
         _say("Chronicle")
         yield from chronicles.chronicle_figures(plan.chronicle, cache, scratch)
+    if "recall" in parts:
+        _say("Recall")
+        yield from recalls.recall_figures(plan.recall, cache)
 
 
 def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:

@@ -160,8 +160,14 @@ def synthetic_home(cache: Path, count: int) -> Home:
     home = Home(cache / f"synthetic-{count}").make()
     if is_marked(home, "vectors"):
         return home
-    thoughts = make_thoughts(count)
-    home.write(thoughts)
+    home.write(make_thoughts(count))
+    file_synthetic(home)
+    mark(home, "vectors")
+    return home
+
+
+def file_synthetic(home: Home) -> None:
+    """File what a home holds through the product, with vectors that no encoder made."""
     for root in home.roots:
         for path in root.rglob("*.md"):
             path.with_suffix(".embedding").touch()
@@ -169,19 +175,15 @@ def synthetic_home(cache: Path, count: int) -> Home:
         app.filing.sweep()
     with home.opened() as app:
         put_synthetic_vectors(app)
-    mark(home, "vectors")
-    return home
 
 
 def put_synthetic_vectors(app: App) -> None:
     """Give every entry that waits for a vector one that no encoder made."""
     encoder = app.encoder.get()
     assert encoder is not None
-    chance = np.random.default_rng(3)
-    centres = _unit(chance.standard_normal((_CLUSTERS, encoder.dimensions)))
+    clustered = Clustered(encoder.dimensions)
     while docs := app.index.unencoded(encoder.identity, _BATCH):
-        near = centres[chance.integers(_CLUSTERS, size=len(docs))]
-        vectors = _unit(near + 0.05 * chance.standard_normal(near.shape))
+        vectors = clustered.vectors(len(docs))
         app.index.put_vectors(
             encoder.identity,
             [
@@ -194,6 +196,19 @@ def put_synthetic_vectors(app: App) -> None:
                 for doc, vector in zip(docs, vectors, strict=True)
             ],
         )
+
+
+class Clustered:
+    """Vectors in clusters on the unit sphere, the same each time."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._chance = np.random.default_rng(3)
+        self._centres = _unit(self._chance.standard_normal((_CLUSTERS, dimensions)))
+
+    def vectors(self, count: int) -> Vector:
+        """The next so many: (count, dimensions)."""
+        near = self._centres[self._chance.integers(_CLUSTERS, size=count)]
+        return _unit(near + 0.05 * self._chance.standard_normal(near.shape))
 
 
 def _unit(rows: np.typing.NDArray[np.float64]) -> Vector:

@@ -22,6 +22,7 @@ from commonplace.journals.chronicle_times import columns_of, render_local, to_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
     from pathlib import Path
 
 FOLDERS = ("api", "web", "infra", "notes")
@@ -53,14 +54,14 @@ class Row(NamedTuple):
         }
 
 
-def make_rows(count: int, *, seed: int = 21) -> Iterator[Row]:
+def make_rows(count: int, *, seed: int = 21, first: datetime = FIRST_DAY) -> Iterator[Row]:
     """Entries spread evenly over 400 days, oldest first: the same for the same seed."""
     chance = random.Random(seed)  # noqa: S311  a corpus, no secret
     step = timedelta(days=DAYS) / max(count, 1)
     for number, line in enumerate(islice(make_lines(seed=seed), count)):
         yield Row(
             id=str(uuid.UUID(int=chance.getrandbits(128), version=4)),
-            instant=to_instant(FIRST_DAY + step * number),
+            instant=to_instant(first + step * number),
             message=line,
             tags=tuple(chance.sample(TAGS, chance.choice((1, 1, 2)))),
             directory=f"/home/ada/{chance.choice(FOLDERS)}",
@@ -86,14 +87,19 @@ def foreign_home(cache: Path, count: int) -> Home:
     """A home with so many entries that no index has seen; kept in the cache."""
     home = Home(cache / f"log-{count}").make()
     if not is_marked(home, "written"):
-        home.chronicle.unlink(missing_ok=True)
-        with closing(open_database(home.chronicle)) as database:
-            database.execute("BEGIN IMMEDIATE")
-            for row in make_rows(count):
-                insert(database, row.columns())
-            database.execute("COMMIT")
+        write_log(home, count)
         mark(home, "written")
     return home
+
+
+def write_log(home: Home, count: int, *, first: datetime = FIRST_DAY) -> None:
+    """Write so many entries to a home's chronicle in one transaction, none being there before."""
+    home.chronicle.unlink(missing_ok=True)
+    with closing(open_database(home.chronicle)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        for row in make_rows(count, first=first):
+            insert(database, row.columns())
+        database.execute("COMMIT")
 
 
 def seen_home(cache: Path, count: int) -> Home:
