@@ -438,6 +438,29 @@ def test_hostile_texts_are_searched_and_logged_as_they_are(world, text):
 
 
 @pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("add_entry", {"message": "x"}),
+        ("remember_this", {"activity": "x"}),
+        ("list_entries", {}),
+        ("search_entries", {"text": "x"}),
+        ("search_entries", {"tags": ["x"]}),
+        ("what_was_i_doing", {}),
+        ("find_when_i", {"what": "x"}),
+        ("find_when_i", {"what": "how often did I x"}),
+    ],
+)
+def test_trouble_with_the_database_is_called_after_no_argument(world, tool, arguments):
+    """It names the file and what to check."""
+    world.path.parent.mkdir(exist_ok=True)
+    world.path.write_text("Dear diary")
+    with pytest.raises(Invalid) as caught:
+        world(tool, **arguments)
+    assert caught.value.message == f"{world.path} is no SQLite database."
+    assert "CHRONICLE_DB_PATH" in caught.value.hint
+
+
+@pytest.mark.parametrize(
     ("tool", "arguments", "sentence"),
     [
         ("add_entry", {"message": " "}, "Invalid message: it is empty. Say what was done."),

@@ -55,6 +55,8 @@ what_was_i_doing at the start of a session, and find_when_i for 'when did I …'
 _STORY_ENTRIES = 500
 _SEARCH_ENTRIES = 1000
 _SHOWN = 10
+_QUERY = "The query "
+"""How the finder begins what it says of a text."""
 _PLACE = re.compile(r"r([1-9][0-9]?|100)\.([1-9][0-9]{0,4})", re.ASCII)
 _NOT_SURE = "None bears every word or comes near in meaning: these are the best there are."
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
@@ -162,7 +164,7 @@ class ChronicleTools:
                 limit=limit, within=interval, tags=tags, cursor=cursor
             )
             return self._listed(page.events, cursor=page.cursor, interval=interval)
-        with naming("text"):
+        with naming("text", about=_QUERY):
             found, more = self._found_page(text, tags, interval, limit=limit, cursor=cursor)
         alive = living(self._desk(), each_hit(found))
         return self._listed(
@@ -190,7 +192,7 @@ class ChronicleTools:
         told, why = activity.strip(), context.strip()
         now = desk.clock()
         lately = Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY)
-        with naming("activity"):
+        with naming("activity", about="Invalid message: "):
             added = desk.chronicle.remember_event(
                 f"{told} ({why})" if why else told,
                 tags=self._suggested(activity, context),
@@ -231,7 +233,7 @@ class ChronicleTools:
         """
         desk = self._desk()
         question = read_question(what, now=desk.clock(), zone=desk.zone)
-        with naming("what"):
+        with naming("what", about=_QUERY):
             if question.wants == "best":
                 found = find(desk, question.about, within=question.within, limit=_SHOWN)
                 return self._best(question, found, head="")

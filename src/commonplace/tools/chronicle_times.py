@@ -61,11 +61,16 @@ def read_span(desk: ChronicleDesk, since: str, until: str) -> Interval | None:
 
 
 @contextmanager
-def naming(argument: str) -> Iterator[None]:
-    """Let an error about a phrase or a text begin with the argument that it came in."""
+def naming(argument: str, *, about: str = "") -> Iterator[None]:
+    """Let an error about a phrase or a text begin with the argument that it came in.
+
+    about: how the errors begin that are meant, where others may come as well.
+    """
     try:
         yield
     except Invalid as exc:
+        if not exc.message.startswith(about):
+            raise
         if found := _OTHERWISE_NAMED.match(exc.message):
             raise Invalid(
                 f"Invalid {argument}: {exc.message[found.end() :]}", hint=exc.hint
