@@ -124,6 +124,16 @@ def test_move_and_import(tmp_path):
     assert run("notebook", "import-json", file).exit_code == 2
 
 
+def test_settings_reach_the_search(monkeypatch):
+    """The most that is shown, and the salience that is kept."""
+    for n in range(3):
+        write("a", f"heron number {n}")
+    monkeypatch.setenv("COMMONPLACE_NOTEBOOK_MAX_RESULTS", "2")
+    monkeypatch.setenv("COMMONPLACE_NOTEBOOK_MINIMUM_SALIENCE", "1")
+    results = facts("notebook", "search", "heron")["results"]
+    assert [x["salience"] for x in results] == [1, 1]
+
+
 def test_init_takes_a_repository_and_keeps_its_place(tmp_path, book):
     """With a path that folder is the notebook from now on; what is there is read."""
     assert facts("notebook", "init")["folder"] == str(book)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,12 @@ class NotebookWorld:
             self.clock.advance(days_ago * 86_400)
 
     def close(self) -> None:
-        """Stop the background work and let go of the files."""
+        """Stop the background work and let go of the files; git finds nothing wrong in them."""
         self.filing.close()
         self.notebook.close()
+        if self.notebook.exists:
+            git = ["git", "-C", str(self.notebook.folder)]
+            said = subprocess.run(
+                [*git, "fsck", "--strict", "--no-dangling"], capture_output=True, check=False
+            )
+            assert (said.returncode, said.stdout) == (0, b""), said

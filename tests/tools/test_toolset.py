@@ -107,6 +107,29 @@ def test_a_list_that_arrives_as_text_is_read_as_the_list(given, read):
     assert TOOL.call({"text": "a", "names": given}).facts["names"] == read
 
 
+def test_a_default_that_a_setting_gives():
+    """The schema tells a plain type and no default; what is absent or null is None."""
+
+    def bounded(*, floor: Annotated[float | None, Arg("Least.", -1, 1)] = None) -> Answer:
+        return Answer(text="", facts={"floor": floor})
+
+    tool = Tool(run=bounded, title="Bounded")
+    assert tool.schema["properties"]["floor"] == {
+        "type": "number",
+        "minimum": -1,
+        "maximum": 1,
+        "description": "Least.",
+    }
+    assert [tool.call(x).facts["floor"] for x in ({}, {"floor": None}, {"floor": 0})] == [
+        None,
+        None,
+        0,
+    ]
+    for wrong in (True, "low", 2):
+        with pytest.raises(Invalid, match=r"Use -1 to 1\."):
+            tool.call({"floor": wrong})
+
+
 def test_a_read_only_toolset_offers_no_writing_tool():
     """What writes is left out, what reads stays."""
     writing = Tool(run=echo, title="Write", effects=Effects(writes=True))
