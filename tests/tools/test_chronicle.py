@@ -273,6 +273,7 @@ def test_suggested_tags_use_the_owners_own_and_the_project(open_world, tmp_path)
         ({"activity": "a", "context": "why"}, {"activity": "a", "context": "Why"}),
         ({"activity": "a", "context": "why"}, {"activity": "a"}),
         ({"activity": "a"}, {"activity": "a", "context": "why"}),
+        ({"activity": "a\0b", "context": "\ud800"}, {"activity": "a\0b", "context": "\ud800"}),
     ],
 )
 def test_told_again_within_ten_minutes_is_the_entry_that_exists(world, first, second):

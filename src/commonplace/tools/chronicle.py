@@ -188,8 +188,11 @@ class ChronicleTools:
         """
         if not activity.strip():
             raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
+        from commonplace.journals.chronicle_event import plain  # noqa: PLC0415  not for a start
+
         desk = self._desk()
-        told, why = activity.strip(), context.strip()
+        # As it is going to be read back.
+        told, why = plain(activity).strip(), plain(context).strip()
         now = desk.clock()
         lately = Interval(start=now - SAME_ACTIVITY, end=now + SAME_ACTIVITY)
         with naming("activity", about="Invalid message: "):
