@@ -83,7 +83,7 @@ class NotebookDesk:
         """The notebook to be read. Raises: NotFound where there is none."""
         if self.is_own and not self.notebook.exists:
             raise NotFound(
-                "There is no notebook yet.", hint="Write its first entry with journal_write."
+                "There is no notebook yet.", hint="Write its first entry: that makes it."
             )
         return self.notebook
 

@@ -182,7 +182,7 @@ def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
     show(call("journal_search", arguments, after=file_everything), as_json)
 
 
-@notebook.command()
+@notebook.command(short_help="Give a section another name.")
 @click.argument("old")
 @click.argument("new")
 @common_options
