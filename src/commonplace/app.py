@@ -404,6 +404,7 @@ class App:
         encoder = self.encoder.get() if "encoder" in self.__dict__ else None
         if encoder is not None and "filing" in self.__dict__:
             self.filing.settle(encoder.identity, wait_s)
+            self.filing.finish(wait_s)
 
     def close(self) -> None:
         """Stop the background work and let go of the index; may be called twice."""

@@ -6,6 +6,7 @@ Never runs a model, and never tokenises a long text in one piece: 10 MB would ta
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _LONGEST = 32_768
 _FARTHEST = 262_144
 # WordPiece turns words over 100 characters into one token: nearer to a cut nothing is settled.
 _UNSETTLED = 128
+# Texts of so many characters are remembered, that many of them.
+_SHORT, _REMEMBERED = 2_000, 128
 # A word of more tokens than this may be cut inside (writing without spaces).
 _WHOLE_WORD = 32
 
@@ -55,6 +58,8 @@ class Tokens:
         first, last = (inner[0], inner[-1] + 1) if inner else (1, 1)
         self._before, self._after = probe.ids[:first], probe.ids[last:]
         self._max_tokens = max_tokens
+        # A short text is cut into chunks, counted and encoded: read once for all three.
+        self._remembered = lru_cache(_REMEMBERED)(self._read)
 
     @property
     def special(self) -> int:
@@ -90,6 +95,9 @@ class Tokens:
         return tuple(dict.fromkeys(fitting))
 
     def _encoding(self, text: str) -> Encoding:
+        return self._remembered(text) if len(text) <= _SHORT else self._read(text)
+
+    def _read(self, text: str) -> Encoding:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
     def _units(self, text: str) -> Iterator[_Unit]:

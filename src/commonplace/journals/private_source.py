@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import time
 from typing import TYPE_CHECKING
@@ -17,10 +18,9 @@ from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated, write_derived
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.private_embedding import (
+    DIMENSIONS,
     MAKER,
     Embedding,
-    float32,
-    is_usable,
     render_embedding,
 )
 from commonplace.journals.private_format import reference_text, to_millis
@@ -233,8 +233,9 @@ class RootSource:
         A vector of another encoder, a text that changed since it was handed over, a lost race
         and a folder that cannot be written to leave things as they are.
         """
-        numbers = vector.tolist()
-        if not self.keeps(identity) or not is_usable(numbers):
+        # A sum is finite only where every number is; one by one they take ten times as long.
+        fits = vector.shape == (DIMENSIONS,) and math.isfinite(float(vector.sum()))
+        if not self.keeps(identity) or not fits:
             return
         place = lexical_place(ref, (self._root,))
         entry = self._offered.pop(ref, None) or self._read(place)
@@ -245,7 +246,7 @@ class RootSource:
             return
         content = render_embedding(
             Embedding(
-                vector=float32(numbers),
+                vector=tuple(vector.tolist()),
                 text=text,
                 sections=sections,
                 timestamp=to_millis(entry.at),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -18,7 +19,7 @@ from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
 from commonplace.core.text import text_hash
 from commonplace.core.values import Drop, Encoded, Put, Unencoded
 from commonplace.search import policy
-from commonplace.search.lane import Lane, log_failure, told
+from commonplace.search.lane import Errand, Lane, log_failure, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Vector
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
+# What each entry of a group says, and its vector where one chunk holds all of it.
+Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
 
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
@@ -111,6 +114,8 @@ class Filing:
         self._is_long = False
         self._trouble = ""
         self._worker: threading.Thread | None = None
+        self._promised: deque[tuple[Encoder, Whole]] = deque()
+        self._keeper = Errand(self._keep_promised, name="places", over=self._over)
 
     def _lane(self, source: Source) -> Lane:
         return Lane(
@@ -134,7 +139,9 @@ class Filing:
                 self._call()
                 return self._pending("It is long, and is being encoded.", passing=True)
             for group in _groups(encoder, docs):
-                self._encode(encoder, group)
+                # Its place beside the entry is for others, and no writer waits for it.
+                self._promised.append((encoder, self._put_vectors(encoder, group)))
+                self._keeper.ask()
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
             return self._pending(_told("An entry is written and waits to be filed", exc))
         return Filed()
@@ -286,13 +293,20 @@ class Filing:
                 trouble = trouble or exc
         return trouble
 
+    def finish(self, wait_s: float) -> None:
+        """Let what was written be kept beside its entry, waiting at most so long."""
+        turn = self._keeper.turn
+        self._wait(lambda: self._keeper.is_over(turn), wait_s)
+
     def close(self, wait_s: float = 1.0) -> None:
         """Stop the background threads after the batch in hand, waiting at most so long for all."""
+        self.finish(wait_s)
         with self._state, self._over:
             self._closed = True
             self._state.notify_all()
             self._over.notify_all()
         deadline = time.monotonic() + wait_s
+        self._keeper.close()
         lanes = [*self._lanes, *self._others]
         for lane in lanes:
             lane.close()
@@ -387,18 +401,30 @@ class Filing:
         return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
 
     def _encode(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> None:
+        self._keep(encoder, self._put_vectors(encoder, group))
+
+    def _put_vectors(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> Whole:
         texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
         encoded = list(_encoded(group, encoder.encode_passages(texts)))
         self._index.put_vectors(encoder.identity, encoded)
-        whole = {
-            doc.ref: (doc.text, one.vectors[0])
+        return {
+            doc.ref: (doc.text, one.vectors[0] if spans == ((0, len(doc.text)),) else None)
             for (doc, spans), one in zip(group, encoded, strict=True)
-            if spans == ((0, len(doc.text)),)
         }
-        refs = [doc.ref for doc, _ in group]
+
+    def _keep_promised(self) -> None:
+        while self._promised:
+            encoder, whole = self._promised.popleft()
+            try:
+                self._keep(encoder, whole)
+            except Exception as exc:  # noqa: BLE001  as in file; a later sweep fills the place
+                _told("A vector was not kept beside its entry", exc)
+
+    def _keep(self, encoder: Encoder, whole: Whole) -> None:
+        """Fill the places that journals keep beside these entries."""
         for source in self._keeping(encoder):
-            for ref, text in source.wanting(refs):
-                known, vector = whole.get(ref, ("", None))
+            for ref, text in source.wanting(list(whole)):
+                known, vector = whole[ref]
                 if vector is None or known != text:
                     vector = encoder.encode_passages([text])[0]
                 source.keep(ref, vector, encoder.identity)

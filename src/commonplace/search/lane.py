@@ -50,6 +50,11 @@ class Errand:
             self._called.notify_all()
             return self._asked
 
+    @property
+    def turn(self) -> int:
+        """The last turn asked for."""
+        return self._asked
+
     def is_over(self, turn: int) -> bool:
         """Whether all that was asked up to this turn is done, or will never be."""
         return self._done >= turn or self._closed
