@@ -34,6 +34,7 @@ Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
 _RETRY_S = (1.0, 30.0)
+_PLACES_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +432,7 @@ class Filing:
 
     def _fill_places(self, encoder: Encoder, tried: set[str], progress: object) -> bool:
         """Fill some places that journals keep for vectors; whether any was not tried before."""
+        self.finish(_PLACES_S)  # what is just being kept is not to be encoded again
         before = len(tried)
         for source in self._keeping(encoder):
             fresh = (place for place in source.wanting() if place[0] not in tried)
