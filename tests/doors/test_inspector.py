@@ -58,7 +58,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_tools(tmp_path):
     """`--strict` reports every schema that some host would refuse; there is none."""
     done = inspect(tmp_path, "--method", "tools/list", "--strict")
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["tools"]) == 11
+    assert len(json.loads(done.stdout)["tools"]) == 13
 
 
 def test_the_inspector_writes_and_finds(tmp_path):
