@@ -142,12 +142,17 @@ def _meaning(
 ) -> tuple[Figures, Figures]:
     """The cosines of some places, plain and with what neighbours lend."""
     lends = lending.weights > 0
-    asked = np.union1d(places, lending.places[lends])
+    # Marked in a column as long as the roll: sorting out thousands of places takes twice as long.
+    wanted = np.zeros(len(roll), dtype=np.bool_)
+    wanted[places] = True
+    wanted[lending.places[lends]] = True
+    asked = np.flatnonzero(wanted)
+    spots = np.empty(len(roll), dtype=np.int64)
+    spots[asked] = np.arange(len(asked))
     known = cosines.of(roll.ids[asked])
-    plain = known[np.searchsorted(asked, places)]
-    spots = np.searchsorted(asked, lending.places)
-    spots[~lends] = 0
-    lent = known[spots] if len(asked) else np.zeros_like(lending.weights)
+    plain = known[spots[places]]
+    lent = np.zeros_like(lending.weights)
+    lent[lends] = known[spots[lending.places[lends]]]
     weights = np.where(lends & ~np.isnan(lent), lending.weights, 0.0)
     total = plain + (weights * np.nan_to_num(lent)).sum(axis=1)
     return plain, (total / (1.0 + weights.sum(axis=1))).astype(np.float32)
