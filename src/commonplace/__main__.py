@@ -1,8 +1,29 @@
-"""`python -m commonplace` is the command line."""
+"""The `commonplace` command, and `python -m commonplace`.
+
+Never imports the command line before `commonplace mcp` had the chance to answer without it.
+"""
 
 from __future__ import annotations
 
-from commonplace.doors.cli import main
+import os
+
+# The first statement that runs: a parent that dies while we import must be noticed later.
+PARENT = os.getppid()
+
+import sys  # noqa: E402  after PARENT
+
+
+def main() -> None:
+    """Run the command line; `mcp` answers what it can before anything of it is imported."""
+    taken = None
+    if sys.argv[1:2] == ["mcp"]:
+        from commonplace.doors.front import serve  # noqa: PLC0415  no other command needs it
+
+        taken = serve(sys.argv[2:], parent=PARENT)
+    from commonplace.doors.cli import main as command_line  # noqa: PLC0415  imports click
+
+    command_line(obj=taken)
+
 
 if __name__ == "__main__":
     main()

@@ -64,7 +64,7 @@ class App:
         self, settings: Settings, *, user_home: Path | None, clock: Clock = utc_now
     ) -> None:
         self.settings = settings
-        self._user_home = user_home
+        self.user_home = user_home
         self._clock = clock
         self._wiring = threading.RLock()
 
@@ -128,7 +128,7 @@ class App:
             clock=self._clock,
             zone=self.settings.timezone,
             folder=self.settings.project,
-            home=self._user_home,
+            home=self.user_home,
         )
 
     @cached_property
@@ -227,7 +227,7 @@ class App:
             db_path=self.settings.chronicle_path,
             config_home=_folder(os.environ.get("XDG_CONFIG_HOME")),
             data_home=_folder(os.environ.get("XDG_DATA_HOME")),
-            home=self._user_home,
+            home=self.user_home,
         )
         return Chronicle(
             place,
@@ -270,7 +270,7 @@ class App:
         from commonplace.journals.private_roots import resolve_roots  # noqa: PLC0415  as above
 
         roots = resolve_roots(
-            home=self._user_home,
+            home=self.user_home,
             project=self.settings.project,
             journal_path=_text(self.settings.private_path),
             private_user=_text(self.settings.private_user_path),

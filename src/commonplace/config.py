@@ -49,6 +49,7 @@ class Settings:
     timezone: ZoneInfo
     toolsets: tuple[str, ...]
     read_only: bool
+    preload: bool
     log: Path | None
     private_path: Path | None
     private_user_path: Path | None
@@ -534,6 +535,13 @@ SETTINGS: tuple[Setting, ...] = (
         default=lambda _start: False,
         help="Offer no tool that writes.",
         in_project=True,
+    ),
+    Setting(
+        key="preload",
+        env="COMMONPLACE_PRELOAD",
+        parse=_boolean,
+        default=lambda _start: True,
+        help="Load the encoder and the index once a client has listed the tools, before a call.",
     ),
     Setting(
         key="log",

@@ -9,12 +9,19 @@ import queue
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from commonplace.doors.priming import prime
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
 DEADLINE_S = 30.0
+
+WAY = ""
+"""How servers begin: `front` from a snapshot, `plain` without one, else as on a first run."""
 
 
 def server_command(*flags: str) -> list[str]:
@@ -22,10 +29,44 @@ def server_command(*flags: str) -> list[str]:
     return [sys.executable, "-m", "commonplace", "mcp", *flags]
 
 
+def prime_for(flags: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+    """Leave the snapshot that a server of these flags, started there, begins from."""
+    words = [*flags]
+    given: dict[str, object] = {}
+    while words:
+        name = words.pop(0)
+        key = name.removeprefix("--").replace("-", "_")
+        given[key] = True if name == "--read-only" else words.pop(0)
+    before, here = dict(os.environ), os.getcwd()
+    try:
+        os.environ.update(env)
+        os.chdir(cwd)
+        prime(flags, flags=given, user_home=Path.home())
+    finally:
+        os.chdir(here)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def until(is_so: Callable[[], object]) -> None:
+    """Wait for what must come; a failure if it does not."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come"
+        threading.Event().wait(0.01)
+
+
 class RawServer:
     """The server in a process of its own; requests and answers as they are on the wire."""
 
-    def __init__(self, *flags: str, cwd: Path, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *flags: str, cwd: Path, env: dict[str, str] | None = None, way: str | None = None
+    ) -> None:
+        way = WAY if way is None else way
+        if way == "front":
+            prime_for(flags, cwd, env or {})
+        if way == "plain":
+            flags = (*flags, "--plain")
         self.process = subprocess.Popen(
             server_command(*flags),
             stdin=subprocess.PIPE,

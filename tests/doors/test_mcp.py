@@ -15,7 +15,8 @@ import psutil
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from tests.doors.stdio import DEADLINE_S, RawServer, server_command
+from tests.doors import stdio
+from tests.doors.stdio import DEADLINE_S, RawServer, prime_for, server_command
 
 TOOLS = [
     "process_thoughts",
@@ -35,6 +36,20 @@ TOOLS = [
 WRITING = {"process_thoughts", "add_entry", "remember_this"}
 
 
+@pytest.fixture(autouse=True, params=["front", "plain"])
+def way(request, monkeypatch):
+    """Every test is held from a snapshot and with the SDK alone."""
+    monkeypatch.setattr(stdio, "WAY", request.param)
+    return request.param
+
+
+def command(way, tmp_path):
+    """The command of a server that begins in this way, in the project's folder."""
+    if way == "front":
+        prime_for([], project_folder(tmp_path), {})
+    return server_command(*(["--plain"] if way == "plain" else []))
+
+
 @pytest.fixture
 def server(tmp_path):
     with RawServer(cwd=project_folder(tmp_path)) as running:
@@ -48,13 +63,14 @@ def project_folder(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
-def test_the_sdks_client_writes_finds_lists_and_reads(tmp_path, mode):
+def test_the_sdks_client_writes_finds_lists_and_reads(tmp_path, mode, way):
     """Every tool works through the official client, in every way it can connect."""
+    words = command(way, tmp_path)
 
     async def scenario():
         parameters = StdioServerParameters(
-            command=server_command()[0],
-            args=server_command()[1:],
+            command=words[0],
+            args=words[1:],
             env=dict(os.environ),
             cwd=project_folder(tmp_path),
         )
@@ -199,11 +215,11 @@ def test_sigterm_ends_the_process(server):
     assert server.process.wait(DEADLINE_S) == 0
 
 
-def test_the_server_does_not_outlive_its_parent(tmp_path):
+def test_the_server_does_not_outlive_its_parent(tmp_path, way):
     """A host killed with -9 leaves no server behind, though stdin stays open."""
     script = (
         "import subprocess, sys, time\n"
-        f"server = subprocess.Popen({server_command()!r}, stdin=int(sys.argv[1]))\n"
+        f"server = subprocess.Popen({command(way, tmp_path)!r}, stdin=int(sys.argv[1]))\n"
         "print(server.pid, flush=True)\n"
         "time.sleep(600)\n"
     )

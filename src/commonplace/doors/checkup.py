@@ -17,6 +17,8 @@ from commonplace.core.files import is_leftover, remove_leftovers, translated
 from commonplace.core.ports import Mendable
 from commonplace.core.values import Problem, Since
 from commonplace.doors.places import name_cloud, name_network
+from commonplace.doors.priming import forget_snapshot, is_true, kept_snapshots
+from commonplace.doors.snapshot import TESTED_SDK, read_argv, start_key
 from commonplace.index.file import FILE_NAME, SCHEMA
 from commonplace.inference.mending import WeightsCheck
 from commonplace.inference.models import Weights, read_profile
@@ -69,6 +71,7 @@ class Checkup:
             ("journal", self._look_at_journal),
             ("chronicle", self._look_at_chronicle),
             ("index", self._look_at_index),
+            ("start", self._look_at_start),
         ):
             for finding in look():
                 if isinstance(finding, Problem):
@@ -91,6 +94,7 @@ class Checkup:
             ("chronicle", self._mend_chronicle),
             ("index", index.repair if isinstance(index, Mendable) else list),
             ("index", lambda: self._catch_up(progress)),
+            ("start", self._mend_start),
         ]
         for part, step in steps:
             try:
@@ -167,6 +171,33 @@ class Checkup:
             yield from self._count_index(is_there=is_there)
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_start(self) -> Iterator[Finding]:
+        if start_key([]) is None:
+            yield (
+                f"Each session begins with the SDK: it is not of version {TESTED_SDK}, or a folder "
+                "of the settings is not named in full."
+            )
+            return
+        snapshots = kept_snapshots()
+        if not snapshots:
+            yield "No snapshot for here: the next session begins with the SDK, and leaves one."
+        for snapshot in snapshots:
+            words = " ".join(["mcp", *read_argv(snapshot["key"])])
+            if is_true(snapshot, user_home=self._app.user_home):
+                yield f"`{words}` begins from a snapshot that says what the SDK says."
+            else:
+                yield Problem(
+                    what=f"The snapshot of `{words}` says other than the SDK.",
+                    hint="Repair removes it; please report it.",
+                    repairable=True,
+                )
+
+    def _mend_start(self) -> Iterator[str]:
+        for snapshot in kept_snapshots():
+            if not is_true(snapshot, user_home=self._app.user_home):
+                forget_snapshot(snapshot["key"])
+                yield "Removed a snapshot that said other than the SDK."
 
     def _count_index(self, *, is_there: bool) -> Iterator[str]:
         if is_there:

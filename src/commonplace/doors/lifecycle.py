@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
-    from typing import TextIO
+    from typing import Any, TextIO
 
 _log = logging.getLogger(__name__)
 
@@ -99,15 +99,18 @@ class Lifecycle:
             time.sleep(PARENT_CHECK_S)
         self.leave()
 
-    def stdin(self) -> TextIO:
-        """Stdin, whose end is seen only after the calls that came before it have been answered."""
-        return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self)), encoding="utf-8")
+    def stdin(self, before: Iterator[bytes]) -> TextIO:
+        """Stdin, whose end is seen only after the calls that came before it have been answered.
 
-    def stdout(self) -> TextIO:
+        before: what is read first, in place of what was read of it already.
+        """
+        return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self, before)), encoding="utf-8")
+
+    def stdout(self, sieve: Callable[[bytes], bytes] | None = None) -> TextIO:
         """Stdout for the protocol; what else writes to descriptor 1, up to the very end, is noise.
 
-        (The SDK gives the descriptor back when it is done, and late noise would follow the last
-        answer.)
+        sieve: what is to be written goes through it first. (The SDK gives the descriptor back when
+        it is done, and late noise would follow the last answer.)
         """
         wire = os.dup(1)
         try:
@@ -117,8 +120,24 @@ class Lifecycle:
             os.dup2(null, 1)
             os.close(null)
         # Kept: an unreferenced wrapper would close the wire that the SDK writes to.
-        self._wire = io.TextIOWrapper(os.fdopen(wire, "wb"), encoding="utf-8")
+        raw = io.FileIO(wire, "wb") if sieve is None else _Sieved(wire, sieve)
+        self._wire = io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8")
         return self._wire
+
+
+class _Sieved(io.FileIO):
+    """A descriptor to which only that is written which a sieve lets through."""
+
+    def __init__(self, descriptor: int, sieve: Callable[[bytes], bytes]) -> None:
+        super().__init__(descriptor, "wb")
+        self._sieve = sieve
+
+    def write(self, content: Any) -> int:
+        """Write what is left of the content, whole; its length before."""
+        rest = memoryview(self._sieve(bytes(content)))
+        while rest:
+            rest = rest[super().write(rest) :]
+        return len(content)
 
 
 # An escaped pair of surrogates; a lone one, in the group; any other escape.
@@ -136,8 +155,9 @@ class _SettledStdin(io.RawIOBase):
     (The SDK would cancel those, and would drop a message with a lone surrogate in it, unanswered.)
     """
 
-    def __init__(self, lifecycle: Lifecycle) -> None:
+    def __init__(self, lifecycle: Lifecycle, before: Iterator[bytes]) -> None:
         self._lifecycle = lifecycle
+        self._before = before
         # A duplicate, so that nothing else in the process that reads stdin takes bytes away.
         self._descriptor = os.dup(0)
         null = os.open(os.devnull, os.O_RDONLY)
@@ -159,7 +179,7 @@ class _SettledStdin(io.RawIOBase):
 
     def _read_lines(self) -> bytes:
         """At least one line and what came whole with it; the rest at the end, then nothing."""
-        while chunk := os.read(self._descriptor, _CHUNK):
+        while chunk := next(self._before, b"") or os.read(self._descriptor, _CHUNK):
             end = chunk.rfind(b"\n") + 1
             if end:
                 lines = bytes(self._line) + chunk[:end]

@@ -9,7 +9,6 @@ import gc
 import json
 import logging
 import sys
-import threading
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from mcp.server.mcpserver.utilities.func_metadata import (  # noqa: E402  after 
     ArgModelBase,
     FuncMetadata,
 )
+from mcp.server.stdio import stdio_server  # noqa: E402  after gc.disable
 from mcp_types import CallToolResult, TextContent, ToolAnnotations  # noqa: E402  after gc.disable
 
 gc.enable()
@@ -36,7 +36,6 @@ gc.freeze()
 
 from commonplace.core.errors import CommonplaceError  # noqa: E402  after gc.enable
 from commonplace.core.text import well_formed  # noqa: E402  after gc.enable
-from commonplace.doors.lifecycle import Lifecycle  # noqa: E402  after gc.enable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -44,9 +43,12 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
+    from commonplace.doors.lifecycle import Lifecycle
     from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)
+
+CONVERSATION_S = 10.0
 
 
 class _RawArguments(FuncMetadata):
@@ -57,11 +59,11 @@ class _RawArguments(FuncMetadata):
 
 
 class _Watch:
-    """Middleware: tells the lifecycle what is in flight, and warms up once a client is there."""
+    """Middleware: tells the lifecycle what is in flight, and does what is due after a request."""
 
-    def __init__(self, lifecycle: Lifecycle, warm_up: Callable[[], None]) -> None:
+    def __init__(self, lifecycle: Lifecycle, due: Mapping[str, Callable[[], None]]) -> None:
         self._lifecycle = lifecycle
-        self._warm_up: Callable[[], None] | None = warm_up
+        self._due = dict(due)
 
     async def __call__(
         self,
@@ -72,27 +74,14 @@ class _Watch:
             return await call_next(ctx)
         with self._lifecycle.call():
             if ctx.method == "tools/call":
-                self._warm()
+                self._begin(ctx.method)
             result = await call_next(ctx)
-        if ctx.method == "tools/list":
-            self._warm()
+        self._begin(ctx.method)
         return result
 
-    def _warm(self) -> None:
-        if self._warm_up is not None:
-            threading.Thread(
-                target=_warmed, args=(self._warm_up,), name="warm-up", daemon=True
-            ).start()
-            self._warm_up = None
-
-
-def _warmed(warm_up: Callable[[], None]) -> None:
-    try:
-        warm_up()
-    except CommonplaceError as exc:  # each call tells its client the same
-        _log.warning("Nothing was warmed up: %s", exc)
-    except Exception:  # noqa: BLE001  a thread's last line: the log says it in our way
-        _log.exception("Nothing was warmed up")
+    def _begin(self, method: str) -> None:
+        if (due := self._due.pop(method, None)) is not None:
+            due()
 
 
 @asynccontextmanager
@@ -150,25 +139,72 @@ def make_server(
 def serve_stdio(
     toolsets: Sequence[Toolset],
     *,
-    warm_up: Callable[[], None],
-    close: Callable[[], None],
-    parent: int,
+    lifecycle: Lifecycle,
+    due: Mapping[str, Callable[[], None]],
+    before: Iterator[bytes],
+    sieve: Callable[[bytes], bytes] | None,
 ) -> None:
     """Serve until stdin ends, SIGTERM comes or the parent dies; leaves within 2 s.
 
-    warm_up: starts the encoder and the filing, called in a thread once the tools were listed or
-    called. parent: the id of the process that started this one, read at the very start.
+    due: what to begin once at the first request of a method, as a call of a tool begins, or when
+    another has been answered. before, sieve: as in `Lifecycle.stdin` and `stdout`.
     """
-    lifecycle = Lifecycle(close)
-    lifecycle.watch(parent)
-    watch = _Watch(lifecycle, warm_up)
-    server = make_server(toolsets, middleware=[watch], lifespan=_prints_aside)
-    sys.stdin, sys.stdout = lifecycle.stdin(), lifecycle.stdout()
+    server = make_server(toolsets, middleware=[_Watch(lifecycle, due)], lifespan=_prints_aside)
+    sys.stdin, sys.stdout = lifecycle.stdin(before), lifecycle.stdout(sieve)
     try:
         anyio.run(server.run_stdio_async)
     except* (BrokenPipeError, ConnectionResetError):
         _log.info("The client went away.")
     lifecycle.leave()
+
+
+def converse(toolsets: Sequence[Toolset], lines: Sequence[str]) -> list[str]:
+    """What the server answers to lines of JSON, each given when the one before is answered.
+
+    A line without an id wants no answer. Takes at most 10 s. May be called in any thread.
+    """
+    dialogue = _Dialogue(lines)
+
+    async def hold() -> None:
+        # The private name is why a minor version of the SDK is tested before it is fronted.
+        server = make_server(toolsets)._lowlevel_server  # noqa: SLF001  see above
+        options = server.create_initialization_options()
+        with anyio.fail_after(CONVERSATION_S):
+            async with stdio_server(stdin=dialogue, stdout=dialogue) as (reads, writes):  # type: ignore[arg-type]  # as much of a file as it uses
+                await server.run(reads, writes, options)
+
+    anyio.run(hold)
+    return dialogue.answers
+
+
+class _Dialogue:
+    """Both ends of a session in memory: reads line by line, and keeps what is written."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = iter(lines)
+        self._awaited = 0
+        self._written = anyio.Event()
+        self.answers: list[str] = []
+
+    def __aiter__(self) -> _Dialogue:
+        return self
+
+    async def __anext__(self) -> str:
+        while len(self.answers) < self._awaited:
+            await self._written.wait()
+        line = next(self._lines, None)
+        if line is None:
+            raise StopAsyncIteration
+        self._awaited += '"id"' in line
+        self._written = anyio.Event()
+        return line
+
+    async def write(self, text: str) -> None:
+        self.answers.append(text)
+        self._written.set()
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
 
 
 def _sdk_tool(tool: Tool) -> SdkTool:

@@ -250,6 +250,11 @@ def settings() -> Settings:
     return found
 
 
+def given_flags() -> dict[str, object]:
+    """The flags of this call, by the keys of settings. Call it inside a command."""
+    return dict(click.get_current_context().meta.get(_FLAGS, {}))
+
+
 def working_folder() -> Path:
     """Where the command was called. Raises Unavailable where that folder is gone."""
     try:

@@ -11,54 +11,73 @@ import os
 PARENT = os.getppid()
 
 import gc  # noqa: E402  after PARENT
-
-# Imports make many objects and no garbage; `doors.mcp` turns collection on when they are done.
-gc.disable()
-
-import gc  # noqa: E402  after PARENT
 import sys  # noqa: E402  after PARENT
-from contextlib import contextmanager  # noqa: E402  after PARENT
 from typing import TYPE_CHECKING  # noqa: E402  after PARENT
 
 import click  # noqa: E402  after PARENT
 
 from commonplace.doors.cli.frame import (  # noqa: E402  after PARENT
+    complain,
+    given_flags,
     home_folder,
     project_option,
     setting_option,
     settings,
 )
-from commonplace.doors.logs import set_up_logging  # noqa: E402  after PARENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from commonplace.doors.front import Taken
 
 
 @click.command()
 @setting_option("toolsets", metavar="A,B|all", help="Which tools to offer.")
 @setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
 @project_option
-def mcp() -> None:
-    """Serve an MCP client over stdin and stdout."""
+@click.option("--plain", is_flag=True, help="Begin with the SDK itself, and keep no snapshot.")
+@click.pass_context
+def mcp(ctx: click.Context, plain: bool) -> None:
+    """Serve an MCP client over stdin and stdout.
+
+    The first answers come from a snapshot of what the SDK says; it is imported once the client is
+    quiet, or calls a tool.
+    """
+    from commonplace.doors.front import Taken  # noqa: PLC0415  not for --help
+
+    taken: Taken = ctx.obj or Taken(PARENT)
+    try:
+        _take_over(taken, keep=not plain)
+    except Exception as exc:
+        if not taken.fronted:
+            raise
+        _refuse(taken, exc)
+
+
+def _take_over(taken: Taken, *, keep: bool) -> None:
+    # Imports make many objects and no garbage; `doors.mcp` turns collection on when they are done.
+    gc.disable()
+    from commonplace.doors.handover import take_over  # noqa: PLC0415  not for --help
+    from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  as above
+
     read = settings()
     set_up_logging(read, stderr=sys.stderr)
-    with _uncollected():
-        from commonplace.app import App  # noqa: PLC0415  imported without collection
+    take_over(taken, read, user_home=home_folder(), flags=given_flags(), keep=keep)
 
-        app = App(read, user_home=home_folder())
-        toolsets = app.toolsets()
-        from commonplace.doors.mcp import (  # noqa: PLC0415  0.8 s, after every cheap error
-            serve_stdio,
+
+def _refuse(taken: Taken, exc: Exception) -> None:
+    """A client that has its answers so far is told why there are no more, at each request."""
+    from commonplace.core.errors import (  # noqa: PLC0415  not for --help
+        CommonplaceError,
+        Unavailable,
+    )
+    from commonplace.doors.handover import refuse  # noqa: PLC0415  as above
+    from commonplace.doors.logs import log_failure  # noqa: PLC0415  as above
+
+    error = exc if isinstance(exc, CommonplaceError) else None
+    if error is None:
+        log_failure(exc)
+        error = Unavailable(
+            f"Commonplace cannot start ({type(exc).__name__}).",
+            hint="Run `commonplace doctor`, or `commonplace mcp --plain` to see why.",
         )
-
-    serve_stdio(toolsets, warm_up=app.warm_up, close=app.close, parent=PARENT)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Import without garbage collection: many objects, no garbage, 30 ms of 700."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+    complain(error, as_json=False)
+    refuse(taken, error)

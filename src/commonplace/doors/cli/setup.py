@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import click
 
 from commonplace.config import parse_setting
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import home_folder, json_option, show
 from commonplace.doors.clients import (
@@ -51,14 +51,27 @@ def setup(client: str, only_print: bool, toolsets: str | None, as_json: bool) ->
         return
     change = plan_setup(chosen, command, machine)
     if change is None:
+        facts["primed"] = _primed(toolsets, machine)
         text = f"{chosen.title} is already set up in {file}."
         show(Answer(text=text, facts={**facts, "changed": False, "backup": None}), as_json)
         return
     backup = write_change(change, now=datetime.now(UTC))
+    facts["primed"] = _primed(toolsets, machine)
     kept = f"\nThe file as it was: {backup}" if backup else ""
     text = f"Commonplace is set up for {chosen.title} in {file}.{kept}\n{chosen.afterwards}"
     facts |= {"changed": True, "backup": str(backup) if backup else None}
     show(Answer(text=text, facts=facts), as_json)
+
+
+def _primed(toolsets: str | None, machine: Machine) -> bool:
+    """Keep what a client is told first, so that its first session begins at once."""
+    from commonplace.doors.priming import prime  # noqa: PLC0415  not for --print
+
+    words = [] if toolsets is None else ["--toolsets", toolsets]
+    try:
+        return prime(words, flags={"toolsets": toolsets}, user_home=machine.home)
+    except CommonplaceError:  # the first session begins slower, and `doctor` tells why
+        return False
 
 
 def _machine() -> Machine:
