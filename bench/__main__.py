@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import chronicles, filings, homes, memory, recalls, searches, starts, writes
+from bench import chronicles, filings, fronts, homes, memory, recalls, searches, starts, writes
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
 
@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("memory", "starts", "searches", "writes", "disk", "reindex", "help", "chronicle", "recall")
+PARTS = (
+    "memory",
+    "starts",
+    "fronts",
+    "searches",
+    "writes",
+    "disk",
+    "reindex",
+    "help",
+    "chronicle",
+    "recall",
+)
 MILLION = 1_000_000
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
 
@@ -126,11 +137,14 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    if set(parts) - {"chronicle", "recall"}:
+    if set(parts) - {"chronicle", "recall", "fronts"}:
         yield from _of_private(plan, cache, scratch, parts)
     if "chronicle" in parts:
         _say("Chronicle")
         yield from chronicles.chronicle_figures(plan.chronicle, cache, scratch)
+    if "fronts" in parts:
+        _say("Starts from a snapshot")
+        yield from _fronted(plan, cache)
     if "recall" in parts:
         _say("Recall")
         yield from recalls.recall_figures(plan.recall, cache)
@@ -171,6 +185,13 @@ def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) 
         )
     if "help" in parts:
         yield starts.help_figure(home, repetitions=plan.starts)
+
+
+def _fronted(plan: Plan, cache: Path) -> Iterator[Figure]:
+    home = homes.encoded_home(cache, plan.entries)
+    large = homes.synthetic_home(cache, plan.synthetic) if plan.synthetic else None
+    question = make_questions(1)[0]
+    yield from fronts.front_figures(home, large, question=question, repetitions=plan.starts)
 
 
 def _caught_up(plan: Plan, cache: Path, scratch: Path) -> Figure:

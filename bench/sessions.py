@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from bench.homes import Home
 
@@ -106,15 +106,20 @@ class Session:
 
 
 @contextmanager
-def session(command: tuple[str, ...], home: Home) -> Iterator[Session]:
-    """Start a server in a home; at the end its stdin is closed and its exit awaited."""
+def session(
+    command: tuple[str, ...], home: Home, more: Mapping[str, str] | None = None
+) -> Iterator[Session]:
+    """Start a server in a home; at the end its stdin is closed and its exit awaited.
+
+    more: environment variables besides the home's.
+    """
     spawned = time.perf_counter()
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=home.environment(),
+        env={**home.environment(), **(more or {})},
         cwd=home.project,
     ) as process:
         try:

@@ -69,6 +69,7 @@ VALUES = {
     "timezone": ["Asia/Kathmandu", "Europe/Berlin", "America/Los_Angeles", "Australia/Lord_Howe"],
     "toolsets": ["private", "recall", "chronicle", "all"],
     "read_only": ["true", "false", "true", "false"],
+    "preload": ["true", "false", "true", "false"],
     "log": ["a", "b", "c", "d"],
     "private.path": ["a", "b", "c", "d"],
     "private.user_path": ["a", "b", "c", "d"],
