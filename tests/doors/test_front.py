@@ -21,7 +21,7 @@ from commonplace.doors.front import MODERN, VERSION_KEY
 from commonplace.doors.priming import LISTS, REVISIONS
 from commonplace.doors.snapshot import TESTED_SDK, snapshot_folder, start_key
 
-SELECTIONS = [(), ("--toolsets", "private"), ("--toolsets", "chronicle,recall"), ("--read-only",)]
+SELECTIONS = [(), ("--toolsets", "private"), ("--toolsets", "all"), ("--read-only",)]
 CLIENT = {"name": "raw", "version": "1"}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 ENVELOPE = {

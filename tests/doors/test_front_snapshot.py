@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.doors.stdio import RawServer, prime_for, until
 from tests.doors.test_front import REFUSED, has_sdk
 
 from commonplace.config import SETTINGS, read_settings, user_file
 from commonplace.doors import snapshot as room
+from commonplace.doors.cli import main
 from commonplace.doors.priming import prime
 from commonplace.doors.snapshot import (
     ENV_NAMES,
@@ -258,3 +260,27 @@ def test_old_snapshots_are_removed(key, monkeypatch):
         prime_for(words, Path.cwd(), {})
     assert len(os.listdir(snapshot_folder())) == 2
     assert read_snapshot(key) is None
+
+
+def test_setup_leaves_the_snapshot_of_the_first_session(tmp_path):
+    """What the client will start begins at once, the first time too."""
+    run = CliRunner().invoke(main, ["setup", "cursor", "--toolsets", "private", "--json"])
+    assert json.loads(run.stdout)["primed"] is True
+    with RawServer("--toolsets", "private", cwd=tmp_path) as server:
+        assert server.handshake()["result"]["serverInfo"]["name"] == "commonplace"
+        assert not has_sdk(server)
+
+
+def test_doctor_compares_the_snapshot_with_the_sdk(key):
+    """Equal: a note. Other: a problem, and repair removes the snapshot."""
+    assert "begins from a snapshot that says what the SDK says" in doctor()
+    path = Path(snapshot_path(key))
+    path.write_text(path.read_text().replace("You have a private journal", "You have no journal"))
+    assert "The snapshot of `mcp` says other than the SDK." in doctor()
+    assert "Removed a snapshot" in doctor("--repair")
+    assert not path.exists()
+    assert "No snapshot for here" in doctor()
+
+
+def doctor(*words):
+    return CliRunner().invoke(main, ["doctor", *words]).stdout

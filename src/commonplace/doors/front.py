@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 PARENT_CHECK_S = 0.5
-PRELOAD_AFTER_S = 0.15
+PRELOAD_AFTER_S = 0.1
 """How long a client must be quiet after the tools were listed before the SDK is imported."""
 
 MOST_BYTES = 1 << 16
