@@ -392,9 +392,10 @@ class App:
         """Load the encoder and look at every entry; takes as long as loading does."""
         self.encoder.start()
         with self._wiring:
-            filing = self.filing
+            filing, finder = self.filing, self.finder
         # A sweep would slow the loading down, and a first search waits for that one.
         self.encoder.get(SWEEP_WAITS_S)
+        finder.warm()
         filing.start()
         if self.encoder.get(ENCODER_LOAD_S) is not None:
             filing.wake()

@@ -192,3 +192,11 @@ def test_no_text_breaks_a_search(search_of_many, text):
 @pytest.fixture
 def search_of_many(search):
     return search([a_doc(f"n:{i}", text) for i, text in enumerate(["a harbour", "今天", "\0", ""])])
+
+
+def test_warming_up_answers_nothing_and_raises_nothing(search):
+    """With an encoder and without one."""
+    mine = search([a_doc("n:1", "harbour")])
+    mine.finder.warm()
+    search([a_doc("n:1", "harbour")], slot=ReadySlot()).finder.warm()
+    assert mine.refs("harbour") == ["n:1"]

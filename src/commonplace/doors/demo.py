@@ -64,6 +64,10 @@ async def _tour(home: Path) -> None:
         await _call(client, "search_journal", {"query": "slow builds", "when": "yesterday"})
         recent = await _call(client, "list_recent_entries", {"limit": 2})
         await _call(client, "read_journal_entry", {"path": recent["entries"][0]["ref"]})
+        await _call(
+            client, "add_entry", {"message": "deployed the invoice service", "tags": ["release"]}
+        )
+        await _call(client, "recall", {"query": "why do we round invoices per line?", "limit": 2})
     _say("The same entries, plain files you own:", _tree(home))
     _say("Now give it to your assistant:", _paste())
 
@@ -80,7 +84,8 @@ async def _call(client: Client, name: str, arguments: dict[str, Any]) -> dict[st
 
 def _harmless(name: str) -> bool:
     """The demo must not inherit settings that lead out of its temporary home."""
-    return not name.startswith(("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "XDG_"))
+    foreign = ("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "CHRONICLE_", "XDG_")
+    return not name.startswith(foreign)
 
 
 def _tree(home: Path) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.search.rank import Ranking
 
 _ENCODING_AT_ONCE = 4
+_WARMING = "a question that nobody asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,21 @@ class Finder:
         self._encoder = encoder
         self._filing = filing
         self._aside = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
+
+    def warm(self) -> None:
+        """Have what a first question would wait for read from the disk; never raises."""
+        encoder = self._encoder.get()
+        with suppress(CommonplaceError, MemoryError):
+            self._index.candidates(
+                Asked(
+                    words=_WARMING,
+                    vector=None if encoder is None else encoder.encode_query(_WARMING),
+                    identity="" if encoder is None else encoder.identity,
+                    within=Filter(),
+                    limit=1,
+                    weighing=numbers.WEIGHING,
+                )
+            )
 
     def find(self, question: Question) -> Found:
         """The best hits for a question, filters before everything.
