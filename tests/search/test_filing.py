@@ -429,7 +429,7 @@ def test_a_command_waits_for_a_journal_while_it_goes_on(opened, index, hangs_in)
     hanging = HangingSource("log:one", hangs_in=hangs_in)
     docs = [a_doc(f"n:{i}", "harbour") for i in range(1200)]
     large = OneSource("test:large", docs, prefix="n:")
-    filing = opened(hanging, large, silent_s=0.2)
+    filing = opened(hanging, large, silent_s=2.0)
     try:
         assert filing.sweep() == (
             "log does not answer, it may be locked; a later search may find more.",
