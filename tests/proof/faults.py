@@ -33,9 +33,12 @@ def step(name):
         counted[plan["id"]] = count = counted.get(plan["id"], 0) + 1
     if count != plan["nth"] and not (plan["ever"] and count > plan["nth"]):
         return None
-    descriptor = real["open"](PLAN + ".hit", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    # Written whole: the test may read it while another thread meets the fault as well.
+    fresh = f"{PLAN}.hit.{os.getpid()}.{threading.get_ident()}"
+    descriptor = real["open"](fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     real["write"](descriptor, name.encode())
     os.close(descriptor)
+    real["replace"](fresh, PLAN + ".hit")
     if plan["fault"] == "kill":
         os.kill(os.getpid(), 9)
     return plan["fault"]
