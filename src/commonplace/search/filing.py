@@ -99,6 +99,7 @@ class Filing:
         self._silent_s = silent_s
         self._state = threading.Condition()
         self._over = threading.Condition()
+        self._sweeping = threading.Lock()
         self._lanes = [self._lane(source) for source in sources]
         self._others = [self._lane(source) for source in others]
         self._behind: tuple[Behind, ...] = ()
@@ -126,6 +127,7 @@ class Filing:
             monotonic=self._monotonic,
             on_put=self._note_put,
             on_filed=partial(self._note_filed, source),
+            sweeping=self._sweeping,
         )
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
@@ -202,7 +204,8 @@ class Filing:
         source that was silent throughout an earlier wait.
         """
         self._background = True
-        asked = [(lane, lane.look()) for lane in self._lanes]
+        # Those that look in threads of their own begin first.
+        asked = [(lane, lane.look()) for lane in sorted(self._lanes, key=lambda x: x.is_prompt)]
 
         def under_way(*, with_parts: bool) -> bool:
             return any(
@@ -262,7 +265,7 @@ class Filing:
     def _sweep_aside(self) -> None:
         self._swept_at = self._monotonic()
         for lane in self._lanes:
-            lane.sweep()
+            lane.sweep(in_turn=True)
         for lane in self._others:
             lane.look()
 

@@ -87,7 +87,8 @@ class Lane:
     """Follows one source: one thread looks whether it moved on, another files what did.
 
     over: notified whenever something ends or goes on. on_put: called when entries were filed,
-    on_filed: when its own thread has filed all there were, or has looked at every entry.
+    on_filed: when its own thread has filed all there were, or has looked at every entry. sweeping:
+    one for all lanes, held by the one that sweeps in its turn.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Lane:
         monotonic: Callable[[], float],
         on_put: Callable[[], None],
         on_filed: Callable[[], None],
+        sweeping: threading.Lock,
     ) -> None:
         self.source = source
         self._index = index
@@ -106,9 +108,10 @@ class Lane:
         self._monotonic = monotonic
         self._on_put = on_put
         self._on_filed = on_filed
+        self._sweeping = sweeping
         self._looking = Errand(self._look, name=f"look {source.name}", over=over)
         self._filing = Errand(self._file, name=f"file {source.name}", over=over)
-        self._sweep_asked = False
+        self._sweep_asked = self._in_turn = False
         self._behind = 0
         self._began = self._went_on_at = monotonic()
         self._closed = False
@@ -143,9 +146,12 @@ class Lane:
         """Whether it was looked, and what was found is filed."""
         return self._looking.is_over(turn) and self._filing.is_over(self._behind)
 
-    def sweep(self) -> int:
-        """Have every entry looked at, edits in place included; a turn to wait for."""
-        self._sweep_asked = True
+    def sweep(self, *, in_turn: bool = False) -> int:
+        """Have every entry looked at, edits in place included; a turn to wait for.
+
+        in_turn: after the sweeps of other lanes that are under way, which nobody waits for.
+        """
+        self._sweep_asked, self._in_turn = True, in_turn
         return self._filing.ask()
 
     def has_swept(self, turn: int) -> bool:
@@ -216,6 +222,9 @@ class Lane:
     def _file(self) -> None:
         sweep, self._sweep_asked = self._sweep_asked, False
         filed = 0
+        # Two sweeps at once take the processor from every search; one that hangs delays no other
+        # for longer than this.
+        alone = sweep and self._in_turn and self._sweeping.acquire(timeout=policy.SILENT_S)
         try:
             for put in self.file(sweep=sweep):
                 filed += put
@@ -225,6 +234,9 @@ class Lane:
             self._end(exc)
         else:
             self._end(None)
+        finally:
+            if alone:
+                self._sweeping.release()
         if filed or sweep:
             self._on_filed()
 
