@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
-from commonplace.core.values import Answer, Filter, Found, Hit, Interval, Put
+from commonplace.core.values import Answer, Filter, Hit, Interval, Put
 from commonplace.core.when import parse_since, read_interval
 from commonplace.search import policy
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
@@ -177,12 +177,19 @@ class PrivateTools:
                 policy=policy.PRIVATE,
             )
         )
-        lines = _found_lines(found, interval, self._desk().zone, self._hit_lines)
+        paths = [str(desk.journal.path_of(hit.doc.ref)) for hit in found.hits]
+        shown = [
+            self._hit_lines(number, hit, path)
+            for number, (hit, path) in enumerate(zip(found.hits, paths, strict=True), 1)
+        ]
+        lines = _found_lines(shown, interval, desk.zone)
         facts = {
             "query": query,
             "count": len(found.hits),
             "interval": _interval_facts(interval),
-            "results": [self._hit_facts(hit) for hit in found.hits],
+            "results": [
+                self._hit_facts(hit, path) for hit, path in zip(found.hits, paths, strict=True)
+            ],
         }
         notes = found.notes
         if type == "project" and not any(root.scope != "user" for root in desk.journal.roots):
@@ -320,11 +327,10 @@ class PrivateTools:
     def _stamp(self, at: datetime) -> str:
         return render_instant(at, self._desk().zone)
 
-    def _hit_lines(self, number: int, hit: Hit) -> list[str]:
+    def _hit_lines(self, number: int, hit: Hit, path: str) -> list[str]:
         head = f"{number}. [Score: {hit.score:.3f}] {self._stamp(hit.doc.at)}"
-        path = self._desk().journal.path_of(hit.doc.ref)
         lines = [f"{head} ({_kind(hit)})"]
-        return lines + self._block(hit.doc.headings, str(path), hit.excerpt, hit.also)
+        return lines + self._block(hit.doc.headings, path, hit.excerpt, hit.also)
 
     def _block(
         self, headings: Sequence[str], path: str, excerpt: str, also: Sequence[str] = ()
@@ -335,10 +341,10 @@ class PrivateTools:
             lines.append(f"   Same text: {', '.join(also)}")
         return [*lines, ""]
 
-    def _hit_facts(self, hit: Hit) -> dict[str, Any]:
+    def _hit_facts(self, hit: Hit, path: str) -> dict[str, Any]:
         return {
             "ref": hit.doc.ref,
-            "path": str(self._desk().journal.path_of(hit.doc.ref)),
+            "path": path,
             "at": hit.doc.at.isoformat(),
             "type": _kind(hit),
             "sections": list(hit.doc.headings),
@@ -360,15 +366,12 @@ class PrivateTools:
         }
 
 
-def _found_lines(found: Found, interval: Interval | None, zone: tzinfo, render: Any) -> list[str]:
+def _found_lines(shown: list[list[str]], interval: Interval | None, zone: tzinfo) -> list[str]:
     span = [f"Time: {render_interval(interval, zone)}"] if interval else []
-    if not found.hits:
+    if not shown:
         return ["No relevant entries found.", *span]
-    count = "1 relevant entry" if len(found.hits) == 1 else f"{len(found.hits)} relevant entries"
-    lines = [f"Found {count}:", *span, ""]
-    for number, hit in enumerate(found.hits, 1):
-        lines += render(number, hit)
-    return lines
+    count = "1 relevant entry" if len(shown) == 1 else f"{len(shown)} relevant entries"
+    return [f"Found {count}:", *span, "", *(line for lines in shown for line in lines)]
 
 
 def _list_head(*, found: bool, days: int, asked: Interval | None, zone: tzinfo) -> list[str]:
