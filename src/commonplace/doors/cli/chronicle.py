@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,14 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.files import replace_file, translated
 from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import (
+    call_tool,
+    file_everything,
+    load_encoder,
+    opened,
+    tool_option,
+)
 from commonplace.doors.cli.frame import common_options, settings, show, text_input
-from commonplace.doors.cli.private import file_everything, load_encoder, opened, tool_option
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.chronicle import ChronicleTools
 
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.tools.chronicle_keeping import ChronicleKeeping, Format, Tell
 
+call = partial(call_tool, lambda app: app.chronicle_tools.toolset)
+
 _FORMATS: dict[str, Format] = {
     "json": "json",
     "yaml": "yaml",
@@ -34,16 +43,6 @@ _FORMATS: dict[str, Format] = {
     "markdown": "markdown",
     "md": "markdown",
 }
-
-
-def call(
-    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
-) -> Answer:
-    """Call one of chronicle's tools as a model would, after what a server has done by then."""
-    with opened() as app:
-        if after is not None:
-            after(app)
-        return app.chronicle_tools.toolset.tool(name).call(arguments)
 
 
 def keeping(app: App) -> ChronicleKeeping:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import FAILURE, common_options, show
-from commonplace.doors.cli.private import opened
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,13 @@ import click
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.files import translated
 from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import (
+    call_tool,
+    file_everything,
+    load_encoder,
+    opened,
+    tool_option,
+)
 from commonplace.doors.cli.frame import (
     common_options,
     flag_of,
@@ -23,28 +31,17 @@ from commonplace.doors.cli.frame import (
     text_input,
     working_folder,
 )
-from commonplace.doors.cli.private import file_everything, load_encoder, opened, tool_option
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.notebook import NotebookTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from commonplace.app import App
     from commonplace.tools.notebook_keeping import NotebookKeeping
 
+call = partial(call_tool, lambda app: app.notebook_tools.toolset)
+
 LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
 _OVERVIEW_ALONE = "Edit the overview."
-
-
-def call(
-    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
-) -> Answer:
-    """Call one of the notebook's tools as a model would, after what a server has done by then."""
-    with opened() as app:
-        if after is not None:
-            after(app)
-        return app.notebook_tools.toolset.tool(name).call(arguments)
 
 
 def keeping(app: App) -> NotebookKeeping:

@@ -5,87 +5,41 @@ Never decides anything about the journal: each command parses, calls one tool an
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, get_type_hints
+from functools import partial
+from typing import Any
 
 import click
 
-from commonplace.app import App
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import (
+    args_of,
+    call_tool,
+    file_everything,
+    load_encoder,
+    opened,
+    tool_option,
+)
 from commonplace.doors.cli.frame import (
     common_options,
-    home_folder,
-    settings,
     show,
     text_input,
 )
 from commonplace.tools.private import PrivateTools
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from commonplace.tools.toolset import Arg
-
-ENCODER_WAIT_S = 10.0
-"""A command waits this long for the encoder, since it ends before a background could help."""
-
-
-def _args(verb: Any) -> dict[str, Arg]:
-    """What a tool tells a model of each of its arguments."""
-    hints = get_type_hints(verb, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
-
-
 _NO_THOUGHT = {"at", "idempotency_key"}
 CATEGORIES: dict[str, str] = {
     name: arg.text
-    for name, arg in _args(PrivateTools.process_thoughts).items()
+    for name, arg in args_of(PrivateTools.process_thoughts).items()
     if name not in _NO_THOUGHT
 }
 """What each category of thought is for, as the tool tells a model."""
 
-VECTORS_WAIT_S = 10.0
-"""How long a command lets vectors be made that it asked for, before it ends."""
+call = partial(call_tool, lambda app: app.private.toolset)
 
 _KINDS = click.Choice(["project", "user", "both"])
-
-
-@contextmanager
-def opened() -> Iterator[App]:
-    """The app of this call's settings, closed at the end."""
-    app = App(settings(), user_home=home_folder())
-    try:
-        yield app
-        # There is no background once a command has ended.
-        app.settle(VECTORS_WAIT_S)
-    finally:
-        app.close()
-
-
-def call(
-    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
-) -> Answer:
-    """Call one of the journal's tools as a model would, after what a server has done by then."""
-    with opened() as app:
-        if after is not None:
-            after(app)
-        return app.private.toolset.tool(name).call(arguments)
-
-
-def load_encoder(app: App) -> None:
-    """Wait for the encoder as long as a command may."""
-    app.encoder.start()
-    app.encoder.get(ENCODER_WAIT_S)
-
-
-def file_everything(app: App) -> None:
-    """Wait for the encoder, and file every change, edits in place included."""
-    load_encoder(app)
-    app.filing.sweep()
 
 
 def _absolute(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
@@ -94,20 +48,6 @@ def _absolute(_ctx: click.Context, _param: click.Parameter, path: str) -> str:
 
 
 path_argument = click.argument("path", callback=_absolute)
-
-
-def tool_option(verb: Any, argument: str, *names: str, **attrs: Any) -> Callable[[Any], Any]:
-    """An option for a tool's argument; help, bounds and default are those of its signature."""
-    arg = _args(verb)[argument]
-    default = inspect.signature(verb).parameters[argument].default or None
-    bounds = "" if arg.least is None else f" ({arg.least} to {arg.most})"
-    return click.option(
-        *names,
-        default=default,
-        show_default=default is not None,
-        help=f"{arg.text}{bounds}",
-        **attrs,
-    )
 
 
 @click.group()

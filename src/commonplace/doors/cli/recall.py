@@ -5,18 +5,19 @@ Never decides anything about ranking or journals: each command calls one tool an
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import call_tool, load_encoder, opened
 from commonplace.doors.cli.frame import common_options, show
-from commonplace.doors.cli.private import load_encoder, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from commonplace.app import App
+
+call = partial(call_tool, lambda app: app.recall_tools.toolset)
 
 SWEPT = 20_000
 """Up to so many entries a question looks at each first, for edits in place (0.3 s for them all); of
@@ -28,16 +29,6 @@ def file_quickly(app: App) -> None:
     load_encoder(app)
     if app.index.counts("").docs <= SWEPT:
         app.filing.sweep()
-
-
-def call(
-    name: str, arguments: dict[str, Any], *, after: Callable[[App], None] | None = None
-) -> Answer:
-    """Call one of recall's tools as a model would, after what a server has done by then."""
-    with opened() as app:
-        if after is not None:
-            after(app)
-        return app.recall_tools.toolset.tool(name).call(arguments)
 
 
 @click.command()

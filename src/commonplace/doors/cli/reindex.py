@@ -12,8 +12,8 @@ import click
 from commonplace.app import ENCODER_LOAD_S
 from commonplace.core.ports import Clearing
 from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, show
-from commonplace.doors.cli.private import opened
 from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:
