@@ -167,12 +167,19 @@ def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) 
         yield from starts.start_figures(places, questions[0], repetitions=plan.starts)
     if "searches" in parts:
         _say("Searches")
-        yield from searches.search_figures(home, questions, entries=plan.entries, allowed_ms=6.0)
+        yield from searches.search_figures(
+            home, searches.PRIVATE, questions, entries=plan.entries, allowed_ms=6.0
+        )
         if plan.synthetic:
             _say(f"A home of {plan.synthetic:,} entries")
             large = homes.synthetic_home(cache, plan.synthetic)
             yield from searches.search_figures(
-                large, questions, entries=plan.synthetic, allowed_ms=35.0, note=_SYNTHETIC
+                large,
+                searches.PRIVATE,
+                questions,
+                entries=plan.synthetic,
+                allowed_ms=35.0,
+                note=_SYNTHETIC,
             )
     if "writes" in parts:
         _say("Writes")

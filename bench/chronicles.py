@@ -10,13 +10,14 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench.catching_up import catch_up_figures
 from bench.corpus import make_questions
 from bench.figures import Figure, Spread
 from bench.homes import UTC as ZONE
 from bench.logs import insert, make_rows, seen_home
+from bench.searches import Asking, search_figures
 from bench.tag_sentences import HELD_OUT, precision_recall
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle import Chronicle, doc_of
@@ -37,11 +38,16 @@ SEARCH_MS = 35.0
 OPEN_MS = 60.0
 PRECISION, RECALL = 0.9, 0.8
 
-FILTERS: dict[str, dict[str, Any]] = {
-    "": {},
-    ", a tag": {"tags": ["review"]},
-    ", a month": {"since": "2025-06-01", "until": "2025-06-30"},
-}
+ASKING = Asking(
+    name="chronicle search",
+    tool=lambda app: app.chronicle_tools.toolset.tool("search_entries"),
+    argument="text",
+    filters={
+        "": {},
+        ", a tag": {"tags": ["review"]},
+        ", a month": {"since": "2025-06-01", "until": "2025-06-30"},
+    },
+)
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
 _WARM = 5
 
@@ -63,7 +69,14 @@ def chronicle_figures(sizes: Sizes, cache: Path, scratch: Path) -> Iterator[Figu
     home = seen_home(cache, sizes.entries)
     yield from _add_figures(home, sizes, scratch)
     yield _list_figure(home, sizes)
-    yield from _search_figures(home, sizes)
+    yield from search_figures(
+        home,
+        ASKING,
+        make_questions(sizes.questions),
+        entries=sizes.entries,
+        allowed_ms=SEARCH_MS,
+        note=_SYNTHETIC,
+    )
     yield _open_figure(home, sizes)
     yield from catch_up_figures(
         cache,
@@ -171,39 +184,6 @@ def _list_figure(home: Home, sizes: Sizes) -> Figure:
         limit=LIST_MS,
         rule=f"{LIST_MS:.0f} ms",
     )
-
-
-def _search_figures(home: Home, sizes: Sizes) -> list[Figure]:
-    questions = make_questions(sizes.questions)
-    encoding: list[float] = []
-    searching: dict[str, list[float]] = {name: [] for name in FILTERS}
-    with home.opened() as app:
-        app.filing.catch_up()
-        encoder = app.encoder.get()
-        assert encoder is not None
-        search = app.chronicle_tools.toolset.tool("search_entries").call
-        for question in questions[:_WARM]:
-            search({"text": question})
-        for question in questions:
-            encoding.append(_ms(encoder.encode_query, question))
-            for name, arguments in FILTERS.items():
-                began = time.perf_counter()
-                answer = search({"text": question, **arguments})
-                searching[name].append((time.perf_counter() - began) * 1000)
-                assert not answer.facts["notes"], answer.facts["notes"]
-    floor = Spread.of(encoding)
-    return [
-        Figure(
-            name=f"chronicle search, {sizes.entries:,} entries{name}",
-            unit="ms",
-            measured=Spread.of(took),
-            floor=floor,
-            limit=floor.median + SEARCH_MS,
-            rule=f"query encoding + {SEARCH_MS:.0f}",
-            note=_SYNTHETIC,
-        )
-        for name, took in searching.items()
-    ]
 
 
 def _open_figure(home: Home, sizes: Sizes) -> Figure:
