@@ -29,6 +29,8 @@ from commonplace.core.clock import (
     local_date,
     parse_instant,
     period,
+    period_key,
+    periods_in,
     render_date,
     render_instant,
     render_interval,
@@ -344,3 +346,70 @@ def test_a_date_in_words_is_the_owners():
     assert render_date(local_date(at("2023-05-07T18:30Z"), KATHMANDU)) == "8 May 2023"
     first = datetime.min.replace(tzinfo=UTC)
     assert render_date(local_date(first, LOS_ANGELES)) == "1 January 1"
+
+
+@pytest.mark.parametrize("odd", DAYS, ids=DAY_IDS)
+def test_the_hours_of_a_day_fill_it_and_bear_names_of_their_own(odd):
+    """As many as the day is long, the last one perhaps half; none of a skipped date."""
+    hours = list(periods_in(day_interval(odd.day, odd.zone), "hour", odd.zone))
+    assert len(hours) == -int(-odd.hours // 1)
+    assert [x.end for x in hours[:-1]] == [x.start for x in hours[1:]]
+    if hours:
+        assert (hours[0].start, hours[-1].end) == (odd.start, odd.end)
+    names = [period_key(x.start, "hour", odd.zone) for x in hours]
+    assert len(set(names)) == len(names)
+    assert all(x.startswith(odd.day.isoformat()) for x in names)
+
+
+@pytest.mark.parametrize(
+    ("start", "level", "zone", "name"),
+    [
+        ("2025-02-04T10:00Z", "hour", UTC, "2025-02-04T10"),
+        ("2025-02-04T00:00Z", "day", UTC, "2025-02-04"),
+        ("2025-02-03T00:00Z", "week", UTC, "2025-W06"),
+        ("2025-02-01T00:00Z", "month", UTC, "2025-02"),
+        ("2025-01-01T00:00Z", "year", UTC, "2025"),
+        # The Thursday decides: these weeks begin in the year before the one they are of.
+        ("2020-12-28T00:00Z", "week", UTC, "2020-W53"),
+        ("2024-12-30T00:00Z", "week", UTC, "2025-W01"),
+        ("2026-12-28T00:00Z", "week", UTC, "2026-W53"),
+        # Clocks fall back from 02:00 to 01:00 at 09:00 UTC, on the evening before in Cairo.
+        ("2026-11-01T08:00Z", "hour", LOS_ANGELES, "2026-11-01T01"),
+        ("2026-11-01T09:00Z", "hour", LOS_ANGELES, "2026-11-01T01b"),
+        ("2026-10-29T21:00Z", "hour", CAIRO, "2026-10-29T23b"),
+        # The first hour after the date that never was.
+        ("2011-12-30T10:00Z", "hour", APIA, "2011-12-31T00"),
+    ],
+)
+def test_a_period_is_named_by_the_zone_s_calendar(start, level, zone, name):
+    """Once only, a repeated hour with a letter more."""
+    assert period_key(at(start), level, zone) == name
+
+
+def test_a_leap_year_has_366_days_in_12_months():
+    """29 February is a day like any other."""
+    year = period(at("2024-06-01T00:00Z"), "year", UTC)
+    months = list(periods_in(year, "month", UTC))
+    days = [list(periods_in(x, "day", UTC)) for x in months]
+    assert [len(x) for x in days] == [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    assert period_key(at("2024-02-29T00:00Z"), "day", UTC) == "2024-02-29"
+
+
+@given(
+    instants,
+    zones,
+    st.sampled_from([("day", "hour"), ("week", "day"), ("month", "day"), ("year", "month")]),
+)
+def test_smaller_periods_fill_a_larger_one(when, zone, levels):
+    """Without a gap or an overlap, in every zone."""
+    large, small = levels
+    whole = period(when, large, zone)
+    parts = list(periods_in(whole, small, zone))
+    assert (parts[0].start, parts[-1].end) == (whole.start, whole.end)
+    assert [x.end for x in parts[:-1]] == [x.start for x in parts[1:]]
+
+
+def test_an_open_span_has_no_periods():
+    """It would have no end."""
+    with pytest.raises(Invalid):
+        list(periods_in(Interval(start=at("2025-01-01T00:00Z")), "day", UTC))

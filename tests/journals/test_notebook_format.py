@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid
+from commonplace.core.ids import new_id
 from commonplace.journals.gitrepo_history import Commit, Touch
 from commonplace.journals.notebook_format import (
     Message,
@@ -17,7 +18,6 @@ from commonplace.journals.notebook_format import (
     entry_message,
     hand_id,
     key_id,
-    new_entry_id,
     parse_file,
     parse_message,
     render_file,
@@ -156,7 +156,7 @@ def test_a_version_is_the_hash_of_what_is_read():
 
 def test_ids():
     """UUIDv7 of a time; those of keys and of commits by hand follow from them."""
-    made = uuid.UUID(new_entry_id(datetime(2026, 11, 22, tzinfo=UTC), b"\xff" * 10))
+    made = uuid.UUID(new_id(datetime(2026, 11, 22, tzinfo=UTC), b"\xff" * 10))
     assert (made.version, made.variant) == (7, uuid.RFC_4122)
     assert made.int >> 80 == 1795305600000
     assert key_id("me", "k") == key_id("me", "k") != key_id("you", "k")

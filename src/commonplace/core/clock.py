@@ -166,6 +166,47 @@ def period(at: datetime, level: Level, zone: tzinfo) -> Interval:
         return Interval(start=start, end=min(start + _HOUR, start_of_day(day + _DAY, zone)))
 
 
+def periods_in(span: Interval, level: Level, zone: tzinfo) -> Iterator[Interval]:
+    """The periods of a level in a period of a larger one, oldest first; a skipped date is none.
+
+    For hours of a day, days of a week or a month, months of a year. Raises: Invalid if it is open.
+    """
+    if span.start is None or span.end is None:
+        raise Invalid("An open span has no end of periods.", hint="Give both sides.")
+    at = span.start
+    while at < span.end:
+        found = period(at, level, zone)
+        yield found
+        at = found.end or span.end
+
+
+def period_key(start: datetime, level: Level, zone: tzinfo) -> str:
+    """The name of the period that begins at the instant, once only within a zone.
+
+    `2025-02-04T10`, `2025-02-04`, `2025-W06`, `2025-02` or `2025`. An hour bears the hour that the
+    clock shows as it begins; one that occurs a second time ends in `b`.
+    """
+    day = day_of(start, zone)
+    match level:
+        case "hour":
+            local = to_local(start, zone)
+            return f"{day.isoformat()}T{local.hour:02d}{'b' if _is_repeated(local) else ''}"
+        case "day":
+            return day.isoformat()
+        case "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        case "month":
+            return day.isoformat()[:7]
+        case "year":
+            return day.isoformat()[:4]
+
+
+def _is_repeated(local: datetime) -> bool:
+    """Whether the clock showed this time before: `fold` alone says so of an offset's change."""
+    return local.fold == 1 and local.replace(fold=0).utcoffset() != local.utcoffset()
+
+
 def parse_instant(text: str, zone: tzinfo) -> datetime:
     """The instant, aware UTC, that an ISO 8601 date and time name.
 

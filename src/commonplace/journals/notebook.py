@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.ids import new_id
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.gitrepo import find_repo, init_repo, is_repo
@@ -24,7 +25,6 @@ from commonplace.journals.notebook_format import (
     entry_message,
     entry_of,
     key_id,
-    new_entry_id,
     parse_file,
     parse_message,
     plain_overview,
@@ -338,7 +338,7 @@ class Notebook:
     ) -> Asked:
         name = parse_new_section(section)
         entry_id = (
-            new_entry_id(at, self._random_bytes(10))
+            new_id(at, self._random_bytes(10))
             if idempotency_key is None
             else key_id(self.owner, idempotency_key)
         )

@@ -254,14 +254,6 @@ def hand_id(commit_hash: str) -> str:
     return str(uuid.uuid5(HAND, commit_hash))
 
 
-def new_entry_id(at: datetime, random_bytes: bytes) -> str:
-    """A UUIDv7: the milliseconds of an instant, then 10 random bytes."""
-    millis = max(int(at.timestamp() * 1000), 0) & ((1 << 48) - 1)
-    rest = int.from_bytes(random_bytes[:10], "big")
-    number = millis << 80 | 7 << 76 | (rest >> 68 & 0xFFF) << 64 | 2 << 62 | rest & ((1 << 62) - 1)
-    return str(uuid.UUID(int=number))
-
-
 def entry_of(commit: Commit, message: Message, *, section: str, entry_id: str) -> Entry:
     """The entry that a commit is in one section."""
     return Entry(
