@@ -74,6 +74,7 @@ VALUES = {
     "private.path": ["a", "b", "c", "d"],
     "private.user_path": ["a", "b", "c", "d"],
     "private.both_path": ["a", "b", "c", "d"],
+    "private.share_with_llm": ["true", "false", "true", "false"],
     "chronicle.path": ["a", "b", "c", "d"],
     "notebook.path": ["a", "b", "c", "d"],
     "notebook.author": ["a", "b", "c", "d"],
@@ -87,12 +88,22 @@ VALUES = {
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
+    "llm.url": ["http://a", "https://b/v1", "http://127.0.0.1:1/v1", "http://d"],
+    "llm.shape": ["openai", "anthropic", "openai", "anthropic"],
+    "llm.key_variable": ["A_KEY", "B_KEY", "C_KEY", "D_KEY"],
+    "llm.model": ["a", "b", "c", "d"],
+    "llm.better_model": ["a", "b", "c", "d"],
+    "llm.timeout_s": ["1", "2.5", "30", "4"],
+    "llm.tokens_per_run": ["1", "2", "3", "4"],
+    "llm.tokens_per_day": ["0", "2", "3", "4"],
 }
 
 NUMBERS = {
     key for key, values in VALUES.items() if key.startswith("notebook.") and "a" not in values
 }
 NUMBERS -= {"notebook.auto_gc"}
+WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
+NUMBERS |= WITH_DEFAULT
 
 
 def test_every_setting_is_in_the_table_of_this_test():
@@ -164,9 +175,43 @@ def test_the_defaults(home, project):
     assert settings.notebook_auto_gc is True
     unset = ("log", "private_path", "private_user_path", "private_both_path", "chronicle_path")
     unset += ("encoder_folder", "notebook_path", "notebook_author")
-    unset += tuple(key.replace(".", "_") for key in NUMBERS)
-    assert [getattr(settings, name) for name in unset] == [None] * (8 + len(NUMBERS))
+    unset += ("llm_url", "llm_key_variable", "llm_model", "llm_better_model")
+    unset += tuple(key.replace(".", "_") for key in NUMBERS - WITH_DEFAULT)
+    assert {name: getattr(settings, name) for name in unset} == dict.fromkeys(unset)
+    assert settings.private_share_with_llm is False
+    assert (settings.llm_shape, settings.llm_timeout_s) == ("openai", 120)
     assert set(settings.origins.values()) == {"default"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("llm.url", "ftp://example.org"),
+        ("llm.url", "api.openai.com/v1"),
+        ("llm.url", "https://me:pass@example.org/v1"),
+        ("llm.url", "https://example.org/v1?api-key=0123"),
+        ("llm.shape", "soap"),
+        ("llm.key_variable", "sk-" + "0123456789abcdef"),
+        ("llm.key_variable", "0123456789abcdef0123456789abcdef"),
+        ("llm.key_variable", "COMMONPLACE_LLM_KEY"),
+        ("llm.timeout_s", "0"),
+    ],
+)
+def test_what_no_llm_can_be_asked_with(home, project, key, value):
+    """No key in an address or a file; what may be a key is not shown again."""
+    with pytest.raises(Invalid) as caught:
+        read(project, home, **{row(key).env: value})
+    assert row(key).env in caught.value.message
+    if not value.startswith("COMMONPLACE_"):
+        assert key in {"llm.shape", "llm.timeout_s"} or value not in str(caught.value)
+
+
+def test_no_projects_file_may_say_who_is_asked(home, project):
+    """It comes with a clone, and would have what is written sent to its author."""
+    for line in ('[llm]\nurl = "https://example.org"', "[private]\nshare_with_llm = true"):
+        write(project / ".commonplace.toml", line)
+        with pytest.raises(Invalid, match="may not be set there"):
+            read(project, home)
 
 
 def zone_of_a_process(**env):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.owners import owner_folder
 from commonplace.core.values import EncoderState
 from commonplace.tools.private import PrivateDesk, PrivateTools
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.config import Settings
-    from commonplace.core.ports import EncoderSlot, Index, OpensRefs, OwnerIndex, Source
+    from commonplace.core.ports import EncoderSlot, Index, Language, OpensRefs, OwnerIndex, Source
+    from commonplace.inference.language import LanguageClient
     from commonplace.inference.models import Missing, Weights
+    from commonplace.inference.spending import Purse
     from commonplace.journals.chronicle import Chronicle
     from commonplace.journals.notebook import Notebook
     from commonplace.journals.private import PrivateJournal
@@ -346,6 +348,60 @@ class App:
                 name=profile.name, identity=found.identity, state="loading", why=slot.reason()
             )
         return EncoderState(name=profile.name, identity=found.identity, state="ready")
+
+    def language(self, *, better: bool = False) -> Language | None:
+        """A language model for one run, its tokens counted and capped; None where none is set.
+
+        better: the model for what needs more sense. Raises: as `language_client`.
+        """
+        client = self.language_client(better=better)
+        if client is None:
+            return None
+        from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
+
+        return Metered(client, self.purse, per_run=int(self.settings.llm_tokens_per_run))
+
+    def language_client(self, *, better: bool = False) -> LanguageClient | None:
+        """What asks the language model of the settings, without a cap; None where none is set.
+
+        Raises: Invalid where no model is named, or the key is no text of a header; Denied where
+        there is no key.
+        """
+        settings = self.settings
+        if settings.llm_url is None:
+            return None
+        from commonplace.inference.language import (  # noqa: PLC0415  wired when needed
+            Endpoint,
+            LanguageClient,
+            read_key,
+        )
+
+        model = (settings.llm_better_model if better else None) or settings.llm_model
+        if model is None:
+            raise Invalid("An LLM is set, and no model of it.", hint="Set llm.model.")
+        return LanguageClient(
+            Endpoint(
+                url=settings.llm_url,
+                shape="anthropic" if settings.llm_shape == "anthropic" else "openai",
+                model=model,
+                key=read_key(settings.llm_key_variable, os.environ),
+                key_variable=settings.llm_key_variable or "",
+                timeout_s=settings.llm_timeout_s,
+                share_private=settings.private_share_with_llm,
+            )
+        )
+
+    @cached_property
+    def purse(self) -> Purse:
+        """The tokens that this owner's language models have spent."""
+        from commonplace.inference.spending import Purse  # noqa: PLC0415  wired when needed
+
+        return Purse(
+            self.folder / "llm",
+            per_day=int(self.settings.llm_tokens_per_day),
+            clock=self._clock,
+            zone=self.settings.timezone,
+        )
 
     @cached_property
     def finder(self) -> Finder:

@@ -6,18 +6,34 @@ Never writes anything but the user's own file, and never lets a project's file m
 from __future__ import annotations
 
 import os
-import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
+from commonplace.config_values import (
+    ENV_PREFIX,
+    Place,
+    Start,
+    nothing,
+    number_of,
+    one_of,
+    parse_boolean,
+    parse_folder,
+    parse_owner_name,
+    parse_path,
+    parse_text,
+    parse_toolsets,
+    parse_url,
+    parse_variable,
+    parse_zone,
+    platform_folder,
+    system_zone,
+    unknown,
+)
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, replace_file, translated
-from commonplace.core.owners import parse_owner
 from commonplace.core.projects import find_project
-from commonplace.core.text import nearest
 from commonplace.core.toml import TomlValue, parse_toml, set_toml_value
 
 if TYPE_CHECKING:
@@ -26,12 +42,8 @@ if TYPE_CHECKING:
 PROJECT_FILE = ".commonplace.toml"
 TOOLSETS = ("private", "chronicle", "recall", "notebook")
 DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
-ENV_PREFIX = "COMMONPLACE_"
 # Read by the tests and by what connects to a database of several users, not here.
 FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +52,8 @@ class Settings:
 
     project: None where there is none. private_path, private_user_path, private_both_path,
     chronicle_path, encoder_folder and log: None where nothing is set, as all of the notebook's but
-    auto_gc; what its search does then stands in its policy.
+    auto_gc; what its search does then stands in its policy. llm_url: None where no language model
+    is asked.
     """
 
     home: Path
@@ -54,6 +67,7 @@ class Settings:
     private_path: Path | None
     private_user_path: Path | None
     private_both_path: Path | None
+    private_share_with_llm: bool
     chronicle_path: Path | None
     notebook_path: Path | None
     notebook_author: str | None
@@ -67,28 +81,15 @@ class Settings:
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool
+    llm_url: str | None
+    llm_shape: str
+    llm_key_variable: str | None
+    llm_model: str | None
+    llm_better_model: str | None
+    llm_timeout_s: float
+    llm_tokens_per_run: float
+    llm_tokens_per_day: float
     origins: Mapping[str, str] = field(default_factory=dict)
-
-
-class _Place(NamedTuple):
-    """Where a value was found and what it may lean on.
-
-    typed: it came with a type (TOML), not as mere text.
-    """
-
-    name: str
-    base: Path
-    home: Path | None
-    toolsets: Sequence[str] = TOOLSETS
-    typed: bool = False
-
-
-class _Start(NamedTuple):
-    """What defaults are made from."""
-
-    environ: Mapping[str, str]
-    cwd: Path
-    home: Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +101,8 @@ class Setting:
 
     key: str
     env: str
-    parse: Callable[[object, _Place], object]
-    default: Callable[[_Start], object]
+    parse: Callable[[object, Place], object]
+    default: Callable[[Start], object]
     help: str
     in_project: bool = False
 
@@ -142,7 +143,7 @@ def read_settings(
     project_files = list(_project_layers(root, home))
     layers = [*above, *project_files, *_user_layers(environ)]
     _check_project_files(layers, root, home, toolsets)
-    start = _Start(environ, cwd, home)
+    start = Start(environ, cwd, home)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for setting in SETTINGS:
@@ -185,12 +186,12 @@ def parse_setting(
     cwd: where relative paths begin. Raises Invalid as `read_settings` does.
     """
     setting = _setting(key, f"the setting {key!r}")
-    return setting.parse(value, _Place(key, cwd or Path(), home, toolsets))
+    return setting.parse(value, Place(key, cwd or Path(), home, toolsets))
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's own settings file, whether or not it is there."""
-    return _platform_folder(environ, "XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
+    return platform_folder(environ, "XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
 
 
 def render_setting(value: object) -> Any:
@@ -206,17 +207,11 @@ def _setting(key: str, named: str) -> Setting:
     for setting in SETTINGS:
         if setting.key == key:
             return setting
-    raise _unknown(named, key, [setting.key for setting in SETTINGS])
-
-
-def _unknown(named: str, name: str, known: list[str]) -> Invalid:
-    near = nearest(name, known)
-    hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
-    return Invalid(f"Unknown: {named}.", hint=hint)
+    raise unknown(named, key, [setting.key for setting in SETTINGS])
 
 
 def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:
-    place = _Place(layer.origin(setting), layer.base, home, toolsets, layer.typed)
+    place = Place(layer.origin(setting), layer.base, home, toolsets, layer.typed)
     return setting.parse(layer.values[setting.key], place)
 
 
@@ -239,7 +234,7 @@ def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
     for name in environ:
         ours = name.startswith(ENV_PREFIX) and not name.startswith(FOREIGN_ENV_PREFIX)
         if ours and name not in known:
-            raise _unknown(f"the environment variable {name}", name, [*known])
+            raise unknown(f"the environment variable {name}", name, [*known])
     return _Layer(
         values={known[name]: text for name, text in environ.items() if name in known and text},
         base=cwd,
@@ -349,142 +344,6 @@ def _widens(value: object, users: object) -> bool:
     return value is False and users is True
 
 
-# Parsers: from a text or a TOML value to what `Settings` holds.
-
-
-def _text(value: object, place: _Place) -> str:
-    if not isinstance(value, str):
-        raise Invalid(f"{place.name} is not a text.", hint="Write a text in quotes.")
-    if not value.strip() or _CONTROL.search(value):
-        raise Invalid(
-            f"{place.name} is empty or holds a control character.",
-            hint="Write a value, or remove it.",
-        )
-    return value
-
-
-def _owner(value: object, place: _Place) -> str:
-    return parse_owner(_text(value, place))
-
-
-def _path(value: object, place: _Place) -> Path:
-    text = _text(str(value) if isinstance(value, Path) else value, place)
-    if text == "~" or text.startswith(("~/", f"~{os.sep}")):
-        if place.home is None:
-            raise Invalid(
-                f"{place.name} is {text}, but there is no home.", hint="Write it in full."
-            )
-        return Path(os.path.abspath(f"{place.home}/{text[2:]}"))
-    return Path(os.path.abspath(place.base / text))
-
-
-def _folder(value: object, place: _Place) -> Path:
-    path = _path(value, place)
-    if not path.is_dir():
-        raise Invalid(f"{place.name} is {path}, which is no folder.", hint="Name a folder.")
-    return path
-
-
-def _boolean(value: object, place: _Place) -> bool:
-    if isinstance(value, bool):
-        return value
-    if place.typed or not isinstance(value, str):
-        raise Invalid(f"{place.name} is not true or false.", hint="Write true or false, unquoted.")
-    parsed = _BOOLEANS.get(value.strip().lower())
-    if parsed is None:
-        raise Invalid(f"{place.name} is {value!r}.", hint="Use 1, true, yes, 0, false or no.")
-    return parsed
-
-
-def _number(low: float, high: float) -> Callable[[object, _Place], float]:
-    """A parser of numbers of this range, both ends in it."""
-
-    def parse(value: object, place: _Place) -> float:
-        number = value
-        if isinstance(value, str) and not place.typed:
-            with suppress(ValueError):
-                number = float(value)
-        if (
-            isinstance(number, (int, float))
-            and not isinstance(number, bool)
-            and low <= number <= high
-        ):
-            return float(number)
-        raise Invalid(f"{place.name} is {value!r}.", hint=f"Write a number of {low:g} to {high:g}.")
-
-    return parse
-
-
-def _toolset_names(value: object, place: _Place) -> tuple[str, ...]:
-    parts = value if isinstance(value, (list, tuple)) else _text(value, place).split(",")
-    names = [
-        _text(part, place).strip() for part in parts if not isinstance(part, str) or part.strip()
-    ]
-    if names == ["all"]:
-        return tuple(place.toolsets)
-    for name in names:
-        if name not in place.toolsets:
-            named = f"the toolset {name!r} ({place.name})"
-            raise _unknown(named, name, [*place.toolsets, "all"])
-    if not names:
-        raise Invalid(f"{place.name} names no toolset.", hint=f"Use {', '.join(place.toolsets)}.")
-    return tuple(dict.fromkeys(names))
-
-
-def _zone(value: object, place: _Place) -> ZoneInfo:
-    name = _text(value, place)
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        from zoneinfo import available_timezones  # noqa: PLC0415  walks the disk: errors only
-
-        near = nearest(name, sorted(available_timezones()))
-        hint = f"Did you mean {near}?" if near else "Use an IANA name such as Europe/Berlin."
-        raise Invalid(f"Unknown time zone: {name} ({place.name}).", hint=hint) from exc
-
-
-# Defaults.
-
-
-def _nothing(_start: _Start) -> None:
-    return None
-
-
-def _system_zone(start: _Start) -> ZoneInfo:
-    named = start.environ.get("TZ", "").removeprefix(":")
-    if named and not os.path.isabs(named):
-        # tzlocal passes over a TZ that is a POSIX rule, and would tell the machine's zone instead.
-        try:
-            return ZoneInfo(named)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-            raise _no_zone(f"TZ is {named!r}, not the name of a zone") from exc
-    import warnings  # noqa: PLC0415  with tzlocal: only when nothing is set
-
-    import tzlocal  # noqa: PLC0415  reads half of /etc: only when nothing is set
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ZoneInfo(tzlocal.get_localzone_name() or "UTC")
-    except (LookupError, ValueError, OSError) as exc:
-        raise _no_zone("its configuration names none, or several") from exc
-
-
-def _no_zone(why: str) -> Invalid:
-    return Invalid(
-        f"The system's time zone cannot be told: {why}.", hint="Set COMMONPLACE_TIMEZONE."
-    )
-
-
-def _platform_folder(environ: Mapping[str, str], xdg: str, kind: str) -> Path:
-    named = environ.get(xdg, "")
-    if os.path.isabs(named):
-        return Path(named) / "commonplace"
-    import platformdirs  # noqa: PLC0415  only where nothing is set
-
-    return Path(getattr(platformdirs, kind)("commonplace", appauthor=False))
-
-
 def _toml_value(value: object) -> TomlValue:
     rendered: TomlValue = render_setting(value)
     return rendered
@@ -494,36 +353,36 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         key="home",
         env="COMMONPLACE_HOME",
-        parse=_path,
-        default=lambda start: _platform_folder(start.environ, "XDG_DATA_HOME", "user_data_dir"),
+        parse=parse_path,
+        default=lambda start: platform_folder(start.environ, "XDG_DATA_HOME", "user_data_dir"),
         help="The folder of what is only ours: the index, the weights, the key files.",
     ),
     Setting(
         key="owner",
         env="COMMONPLACE_OWNER",
-        parse=_owner,
+        parse=parse_owner_name,
         default=lambda _start: "me",
         help="Whose index is used; the private journal and chronicle are this machine user's own.",
     ),
     Setting(
         key="project",
         env="COMMONPLACE_PROJECT",
-        parse=_folder,
+        parse=parse_folder,
         default=lambda start: find_project(start.cwd, start.home, start.environ),
         help="The project's folder; else the working directory.",
     ),
     Setting(
         key="timezone",
         env="COMMONPLACE_TIMEZONE",
-        parse=_zone,
-        default=_system_zone,
+        parse=parse_zone,
+        default=system_zone,
         help="The zone that cuts days, an IANA name; else the system's.",
         in_project=True,
     ),
     Setting(
         key="toolsets",
         env="COMMONPLACE_TOOLSETS",
-        parse=_toolset_names,
+        parse=parse_toolsets,
         default=lambda _start: DEFAULT_TOOLSETS,
         help="Which tools a client is offered: names with commas between, or all.",
         in_project=True,
@@ -531,7 +390,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         key="read_only",
         env="COMMONPLACE_READ_ONLY",
-        parse=_boolean,
+        parse=parse_boolean,
         default=lambda _start: False,
         help="Offer no tool that writes.",
         in_project=True,
@@ -539,128 +398,191 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         key="preload",
         env="COMMONPLACE_PRELOAD",
-        parse=_boolean,
+        parse=parse_boolean,
         default=lambda _start: True,
         help="Load the encoder and the index once a client has listed the tools, before a call.",
     ),
     Setting(
         key="log",
         env="COMMONPLACE_LOG",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="A log file, rotated at 1 MB; it never holds the text of entries.",
     ),
     Setting(
         key="private.path",
         env="JOURNAL_PATH",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="The project's private journal, in place of .private-journal in the project.",
         in_project=True,
     ),
     Setting(
         key="private.user_path",
         env="COMMONPLACE_PRIVATE_USER",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="The user's private journal, in place of ~/.private-journal.",
     ),
     Setting(
         key="private.both_path",
         env="PRIVATE_JOURNAL_PATH",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="One folder for both private journals.",
+    ),
+    Setting(
+        key="private.share_with_llm",
+        env="COMMONPLACE_SHARE_PRIVATE_WITH_LLM",
+        parse=parse_boolean,
+        default=lambda _start: False,
+        help="Let private text go to a language model that is not on this machine.",
     ),
     Setting(
         key="chronicle.path",
         env="CHRONICLE_DB_PATH",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="Chronicle's database, or its Markdown tree; else where chronicle itself keeps it.",
     ),
     Setting(
         key="notebook.path",
         env="COMMONPLACE_NOTEBOOK",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="The notebook's git repository; else one in our own folder.",
     ),
     Setting(
         key="notebook.author",
         env="COMMONPLACE_NOTEBOOK_AUTHOR",
-        parse=_text,
-        default=_nothing,
+        parse=parse_text,
+        default=nothing,
         help="Who commits to the notebook, as `Name <address>`; else whom git knows.",
     ),
     Setting(
         key="notebook.auto_gc",
         env="COMMONPLACE_NOTEBOOK_AUTO_GC",
-        parse=_boolean,
+        parse=parse_boolean,
         default=lambda _start: True,
         help="Pack the notebook's objects now and then.",
     ),
     Setting(
         key="notebook.half_life_days",
         env="COMMONPLACE_NOTEBOOK_HALF_LIFE_DAYS",
-        parse=_number(0.01, 100_000),
-        default=_nothing,
+        parse=number_of(0.01, 100_000),
+        default=nothing,
         help="After how many days an entry's salience is half of what it was.",
     ),
     Setting(
         key="notebook.minimum_salience",
         env="COMMONPLACE_NOTEBOOK_MINIMUM_SALIENCE",
-        parse=_number(0, 1),
-        default=_nothing,
+        parse=number_of(0, 1),
+        default=nothing,
         help="The salience that even the oldest entry keeps.",
     ),
     Setting(
         key="notebook.min_score",
         env="COMMONPLACE_NOTEBOOK_MIN_SCORE",
-        parse=_number(-1, 1),
-        default=_nothing,
+        parse=number_of(-1, 1),
+        default=nothing,
         help="Combined score under which a hit by meaning alone is left out.",
     ),
     Setting(
         key="notebook.max_results",
         env="COMMONPLACE_NOTEBOOK_MAX_RESULTS",
-        parse=_number(1, 1000),
-        default=_nothing,
+        parse=number_of(1, 1000),
+        default=nothing,
         help="The most entries that a search of the notebook shows.",
     ),
     Setting(
         key="notebook.context_weight",
         env="COMMONPLACE_NOTEBOOK_CONTEXT_WEIGHT",
-        parse=_number(0, 1),
-        default=_nothing,
+        parse=number_of(0, 1),
+        default=nothing,
         help="The weight of the work context in a search of the notebook.",
     ),
     Setting(
         key="notebook.content_weight",
         env="COMMONPLACE_NOTEBOOK_CONTENT_WEIGHT",
-        parse=_number(0, 1),
-        default=_nothing,
+        parse=number_of(0, 1),
+        default=nothing,
         help="The weight of the content in a search of the notebook.",
     ),
     Setting(
         key="encoder.model",
         env="COMMONPLACE_ENCODER",
-        parse=_text,
+        parse=parse_text,
         default=lambda _start: "minilm-l6-v2",
         help="The embedding model, by its profile's name.",
     ),
     Setting(
         key="encoder.folder",
         env="COMMONPLACE_ENCODER_FOLDER",
-        parse=_path,
-        default=_nothing,
+        parse=parse_path,
+        default=nothing,
         help="A folder that holds the model's weights.",
     ),
     Setting(
         key="encoder.auto_download",
         env="COMMONPLACE_AUTO_DOWNLOAD",
-        parse=_boolean,
+        parse=parse_boolean,
         default=lambda _start: False,
         help="Download missing weights without being asked.",
+    ),
+    Setting(
+        key="llm.url",
+        env="COMMONPLACE_LLM_URL",
+        parse=parse_url,
+        default=nothing,
+        help="Where a language model is asked, such as https://api.openai.com/v1; else none is.",
+    ),
+    Setting(
+        key="llm.shape",
+        env="COMMONPLACE_LLM_SHAPE",
+        parse=one_of("openai", "anthropic"),
+        default=lambda _start: "openai",
+        help="How it is asked: openai (chat completions, as local servers do) or anthropic.",
+    ),
+    Setting(
+        key="llm.key_variable",
+        env="COMMONPLACE_LLM_KEY_VARIABLE",
+        parse=parse_variable,
+        default=nothing,
+        help="The name of the environment variable that holds its key, such as OPENAI_API_KEY.",
+    ),
+    Setting(
+        key="llm.model",
+        env="COMMONPLACE_LLM_MODEL",
+        parse=parse_text,
+        default=nothing,
+        help="The model of hours and days.",
+    ),
+    Setting(
+        key="llm.better_model",
+        env="COMMONPLACE_LLM_BETTER_MODEL",
+        parse=parse_text,
+        default=nothing,
+        help="The model of weeks, months, years and merges; else the same.",
+    ),
+    Setting(
+        key="llm.timeout_s",
+        env="COMMONPLACE_LLM_TIMEOUT_S",
+        parse=number_of(1, 3600),
+        default=lambda _start: 120.0,
+        help="How many seconds an answer may take, with all tries.",
+    ),
+    Setting(
+        key="llm.tokens_per_run",
+        env="COMMONPLACE_LLM_TOKENS_PER_RUN",
+        parse=number_of(0, 1_000_000_000),
+        default=lambda _start: 200_000.0,
+        help="The most tokens that one round of summaries, or one merge, may take.",
+    ),
+    Setting(
+        key="llm.tokens_per_day",
+        env="COMMONPLACE_LLM_TOKENS_PER_DAY",
+        parse=number_of(0, 1_000_000_000),
+        default=lambda _start: 1_000_000.0,
+        help="The most tokens that may be spent in a day.",
     ),
 )

@@ -12,6 +12,7 @@ from tests.inference.small_models import minilm_weights
 
 from commonplace.core.files import make_folder
 from commonplace.inference.models import MINILM, cache_folder
+from commonplace.testing_language import FakeLLM
 
 
 @pytest.fixture(autouse=True)
@@ -272,3 +273,24 @@ def test_a_chronicle_that_is_no_database_is_a_problem(tmp_path, monkeypatch):
     (found,) = problems()
     assert found[0] == "chronicle"
     assert str(file) in found[1]
+
+
+def test_a_language_model_is_told_of(monkeypatch):
+    """None; one that answers, with what it may see and has cost; one without its key; none there."""
+    assert "None is set (llm.url)" in notes()
+    with FakeLLM() as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        assert problems() == [("language", "An LLM is set, and no model of it.")]
+        monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+        assert f"small at {fake.url[7:-3]} answers, and may see private text." in notes()
+        assert "taken 0 of 1,000,000 tokens" in notes()
+        assert fake.asked == []
+        monkeypatch.setenv("COMMONPLACE_LLM_KEY_VARIABLE", "SOME_KEY")
+        monkeypatch.delenv("SOME_KEY", raising=False)
+        assert "SOME_KEY, which holds the key" in problems()[0][1]
+        monkeypatch.setenv("SOME_KEY", "sk-\u2026")
+        assert problems()[0][1].startswith("SOME_KEY holds no key")
+        monkeypatch.setenv("SOME_KEY", "sk-0123")
+    ((where, what),) = problems()
+    assert (where, "cannot be reached" in what) == ("language", True)
+    assert "sk-" not in run("doctor").output

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
         Asked,
         Candidates,
         Change,
+        Completion,
         Counts,
         Encoded,
         Page,
         Problem,
+        Question,
         Since,
         Tally,
         Unencoded,
@@ -165,6 +167,33 @@ class EncoderSlot(Protocol):
 
     def close(self, timeout_s: float = 0.0) -> None:
         """Let every waiter go; wait at most so long for a load under way. May be called twice."""
+        ...
+
+
+class Language(Protocol):
+    """A language model that can be asked: one that is configured, or the client's own (a sampler).
+
+    Never asked under a lock or in a transaction. Whoever implements it hides secrets and fences
+    every passage before it leaves the process (`core.redact.safe_input`).
+    """
+
+    @property
+    def name(self) -> str:
+        """What is asked, for people: a model and where it is; holds no key."""
+        ...
+
+    @property
+    def sees_private(self) -> bool:
+        """Whether a question with private text may be put to it."""
+        ...
+
+    def complete(self, question: Question) -> Completion:
+        """Ask once, retrying what may pass; ends within a time that the implementation bounds.
+
+        An answer may be cut off: see `whole`. Raises: Denied (private text, a refused key),
+        Invalid (a request that can never work), Unavailable (all else, an empty answer too); the
+        message holds nothing of the question.
+        """
         ...
 
 

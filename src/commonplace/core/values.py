@@ -324,3 +324,39 @@ class Answer:
 
     text: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A stored text that a language model is to work on; origin says in a line what it is."""
+
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a language model is asked: our instructions, and apart from them what others wrote.
+
+    max_tokens: the longest answer. is_private: a passage comes from the private journal.
+    """
+
+    instructions: str
+    passages: tuple[Passage, ...]
+    max_tokens: int
+    is_private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a language model answered; text is never blank.
+
+    model: its name, as the answer gives it. tokens_in, tokens_out: what it cost, estimated where
+    the answer does not say. whole: false where it was cut off at the limit.
+    """
+
+    text: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    whole: bool

@@ -1,6 +1,7 @@
 """Looks over all that one owner's commonplace stands on, and has each room mend what is its own.
 
-Never mends anything itself but the modes of our own folders, and never fetches anything to look.
+Never mends anything itself but the modes of our own folders, and fetches nothing to look but a word
+from the language model that is set, which costs nothing.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Checkup:
             ("journal", self._look_at_journal),
             ("chronicle", self._look_at_chronicle),
             ("index", self._look_at_index),
+            ("language", self._look_at_language),
             ("start", self._look_at_start),
         ):
             for finding in look():
@@ -171,6 +173,21 @@ class Checkup:
             yield from self._count_index(is_there=is_there)
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_language(self) -> Iterator[Finding]:
+        try:
+            client = self._app.language_client()
+            if client is None:
+                yield "None is set (llm.url): summaries and merges are made without one."
+                return
+            client.check()
+            spent, most = self._app.purse.spent(), self._app.purse.per_day
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+            return
+        seen = "may see" if client.sees_private else "never sees"
+        yield f"{client.name} answers, and {seen} private text."
+        yield f"Today it has taken {spent:,} of {most:,} tokens."
 
     def _look_at_start(self) -> Iterator[Finding]:
         if start_key([]) is None:

@@ -1,0 +1,107 @@
+"""Secrets in stored text, hidden before a language model sees it, and put back where it is ours.
+
+Pure. Knows the shapes below and no others: a password in plain prose, a card number, a person's
+data or a random string with no known beginning passes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from commonplace.core.fence import fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.core.values import Question
+
+_BEGINNINGS = (
+    r"sk-[\w-]{16,300}",  # OpenAI, Anthropic, OpenRouter
+    r"[sprw]k_(?:live|test)_\w{10,200}|whsec_\w{16,200}",  # Stripe
+    r"gh[opsru]_\w{20,300}|github_pat_\w{20,300}",
+    r"glpat-[\w-]{16,200}",
+    r"xox[abeprs]-[\w-]{10,300}|xapp-[\w-]{10,300}",  # Slack
+    r"A(?:KIA|SIA)[A-Z0-9]{16}",  # AWS
+    r"AIza[\w-]{35}|ya29\.[\w-]{20,300}|GOCSPX-[\w-]{20,100}",  # Google
+    r"hf_\w{20,100}|npm_\w{20,100}|dop_v1_\w{20,100}|pypi-[\w-]{20,400}",
+    r"SG\.[\w-]{16,64}\.[\w-]{16,128}",  # SendGrid
+    r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,2000}",  # a signed web token
+)
+_KINDS = (
+    # A private key, to its end, or as far as it goes.
+    (
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,20000}?"
+        r"(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
+    ),
+    # A known beginning.
+    rf"(?<![\w-])(?:{'|'.join(_BEGINNINGS)})",
+    # The password in an address.
+    r"(?<=://)[^\s/:@'\"<>]{0,200}:(?P<address>[^\s/@'\"<>]{1,200})(?=@)",
+    # A header.
+    r"(?i:\b(?:bearer|basic)[ \t]+)(?P<header>[\w.~+/=-]{16,2000})",
+    # A password after its name.
+    (
+        r"(?i:(?:passwor[dt]|passwd|passphrase|pwd|kennwort|contraseña|mot de passe)[\"'`]?"
+        r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)(?P<password>[^\s\"'`,;<>\[\]]{3,200})"
+    ),
+    # The same in prose, where it holds a digit.
+    (
+        r"(?i:(?:passwor[dt]|passphrase|pwd|pin) (?:is|was)[ \t]+[\"'`]?)"
+        r"(?P<told>(?=[^\s\"'`]{0,60}\d)[^\s\"'`,;<>\[\]]{3,200}(?<![.]))"
+    ),
+    # A token after its name, where it is no word.
+    (
+        r"(?i:(?:secret|token|credential|(?:api|access|private|account)[_ -]?key)s?[\"'`]?"
+        r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)"
+        r"(?P<token>(?=[^\s\"'`,;]{0,200}\d)[^\s\"'`,;<>\[\]]{8,400})"
+    ),
+)
+_SECRET = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
+_MARK = re.compile(r"\[redacted-(\d{1,9})\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """Texts with `[redacted-1]` and so on in place of each secret, and what the marks stand for."""
+
+    texts: tuple[str, ...]
+    secrets: Mapping[str, str] = field(repr=False)
+
+    def shown(self, text: str) -> str:
+        """The text with each mark replaced by what it stands for; unknown marks stay."""
+        return _MARK.sub(lambda mark: self.secrets.get(mark[0], mark[0]), text)
+
+
+def hide_secrets(texts: Sequence[str]) -> Hidden:
+    """The texts without their secrets; the same secret gets the same mark everywhere.
+
+    A mark that stands in a text already is given to no secret.
+    """
+    taken = {int(number) for text in texts for number in _MARK.findall(text)}
+    marks: dict[str, str] = {}
+    number = 0
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal number
+        group = found.lastgroup or 0
+        secret = found[group]
+        if secret not in marks:
+            number += 1
+            while number in taken:
+                number += 1
+            marks[secret] = f"[redacted-{number}]"
+        start, end = (at - found.start() for at in found.span(group))
+        return f"{found[0][:start]}{marks[secret]}{found[0][end:]}"
+
+    hidden = tuple(_SECRET.sub(mark, text) for text in texts)
+    return Hidden(texts=hidden, secrets={mark: secret for secret, mark in marks.items()})
+
+
+def safe_input(question: Question) -> str:
+    """What of a question's passages may leave the process: no secret, each between its fences."""
+    passages = question.passages
+    hidden = hide_secrets([part for passage in passages for part in (passage.origin, passage.text)])
+    pairs = zip(hidden.texts[::2], hidden.texts[1::2], strict=True)
+    return "\n\n".join(fenced(text, origin) for origin, text in pairs)
