@@ -93,7 +93,7 @@ elif where == "after the file":
     notebook_tree.WorkTree._put = after(notebook_tree.WorkTree._put)
 elif where == "inside the stream":
     def commit(repo, head, draft):
-        stream = gitrepo_commit._render(head, draft)
+        stream = gitrepo_commit._render(head.branch, head.commit, draft)
         import subprocess
         git = subprocess.Popen(["git", "-C", folder, "fast-import", "--quiet", "--done",
             "--date-format=raw"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)

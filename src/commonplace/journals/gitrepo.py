@@ -185,6 +185,11 @@ class GitRepo:
         )
         return ran.status == 0
 
+    def common(self, one: str, other: str) -> str:
+        """The commit where two histories part; empty where they share none, or one is gone."""
+        ran = self.git.run(["merge-base", "--end-of-options", one, other], statuses=(0, 1, 128))
+        return ran.out.decode("ascii", "replace").strip() if ran.status == 0 else ""
+
     def identity(self) -> str:
         """`Name <address>` as git knows this user here; empty where it knows none. Never raises."""
         with contextlib.suppress(CommonplaceError):

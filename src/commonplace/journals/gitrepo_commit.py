@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.journals.gitrepo import GitRepo, Head
+    from commonplace.journals.gitrepo_run import Ran
 
 Made = TypeVar("Made")
 
@@ -27,7 +28,8 @@ RETRY_S = 20.0
 """How long a branch that others move again and again is tried."""
 _PAUSE_S = 0.01
 
-_EMPTY_TREES = {
+# The tree with nothing in it, by the length of a repository's names.
+EMPTY_TREES = {
     40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
@@ -37,8 +39,9 @@ _EMPTY_TREES = {
 class Draft:
     """A commit to be made on a parent. at: its author's time; now: the committer's.
 
-    puts: the new bytes of files by path. renames: paths to other paths, before the puts. drops:
-    paths to remove. others: further parents, of a merge.
+    puts: the new bytes of files by path. links: mode and name of an object that is there, by path.
+    renames: paths to other paths, before the puts. drops: paths to remove. others: further parents,
+    of a merge.
     """
 
     message: bytes
@@ -51,6 +54,7 @@ class Draft:
     renames: Mapping[str, str] = field(default_factory=dict)
     drops: Sequence[str] = ()
     others: Sequence[str] = ()
+    links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class Moved(Conflict):
@@ -64,8 +68,34 @@ def commit(repo: GitRepo, head: Head, draft: Draft) -> str:
     it in one step; objects and branch are on the disk when this returns.
     Raises: Moved, Invalid, Unavailable, Denied, Conflict.
     """
+    ran = _import(repo, _render(head.branch, head.commit, draft))
+    if ran.status == 0:
+        return ran.out.decode("ascii", "replace").strip()
+    if repo.head() != head:
+        raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+    raise explained(repo.folder, "fast-import", ran)
+
+
+def commit_chains(repo: GitRepo, chains: Sequence[tuple[str, str, Sequence[Draft]]]) -> None:
+    """Put commits one on the other on refs of ours, all in one call of git.
+
+    chains: a ref that is not there yet, the commit it begins at (empty for none), its commits.
+    Raises: Invalid, Unavailable, Denied.
+    """
+    stream = bytearray()
+    for ref, start, drafts in chains:
+        for number, draft in enumerate(drafts):
+            # Only the first says where it begins: git goes on with what it has just made.
+            stream += _render(ref, start if number == 0 else "", draft)
+    if not stream:
+        return
+    ran = _import(repo, bytes(stream))
+    if ran.status:
+        raise explained(repo.folder, "fast-import", ran)
+
+
+def _import(repo: GitRepo, stream: bytes) -> Ran:
     # `done` at the end: what is cut off with us makes no commit.
-    stream = b"feature done\n" + _render(head, draft) + b"get-mark :1\ndone\n"
     ran = repo.git.run(
         [
             "-c",
@@ -75,15 +105,12 @@ def commit(repo: GitRepo, head: Head, draft: Draft) -> str:
             "--done",
             "--date-format=raw",
         ],
-        given=stream,
+        given=b"feature done\n" + stream + b"get-mark :1\ndone\n",
         statuses=range(-64, 256),
     )
-    if ran.status == 0:
-        return ran.out.decode("ascii", "replace").strip()
-    _remove_crash_reports(repo)
-    if repo.head() != head:
-        raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
-    raise explained(repo.folder, "fast-import", ran)
+    if ran.status:
+        _remove_crash_reports(repo)
+    return ran
 
 
 def until_settled(
@@ -117,20 +144,22 @@ def render_person(identity: str) -> str:
     return f"{cleaned} <{address.strip()}>"
 
 
-def _render(head: Head, draft: Draft) -> bytes:
+def _render(ref: str, start: str, draft: Draft) -> bytes:
     lines = [
-        f"commit {head.branch}",
+        f"commit {ref}",
         "mark :1",
         f"author {draft.author} {_stamp(draft.at, draft.zone)}",
         f"committer {draft.committer} {_stamp(draft.now, draft.zone)}",
         f"data {len(draft.message)}",
     ]
     parts = ["\n".join(lines).encode(), b"\n", draft.message, b"\n"]
-    if head.commit:
-        parts.append(f"from {head.commit}\n".encode())
+    if start:
+        parts.append(f"from {start}\n".encode())
     parts += [f"merge {x}\n".encode() for x in draft.others]
     parts += [f"R {_quoted(x)} {_quoted(y)}\n".encode() for x, y in draft.renames.items()]
     parts += [f"D {_quoted(x)}\n".encode() for x in draft.drops]
+    for path, (mode, name) in draft.links.items():
+        parts.append(f"M {mode} {name} {_quoted(path)}\n".encode())
     for path, content in draft.puts.items():
         parts.append(f"M 100644 inline {_quoted(path)}\ndata {len(content)}\n".encode())
         parts += [content, b"\n"]
@@ -176,7 +205,7 @@ def refresh_index(repo: GitRepo, older: str, newer: str) -> str:
     """
     if repo.is_bare:
         return ""
-    before = older or _EMPTY_TREES[len(newer)]
+    before = older or EMPTY_TREES[len(newer)]
     try:
         repo.git.run(["read-tree", "-i", "-m", "--end-of-options", before, newer])
     except CommonplaceError as exc:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -75,6 +77,24 @@ _ENVIRONMENT = {
 }
 # No transport at all: a missing object is never fetched from wherever a configuration says.
 _OFFLINE = "none"
+_TRANSPORTS = "file:git:http:https:ssh"
+
+# What talking to a remote needs besides: proxies, certificates, where a keyring answers.
+_KEPT_TALKING = frozenset(
+    """
+    HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR KRB5CCNAME
+    XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+    """.split()  # noqa: SIM905  as above
+)
+# The user's own files are read then: who he is to the remote stands there.
+_FILES_OF_OTHERS = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
+_OWN_TO_TALK = r"^(credential\..*|core\.sshcommand)$"
+_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15"
+_SWITCHES_TALKING = (
+    *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60"),
+    # What is no sound object never comes in: trees that name git's own folder, say.
+    *("-c", "fetch.fsckObjects=true"),
+)
 
 _NO_GIT = "Install git 2.36 or newer, and see that it is on the PATH."
 _LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
@@ -123,6 +143,33 @@ class Git:
         if ran.status not in statuses:
             raise explained(self.folder, arguments[0], ran)
         return ran
+
+    def talk(self, arguments: Sequence[str], *, patience_s: float = LONG_PATIENCE_S) -> Ran:
+        """Run one command that may speak to a remote; whatever its status, that is the answer.
+
+        Who the user is to a remote is read from his own files, never from the repository's. Nobody
+        is asked for a password: the command has no terminal, and ends with all it started.
+        Raises: Unavailable when it takes too long, Denied.
+        """
+        environment = {
+            **{k: x for k, x in _surroundings(self.folder).items() if k not in _FILES_OF_OTHERS},
+            **{k: x for k, x in os.environ.items() if k.upper() in _KEPT_TALKING},
+            **_own_to_talk(self.folder),
+            "GIT_ALLOW_PROTOCOL": _TRANSPORTS,
+        }
+        command = self._command(arguments)
+        at = command.index("--no-pager") + 1
+        hidden = ("credential.helper=", "core.sshCommand=ssh")
+        for each in hidden:
+            place = command.index(each)
+            del command[place - 1 : place + 1]
+        command[at:at] = _SWITCHES_TALKING
+        return _finish_talking(
+            command,
+            what=f"git {arguments[0]} in {self.folder}",
+            environment=environment,
+            patience_s=patience_s,
+        )
 
     @contextlib.contextmanager
     def stream(self, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
@@ -191,6 +238,71 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
         environment=environment,
         patience_s=PATIENCE_S,
     )
+
+
+def quiet_command(verb: str) -> str:
+    """A command line that serves a repository on this machine without its running any program."""
+    return shlex.join([_git(), *_SWITCHES, "-c", "receive.autogc=false", verb])
+
+
+def _own_to_talk(folder: Path) -> dict[str, str]:
+    """The user's own credential helpers and way of ssh, as variables that git reads last of all."""
+    pairs = [("credential.helper", ""), ("core.sshCommand", _SSH)]
+    for where in ("--system", "--global"):
+        environment = {k: x for k, x in _surroundings(folder).items() if k not in _FILES_OF_OTHERS}
+        found = _finish(
+            [
+                *(_git(), "-C", os.path.abspath(os.sep), "config", where, "--includes"),
+                *("--null", "--get-regexp", _OWN_TO_TALK),
+            ],
+            what="git config",
+            environment=environment,
+            patience_s=PATIENCE_S,
+        )
+        told = found.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
+        pairs += [(key, value) for key, _, value in (x.partition("\n") for x in told)]
+    variables = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for number, (key, value) in enumerate(pairs):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
+
+
+def _finish_talking(
+    command: Sequence[str], *, what: str, environment: Mapping[str, str], patience_s: float
+) -> Ran:
+    try:
+        process = subprocess.Popen(  # noqa: S603  as in _finish
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # without a terminal nothing can ask for a password
+        )
+    except OSError as exc:
+        raise _not_run(exc) from exc
+    with process:
+        try:
+            out, err = process.communicate(timeout=patience_s)
+        except subprocess.TimeoutExpired as exc:
+            _end(process)
+            raise Unavailable(
+                f"{what} took longer than {patience_s:.0f} s.",
+                hint="See whether the remote answers, then try again.",
+            ) from exc
+        except BaseException:
+            _end(process)
+            raise
+    return Ran(status=process.returncode, out=out, err=err.decode("utf-8", "replace"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command with all that it started."""
+    with contextlib.suppress(OSError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _finish(

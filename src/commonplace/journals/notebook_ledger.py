@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.files import make_folder
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from commonplace.journals.gitrepo import GitRepo
     from commonplace.journals.gitrepo_history import Commit
 
-_LAYOUT = 1
+_LAYOUT = 2
 _TRIES = 20
-_TABLES = ("state", "entries", "by_section", "by_hash", "moves")
+_TABLES = ("entries", "by_section", "by_hash", "moves")
 
 
 @cache
@@ -70,6 +70,27 @@ class _Move:
     new: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """A commit that brings two histories together; no entry."""
+
+
+_Row: TypeAlias = "_Move | _Merge | dict[str, object]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """What of a history is gone, then what has come; anew: instead of all that was."""
+
+    gone: list[_Row] = field(default_factory=list)
+    come: list[_Row] = field(default_factory=list)
+    anew: bool = False
+
+
+class _Unclear(Exception):
+    """Only the whole history says what the ledger must hold."""
+
+
 class Ledger:
     """The entries of one repository's branch, in a database of ours. Thread-safe."""
 
@@ -86,20 +107,19 @@ class Ledger:
                 self._made.close()
                 self._made = None
 
-    def catch_up(self) -> str:
-        """Read what the history has more, or all of it where it is another; the commit it is at.
+    def catch_up(self, to: str | None = None) -> str:
+        """Read what the history has more, or has in another's place; the commit it is at then.
 
+        to: the commit whose history it is to hold; the branch's where none is named.
         Raises: Unavailable, Denied, NotFound.
         """
         for _ in range(_TRIES):
             known = self._head()
-            head = self._repo.head().commit
+            head = self._repo.head().commit if to is None else to
             if known == head:
                 return head
             # No lock is held while git reads: whoever is first files what was read.
-            goes_on = bool(known and head) and self._repo.is_ancestor(known, head)
-            rows = list(self._read(head, since=known if goes_on else ""))
-            if self._apply(rows, at=known, head=head, anew=not goes_on):
+            if self._apply(self._read(known, head), at=known, head=head):
                 return head
         raise Unavailable(
             f"The notebook {self._repo.folder} moves all the time.", hint="Try again."
@@ -107,9 +127,19 @@ class Ledger:
 
     def append(self, commit: Commit) -> None:
         """File one commit of ours, if the ledger stands at its parent; else it is read later."""
-        rows = list(_rows_of(commit))
         parent = commit.parents[0] if commit.parents else ""
-        self._apply(rows, at=parent, head=commit.hash, anew=False)
+        self._apply(_Step(come=list(_rows_of(commit))), at=parent, head=commit.hash)
+
+    def copy_to(self, path: Path) -> Ledger:
+        """A ledger of its own that holds what this one holds now; the file must not be there."""
+        copy = Ledger(self._repo, path)
+        with self._database().using() as conn, copy._database().using() as fresh, translated(path):
+            conn.backup(fresh)
+        return copy
+
+    def ids(self) -> set[tuple[str, str]]:
+        """The ids of all entries, each with the section its commit names."""
+        return {(id_, named) for id_, named in self._ask("ids")}
 
     def count(self, section: str) -> int:
         """How many entries a section has."""
@@ -163,30 +193,49 @@ class Ledger:
         found = self._ask("state")
         return found[0][1] if found and found[0][0] == _LAYOUT else ""
 
-    def _read(self, head: str, *, since: str) -> Iterator[_Move | dict[str, object]]:
-        if head:
-            for commit in read_history(self._repo, head, since=since):
-                yield from _rows_of(commit)
+    def _read(self, known: str, head: str) -> _Step:
+        """What leads from one commit's history to another's."""
+        common = self._repo.common(known, head) if known and head else ""
+        if common:
+            step = _Step(
+                gone=[] if common == known else list(self._rows(known, since=head)),
+                come=list(self._rows(head, since=known)),
+            )
+            if not self._must_begin_anew(step):
+                return step
+        return _Step(come=list(self._rows(head)) if head else [], anew=True)
 
-    def _apply(
-        self, rows: Iterable[_Move | dict[str, object]], *, at: str, head: str, anew: bool
-    ) -> bool:
-        sql = _sql()
-        with self._database().using() as conn, transaction(conn):
-            layout, known = conn.execute(sql["state"]).fetchone()
-            if (known if layout == _LAYOUT else "") != at:
-                return False
-            if anew or layout != _LAYOUT:
-                conn.execute(sql["clear_entries"])
-                conn.execute(sql["clear_moves"])
-            for is_move, same in groupby(rows, lambda x: isinstance(x, _Move)):
-                if not is_move:
-                    conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))
-                    continue
-                for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
-                    conn.execute(sql["add_move"], names)
-                    conn.execute(sql["move_entries"], names)
-            conn.execute(sql["set_state"], {"head": head, "layout": _LAYOUT})
+    def _rows(self, head: str, *, since: str = "") -> Iterator[_Row]:
+        for commit in read_history(self._repo, head, since=since):
+            if len(commit.parents) > 1:
+                yield _Merge()
+            yield from _rows_of(commit)
+
+    def _must_begin_anew(self, step: _Step) -> bool:
+        """Whether only the order of a whole history tells where entries are.
+
+        Moves are followed in the order of the history, and a merge may put what came on either
+        side of it anywhere: every clone is to read the same.
+        """
+        if any(isinstance(x, _Move) for x in step.gone):
+            return True
+        merged = any(isinstance(x, _Merge) for x in (*step.gone, *step.come))
+        return merged and (
+            any(isinstance(x, _Move) for x in step.come) or bool(self._ask("any_move"))
+        )
+
+    def _apply(self, step: _Step, *, at: str, head: str) -> bool:
+        """Take a step from one commit to another; False where the ledger is elsewhere by now."""
+        try:
+            with self._database().using() as conn, transaction(conn):
+                layout, known = conn.execute(_sql()["state"]).fetchone()
+                if (known if layout == _LAYOUT else "") != at:
+                    return False
+                _take(conn, step)
+                conn.execute(_sql()["set_state"], {"head": head, "layout": _LAYOUT})
+        except _Unclear:
+            whole = _Step(come=list(self._rows(head)), anew=True)
+            return self._apply(whole, at=at, head=head)
         return True
 
     def _database(self) -> Database:
@@ -210,20 +259,52 @@ class Ledger:
         database = Database(self._path, open_connection=_connect)
         try:
             with database.using() as conn, translated(self._path), transaction(conn):
+                conn.execute(_sql()["create_state"])
+                conn.execute(_sql()["begin_state"], {"layout": _LAYOUT})
+                if conn.execute(_sql()["state"]).fetchone()[0] != _LAYOUT:
+                    # Derived: nothing of another layout is worth keeping.
+                    conn.execute(_sql()["drop_entries"])
+                    conn.execute(_sql()["drop_moves"])
+                    conn.execute(_sql()["set_state"], {"head": "", "layout": _LAYOUT})
                 for name in _TABLES:
                     conn.execute(_sql()[f"create_{name}"])
-                conn.execute(_sql()["begin_state"], {"layout": _LAYOUT})
         except BaseException:
             database.close()
             raise
         return database
 
 
+def _take(conn: sqlite3.Connection, step: _Step) -> None:
+    """Take out what is gone, and file what has come. Raises: _Unclear."""
+    sql = _sql()
+    gone = [x for x in step.gone if isinstance(x, dict)]
+    if step.anew:
+        conn.execute(sql["clear_entries"])
+        conn.execute(sql["clear_moves"])
+    conn.executemany(sql["drop_copy"], gone)
+    conn.execute(sql["drop_gone"])
+    _add(conn, step.come)
+    if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
+        raise _Unclear  # another copy of it is left, and nobody knows its hash
+
+
+def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
+    """File entries and moves, in the order of the history."""
+    sql = _sql()
+    for is_entry, same in groupby(rows, lambda x: isinstance(x, dict)):
+        if is_entry:
+            conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))
+            continue
+        for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
+            conn.execute(sql["add_move"], names)
+            conn.execute(sql["move_entries"], names)
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     return connect(path, synchronous="normal")
 
 
-def _rows_of(commit: Commit) -> Iterator[_Move | dict[str, object]]:
+def _rows_of(commit: Commit) -> Iterator[_Row]:
     message = parse_message(commit.message)
     named = (message.moved_from, message.section)
     if message.verb == "move" and all(find_section(file_of(x)) for x in named):

@@ -7,7 +7,8 @@ CREATE TABLE IF NOT EXISTS state (
 );
 
 -- name: create_entries
--- One row for each entry of a section; named: the section as its commit calls it, section: its name now.
+-- One row for each entry of a section; named: the section as its commit calls it, section: its name now;
+-- copies: how many commits of the history are this entry.
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -16,6 +17,7 @@ CREATE TABLE IF NOT EXISTS entries (
     hash TEXT NOT NULL,
     at INTEGER NOT NULL,
     summary TEXT NOT NULL,
+    copies INTEGER NOT NULL DEFAULT 1,
     UNIQUE (id, named)
 );
 
@@ -47,6 +49,14 @@ SELECT layout, head FROM state;
 -- The commit whose history is held now.
 UPDATE state SET head = :head, layout = :layout;
 
+-- name: drop_entries
+-- The table of another layout.
+DROP TABLE IF EXISTS entries;
+
+-- name: drop_moves
+-- As above.
+DROP TABLE IF EXISTS moves;
+
 -- name: clear_entries
 -- Forget every entry: the history is another.
 DELETE FROM entries;
@@ -61,7 +71,27 @@ DELETE FROM moves;
 INSERT INTO entries (id, named, section, hash, at, summary)
 VALUES (:id, :named, :section, :hash, :at, :summary)
 ON CONFLICT (id, named) DO UPDATE
-SET hash = excluded.hash, at = excluded.at, summary = excluded.summary;
+SET hash = excluded.hash, at = excluded.at, summary = excluded.summary, copies = copies + 1;
+
+-- name: drop_copy
+-- A commit that was this entry is in the history no more.
+UPDATE entries SET copies = copies - 1 WHERE id = :id AND named = :named;
+
+-- name: drop_gone
+-- Entries of which no commit is left.
+DELETE FROM entries WHERE copies <= 0;
+
+-- name: is_at
+-- Whether an entry is still at the commit it was at.
+SELECT 1 FROM entries WHERE id = :id AND named = :named AND hash = :hash;
+
+-- name: any_move
+-- Whether any section was ever moved.
+SELECT 1 FROM moves LIMIT 1;
+
+-- name: ids
+-- The ids of all entries, each with the section its commit names.
+SELECT id, named FROM entries;
 
 -- name: add_move
 -- A section's new name.

@@ -1,0 +1,61 @@
+"""Owns how refs are listed and moved: several in one step, each only from where it was seen.
+
+Never touches a work tree, and never moves a ref that somebody else moved meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.journals.gitrepo_commit import Moved
+from commonplace.journals.gitrepo_run import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.journals.gitrepo import GitRepo
+
+
+@dataclass(frozen=True, slots=True)
+class RefMove:
+    """A ref to be moved. new: empty to remove it; old: where it is, empty for nowhere, None for any."""
+
+    ref: str
+    new: str
+    old: str | None = None
+
+
+def list_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
+    """The refs below a prefix, each with the name of what it points to. Raises: Unavailable."""
+    ran = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", prefix])
+    lines = ran.out.decode("utf-8", "surrogateescape").splitlines()
+    return {ref: name for name, _, ref in (line.partition(" ") for line in lines)}
+
+
+def move_refs(repo: GitRepo, moves: Sequence[RefMove], *, why: str) -> None:
+    """Move all of these or none. why: a line for the reflog.
+
+    Raises: Moved where one is not where it was seen; Unavailable, Denied.
+    """
+    if not moves:
+        return
+    given = "".join(_render(move) for move in moves)
+    ran = repo.git.run(
+        ["update-ref", "-m", why, "--stdin", "-z"],
+        given=given.encode("utf-8", "surrogateescape"),
+        statuses=range(-64, 256),
+    )
+    if ran.status == 0:
+        return
+    if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
+        raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+    raise explained(repo.folder, "update-ref", ran)
+
+
+def _render(move: RefMove) -> str:
+    if not move.new:
+        return f"delete {move.ref}\0{move.old or ''}\0"
+    if move.old == "":
+        return f"create {move.ref}\0{move.new}\0"
+    return f"update {move.ref}\0{move.new}\0{move.old or ''}\0"

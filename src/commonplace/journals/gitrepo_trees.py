@@ -1,0 +1,74 @@
+"""Owns how trees are compared: which files differ between two commits, and what lies in one.
+
+Never reads a file's content, and never follows a rename that nobody named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.journals.gitrepo_commit import EMPTY_TREES
+
+if TYPE_CHECKING:
+    from commonplace.journals.gitrepo import GitRepo
+
+_NO_MODE = b"000000"
+_REGULAR = ("100644", "100755")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What lies under a path of a tree: a file, a link or another repository, by its mode."""
+
+    mode: str
+    blob: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return self.mode in _REGULAR
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What lay under a path, and what lies there; None for nothing."""
+
+    before: Leaf | None
+    after: Leaf | None
+
+
+def compare_trees(repo: GitRepo, older: str, newer: str) -> dict[str, Change]:
+    """What differs between two commits, by path; an empty name stands for nothing at all.
+
+    Raises: Unavailable, Denied.
+    """
+    if older == newer:
+        return {}
+    empty = EMPTY_TREES[len(older or newer)]
+    ran = repo.git.run(
+        [
+            *("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--full-index"),
+            *("--no-ext-diff", "--no-textconv", "--ignore-submodules=none"),
+            *("--end-of-options", older or empty, newer or empty),
+        ]
+    )
+    tokens = ran.out.split(b"\0")[:-1]
+    found: dict[str, Change] = {}
+    for facts, path in zip(tokens[::2], tokens[1::2], strict=True):
+        was, now, old, new, _ = facts[1:].split(b" ")
+        found[path.decode("utf-8", "surrogateescape")] = Change(_leaf(was, old), _leaf(now, new))
+    return found
+
+
+def list_leaves(repo: GitRepo, commit: str) -> dict[str, Leaf]:
+    """All that lies in a commit's tree, by path. Raises: Unavailable, Denied."""
+    return {
+        path: change.after
+        for path, change in compare_trees(repo, "", commit).items()
+        if change.after is not None
+    }
+
+
+def _leaf(mode: bytes, blob: bytes) -> Leaf | None:
+    return None if mode == _NO_MODE else Leaf(mode.decode("ascii"), blob.decode("ascii"))
