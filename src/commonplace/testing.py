@@ -248,7 +248,7 @@ def look(
     found = index.candidates(
         Asked(
             words=words,
-            vector=vector if encoder is None else encoder.encode_query(words),
+            vector=lambda: vector if encoder is None else encoder.encode_query(words),
             identity=identity or ("" if encoder is None else encoder.identity),
             within=within or Filter(),
             limit=limit,
@@ -304,6 +304,29 @@ class IndexContract:
         mine.apply([Put(doc) for doc in docs])
         encode_all(mine, self.encoder)
         return mine
+
+    def test_a_vector_may_be_late(self, index: Index) -> None:
+        """It is asked for once, in no transaction: meanwhile the index can be written to."""
+        mine = self.filled(index, [a_doc("a", "locks in the database")])
+        asked: list[str] = []
+
+        def encode() -> Vector:
+            asked.append("once")
+            mine.apply([Put(a_doc("b", "said while it was encoded"))])
+            return self.encoder.encode_query("locks in the database")
+
+        found = mine.candidates(
+            Asked(
+                words="nothing of it",
+                vector=encode,
+                identity=self.encoder.identity,
+                within=Filter(),
+                limit=10,
+                weighing=ALONE,
+            )
+        )
+        assert asked == ["once"]
+        assert math.isclose(float(found.similarity.max()), 1.0, abs_tol=1e-6)
 
     def test_a_neighbour_lends_its_words(self, index: Index) -> None:
         """One of the same session counts as if the word stood there a little; no other does.

@@ -227,8 +227,10 @@ class OwnerIndex(Protocol):
     def candidates(self, asked: Asked) -> Candidates:
         """The best by words, the best by meaning, and their neighbours, of what the filter lets in.
 
-        No text raises. Vectors of another identity are never compared. Every figure is what it
-        would be if the docs that the filter keeps out were not there.
+        No text raises. The vector is asked for when the words are looked up, and outside any
+        transaction: it may take as long as a model does. Vectors of another identity are never
+        compared. Every figure is what it would be if the docs that the filter keeps out were not
+        there.
         """
         ...
 

@@ -148,11 +148,12 @@ class Weighing:
 class Asked:
     """What an index is asked for: words, a query's vector or None, and whom it may look at.
 
-    identity: of the encoder behind the vector. limit: the best taken of each leg.
+    vector: may still be on its way; asked for once, after the words, and in no transaction.
+    identity: of the encoder behind it; empty for none. limit: the best taken of each leg.
     """
 
     words: str
-    vector: Vector | None
+    vector: Callable[[], Vector | None]
     identity: str
     within: Filter
     limit: int

@@ -123,10 +123,11 @@ class MemoryOwnerIndex:
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best by words, by meaning, and around them; see the port."""
+        vector = asked.vector()
         with self._lock:
             let_in = [each for each in self._held.values() if _lets_in(asked.within, each.doc)]
             let_in.sort(key=lambda each: (each.doc.at, each.doc.ref))
-            cosines = self._cosines(asked, let_in)
+            cosines = self._cosines(vector, asked.identity, let_in)
         roll, authors = _roll(let_in)
         docs = {key: each.doc for key, each in enumerate(let_in)}
         return candidates_of(
@@ -205,14 +206,14 @@ class MemoryOwnerIndex:
         first = next(known, None)
         return None if first is None else first.shape[1]
 
-    def _cosines(self, asked: Asked, let_in: Sequence[_Held]) -> Cosines:
-        if asked.vector is None:
+    def _cosines(self, vector: Vector | None, identity: str, let_in: Sequence[_Held]) -> Cosines:
+        if vector is None:
             return NO_COSINES
-        query = checked_query(asked.vector, self._dimensions(asked.identity))
+        query = checked_query(vector, self._dimensions(identity))
         found = [
             (key, float(vector @ query))
             for key, each in enumerate(let_in)
-            for vector in each.vectors.get(asked.identity, ())
+            for vector in each.vectors.get(identity, ())
         ]
         keys, figures = zip(*found, strict=True) if found else ((), ())
         return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))

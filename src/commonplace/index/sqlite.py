@@ -150,7 +150,7 @@ class SqliteOwnerIndex:
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         with self._file.using() as (conn, opened):
-            encoder = None if asked.vector is None else self._find_encoder(conn, asked.identity)
+            encoder = self._find_encoder(conn, asked.identity)
             with snapshot(conn):
                 with opened.reading:
                     view = None if encoder is None else opened.meaning.view(conn, encoder)
@@ -160,8 +160,9 @@ class SqliteOwnerIndex:
                 postings = read_postings(conn, self._sql, asked.words, reach, roll, opened.spreads)
                 learn_shelves(conn, self._sql, opened.shelves, [int(roll.shelves.max(initial=0))])
             cosines = NO_COSINES
-            if view is not None and encoder is not None and asked.vector is not None:
-                cosines = view.cosines(checked_query(asked.vector, encoder.dimensions), reach)
+            vector = asked.vector()
+            if view is not None and encoder is not None and vector is not None:
+                cosines = view.cosines(checked_query(vector, encoder.dimensions), reach)
                 if opened.meaning.is_lost(encoder.id):
                     self._write_matrix(conn, opened, encoder)
         authors = {shelf: on.author for shelf, on in opened.shelves.items()}

@@ -9,7 +9,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import excerpt
@@ -20,7 +20,7 @@ from commonplace.search.fold import folded
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
-    from commonplace.core.ports import EncoderSlot, OwnerIndex
+    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
     from commonplace.core.values import Candidates, Vector
     from commonplace.search.filing import Filing
     from commonplace.search.fold import Shown
@@ -61,7 +61,7 @@ class Finder:
             self._index.candidates(
                 Asked(
                     words=_WARMING,
-                    vector=None if encoder is None else encoder.encode_query(_WARMING),
+                    vector=lambda: None if encoder is None else encoder.encode_query(_WARMING),
                     identity="" if encoder is None else encoder.identity,
                     within=Filter(),
                     limit=1,
@@ -83,25 +83,26 @@ class Finder:
                 f"The query has {len(question.text):,} characters.",
                 hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
             )
-        # Looking at the journals waits for the disk, encoding for the processor: side by side.
-        encoding = self._aside.submit(_encoded, self._encoder, question.text)
+        # While the question is encoded the journals are looked at, and its words are looked up.
+        ready = self._encoder.get()
+        encoding = self._aside.submit(_encoded, self._encoder, ready, question.text)
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
-        vector, identity, why = encoding.result()
-        if vector is None:
-            notes = (*notes, f"Searched by words alone: {why}")
-        else:
+        identity = encoding.result().identity if ready is None else ready.identity
+        if identity:
             notes = (*notes, *self._filing.settle(identity, numbers.VECTORS_WAIT_S))
         policy = question.policy
         found = self._index.candidates(
             Asked(
                 words=question.text,
-                vector=vector,
+                vector=lambda: encoding.result().vector,
                 identity=identity,
                 within=question.within,
                 limit=policy.legs(question.limit),
                 weighing=policy.weighing,
             )
         )
+        if why := encoding.result().why:
+            notes = (*notes, f"Searched by words alone: {why}")
         floor = numbers.floor(question.floor, identity)
         ranking = rank(found, floor=floor, policy=policy, cues=read_cues(question.text))
         shown = folded(found, ranking, limit=question.limit, policy=policy)
@@ -112,17 +113,24 @@ class Finder:
         )
 
 
-def _encoded(slot: EncoderSlot, text: str) -> tuple[Vector | None, str, str]:
-    """The vector of a query and the encoder's identity; or None, and the reason at the end."""
-    encoder = slot.get(numbers.ENCODER_WAIT_S)
+class _Encoded(NamedTuple):
+    """The vector of a question and its encoder's identity; without one, why, as a sentence."""
+
+    vector: Vector | None
+    identity: str
+    why: str
+
+
+def _encoded(slot: EncoderSlot, ready: Encoder | None, text: str) -> _Encoded:
+    encoder = ready or slot.get(numbers.ENCODER_WAIT_S)
     if encoder is None:
-        return None, "", slot.reason()
+        return _Encoded(None, "", slot.reason())
     try:
-        return encoder.encode_query(text), encoder.identity, ""
+        return _Encoded(encoder.encode_query(text), encoder.identity, "")
     except MemoryError:
-        return None, encoder.identity, "There is not enough memory for the encoder."
+        return _Encoded(None, encoder.identity, "There is not enough memory for the encoder.")
     except CommonplaceError as exc:
-        return None, encoder.identity, exc.message
+        return _Encoded(None, encoder.identity, exc.message)
 
 
 def _hit(one: Shown, found: Candidates, ranking: Ranking, query: str) -> Hit:
