@@ -370,3 +370,19 @@ def test_marking_ten_years_costs_milliseconds(world, user):
     mark = json.loads(follower.source.mark())
     assert len(mark) == 50
     assert set(mark.values()) == {"1700000000000000000"}
+
+
+def test_a_mark_told_by_the_system_misses_nothing(world, user):
+    """Once nothing had to be looked at, an entry and a removal by others are seen at once."""
+    journal, follower = user
+    journal.write({"feelings": "first"})
+    _age(world, DAY)
+    follower.catch_up()
+    for _ in range(3):  # the third is answered without looking
+        assert follower.catch_up() == []
+    name = next((world.user_root / DAY).glob("*.md")).name
+    (world.user_root / DAY / "23-59-59-000001.md").write_text("## Feelings\n\nsecond\n")
+    assert follower.catch_up() == [f"+{DAY}/23-59-59-000001"]
+    (world.user_root / DAY / name).unlink()
+    _age(world, DAY)
+    assert follower.catch_up() == [f"-{DAY}/{name.removesuffix('.md')}"]

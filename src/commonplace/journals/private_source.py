@@ -17,6 +17,7 @@ from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated, write_derived
 from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.folder_watch import FolderWatch
 from commonplace.journals.private_embedding import (
     DIMENSIONS,
     MAKER,
@@ -81,8 +82,10 @@ class RootSource:
         self._notices = notices
         self._known = known
         self._offered: dict[str, Entry] = {}
-        # The times of the folders when last none was young, and the mark they made.
-        self._settled: tuple[dict[str, int], str] = ({}, "{}")
+        self._watch = FolderWatch(root.path)
+        # The times of the folders when last none was young, the mark they made, and since when the
+        # system would have told that anything changed.
+        self._settled: tuple[dict[str, int], str, int | None] = ({}, "{}", None)
 
     @property
     def name(self) -> str:
@@ -96,14 +99,19 @@ class RootSource:
 
     def mark(self) -> str:
         """The mtime of each day folder, as JSON; with the number of entries where it is young."""
+        settled, mark, told_since = self._settled
+        if self._watch.is_still(told_since):
+            return mark
+        # Who asks once, as a command does, would only pay for watches.
+        told_since = self._watch.token(settled.keys()) if settled else None
         try:
             days = day_times(self._root)
         except FileNotFoundError:
             return "{}"
         except OSError:
             return _UNREADABLE
-        settled, mark = self._settled
         if days == settled:
+            self._settled = settled, mark, told_since
             return mark
         now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
         marks: dict[str, str] = {}
@@ -115,7 +123,7 @@ class RootSource:
                 young = True
         mark = json.dumps(marks, separators=(",", ":"))
         if not young:
-            self._settled = days, mark
+            self._settled = days, mark, None
         return mark
 
     def _count(self, day: str) -> int:

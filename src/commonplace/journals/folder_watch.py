@@ -1,0 +1,141 @@
+"""A watch over folders: the system tells whether names came or went, so that nobody need look.
+
+May say "perhaps" at any time; says "no" only where the system would have told of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import weakref
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from inotify_simple import INotify
+
+# Disks whose every change goes through this system. What another machine does to a shared folder,
+# or a host to a folder it lends, nobody here is told of.
+OWN_DISKS = frozenset(["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "tmpfs"])
+# Each costs the system 1 KB; where it is sparing, all programs of a user may have 8,192 together.
+MOST_FOLDERS = 2048
+
+_MOUNTS = "/proc/self/mountinfo"
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+
+class FolderWatch:
+    """Tells of a folder and its subfolders whether a name came, went or was changed. Thread-safe.
+
+    disks: the kinds of file system that are trusted to tell. Watches nothing before it is asked
+    for a token.
+    """
+
+    def __init__(self, folder: Path, *, disks: Collection[str] = OWN_DISKS) -> None:
+        self._folder = folder
+        self._disks = disks
+        self._lock = threading.Lock()
+        self._watching: INotify | None = None
+        self._watched: set[str] = set()
+        self._identity: tuple[int, int] | None = None
+        self._turn = 0
+        self._is_refused = not sys.platform.startswith("linux")
+
+    def token(self, names: Collection[str]) -> int | None:
+        """Stands for this moment, for the folder and these subfolders of it; take it, then look.
+
+        None where nothing would be told: on another system, on a shared disk, without a watch left.
+        """
+        with self._lock:
+            if self._is_refused or len(names) > MOST_FOLDERS:
+                return None
+            try:
+                self._watch(names)
+            except (FileNotFoundError, NotADirectoryError):
+                self._stir()
+                return None
+            except OSError:  # no watch left, or not to be read: every later try would cost as much
+                self._refuse()
+            return None if self._watching is None else self._turn
+
+    def is_still(self, token: int | None) -> bool:
+        """Whether nothing came, went or was renamed there since this token."""
+        if token is None:
+            return False
+        with self._lock:
+            if self._watching is None or token != self._turn:
+                return False
+            # A folder put in the place of this one by way of its parent is told to nobody.
+            with suppress(OSError):
+                if self._identity == _identity(self._folder) and not self._watching.read(timeout=0):
+                    return True
+            self._stir()
+            return False
+
+    def _watch(self, names: Collection[str]) -> None:
+        if self._watching is None:
+            if _disk_of(self._folder) not in self._disks:
+                self._refuse()
+                return
+            from inotify_simple import INotify  # noqa: PLC0415  only Linux has it
+
+            self._watching = INotify()
+            weakref.finalize(self, self._watching.close)
+        identity = _identity(self._folder)
+        if identity != self._identity:
+            self._stir()
+        self._identity = identity
+        told, unlinked = _what_is_told()
+        for name in {"", *names} - self._watched:
+            self._watching.add_watch(self._folder / name, told | unlinked if name else told)
+            self._watched.add(name)
+
+    def _stir(self) -> None:
+        # Which of the folders was made anew under its old name is not followed: all are asked for
+        # again at the next token, which for those that are watched changes nothing.
+        self._turn += 1
+        self._watched.clear()
+
+    def _refuse(self) -> None:
+        self._is_refused = True
+        if self._watching is not None:
+            self._watching.close()
+            self._watching = None
+
+
+@cache
+def _what_is_told() -> tuple[int, int]:
+    """What the system is to tell of a folder; and that it must be no link to one."""
+    from inotify_simple import flags  # noqa: PLC0415  as above
+
+    names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO
+    return names | flags.DELETE_SELF | flags.MOVE_SELF | flags.ONLYDIR, int(flags.DONT_FOLLOW)
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = os.stat(folder)
+    return found.st_dev, found.st_ino
+
+
+def _disk_of(folder: Path) -> str:
+    """The kind of file system a folder lies on, as `/proc` names it; empty where it does not."""
+    path = os.fsencode(os.path.realpath(folder))
+    longest, kind = b"", b""
+    with suppress(OSError, ValueError), open(_MOUNTS, "rb") as mounts:
+        for line in mounts:
+            before, _, after = line.partition(b" - ")
+            point = _ESCAPED.sub(lambda x: bytes([int(x[1], 8)]), before.split()[4])
+            # Of two mounts on one point the later one is seen.
+            if _lies_under(path, point) and len(point) >= len(longest):
+                longest, kind = point, after.split()[0]
+    return os.fsdecode(kind)
+
+
+def _lies_under(path: bytes, point: bytes) -> bool:
+    return point in {b"/", path} or path.startswith(point + b"/")
