@@ -1,0 +1,223 @@
+"""Summaries without a model: the sentences that say most, what was decided, the first and the last.
+
+Pure, and the same for the same material in any order. Invents nothing: every sentence stands in an
+entry, every number comes with the material.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import local_date, render_date, to_local
+from commonplace.core.rollups import Figures, Point, Summary, ranked
+from commonplace.core.text import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.clock import Level
+    from commonplace.core.rollups import Item, Material
+
+GENERATOR = "extractive 1"
+
+# Sentences and decisions that a summary of each level shows, and that larger ones may quote.
+_SENTENCES: Mapping[Level, int] = {"hour": 4, "day": 7, "week": 9, "month": 12, "year": 15}
+_DECISIONS: Mapping[Level, int] = {"hour": 3, "day": 6, "week": 8, "month": 10, "year": 12}
+_LONGEST_SENTENCE = 220
+_READ_OF_AN_ENTRY = 4000
+_SENTENCES_OF_AN_ENTRY = 12
+_NAMES_SHOWN = 8
+_FEWEST_WORDS = 3
+
+# The last two as full width has them.
+_ENDS = ".!?\u3002\uff01\uff1f"
+_SENTENCE_END = re.compile(rf"(?<=[{_ENDS}])\s+|\n+")
+_WORD = re.compile(r"\w{3,}")
+_DECIDED = re.compile(
+    r"\b(?:decid(?:ed?|ing|es)|decision|chose|chosen|agreed (?:to|on|that)|settled (?:on|for)"
+    r"|opted|going with|went with|will (?:use|keep|drop|switch|move)|approved|rejected)\b",
+    re.IGNORECASE,
+)
+_COMMON = frozenset(
+    [
+        *("the", "and", "for", "that", "with", "was", "were", "this", "from", "are", "but", "not"),
+        *("have", "has", "had", "they", "you", "his", "her", "our", "its", "all", "can", "will"),
+        *("into", "then", "than", "there", "been", "also", "out", "now", "about", "which", "who"),
+    ]
+)
+
+
+class Extractive:
+    """The summariser that always stands; see `core.rollups.Summariser`. Never raises."""
+
+    generator = GENERATOR
+
+    def takes(self, material: Material) -> bool:  # noqa: ARG002  the port's signature
+        """Whatever it is."""
+        return True
+
+    def summarise(self, material: Material) -> Summary:
+        """Counts, projects, tags, tools, decisions, the sentences that say most, first and last."""
+        points = _points(material)
+        lay_out = _hour if material.level == "hour" else _headed
+        return Summary(text=lay_out(material, points), generator=GENERATOR, points=points)
+
+
+def _points(material: Material) -> tuple[Point, ...]:
+    """What is worth keeping, in the order of time: the first and the last of it always."""
+    told = [x for item in material.items for x in item.points]
+    told += _weighed([item for item in material.items if not item.points])
+    told = sorted(dict.fromkeys(told), key=lambda x: (x.at, x.ref, x.text))
+    if not told:
+        return ()
+    best = sorted(told, key=lambda x: (-x.weight, x.at, x.ref, x.text))
+    decisions = [x for x in best if x.decision][: _DECISIONS[material.level]]
+    spread = _spread(best, material)
+    kept = {told[0], told[-1], *decisions, *spread[: _SENTENCES[material.level]]}
+    return tuple(x for x in told if x in kept)
+
+
+def _spread(best: Sequence[Point], material: Material) -> list[Point]:
+    """The best of each thing the material is made of, then the second best: a period has parts."""
+    starts = sorted(item.at for item in material.items)
+    taken: Counter[int] = Counter()
+    rounds: list[tuple[int, int, Point]] = []
+    seen: set[str] = set()
+    for place, point in enumerate(best):
+        if point.text.casefold() in seen:
+            continue
+        seen.add(point.text.casefold())
+        part = sum(start < point.at for start in starts) if material.level != "hour" else 0
+        rounds.append((taken[part], place, point))
+        taken[part] += 1
+    return [point for *_, point in sorted(rounds, key=lambda x: x[:2])]
+
+
+def _weighed(items: Sequence[Item]) -> list[Point]:
+    """The sentences of raw entries; a sentence weighs what its words weigh among all of them."""
+    sentences = [
+        (item, sentence, frozenset(_WORD.findall(sentence.casefold())) - _COMMON)
+        for item in items
+        for sentence in _sentences(item.text)
+    ]
+    counts = Counter(word for _, _, words in sentences for word in words)
+    most = max(counts.values(), default=1)
+    return [
+        Point(
+            ref=item.ref,
+            at=item.at,
+            text=sentence,
+            weight=_weight(words, counts, most),
+            decision=_DECIDED.search(sentence) is not None,
+        )
+        for item, sentence, words in sentences
+    ]
+
+
+def _weight(words: frozenset[str], counts: Counter[str], most: int) -> float:
+    """In [0, 1], to three decimals: how much of what was written about stands in it."""
+    if not words:
+        return 0.0
+    said = sum(counts[word] for word in words) / most
+    # Divided by the root: of two sentences with equally telling words the longer one tells more.
+    return round(min(said / math.sqrt(len(words)) / 4, 1.0), 3)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of an entry's beginning, a line each; of one or two words only the first."""
+    found = 0
+    for part in _SENTENCE_END.split(text[:_READ_OF_AN_ENTRY]):
+        sentence = " ".join(part.split()).strip("-*•# ")
+        if sentence and (not found or len(sentence.split()) >= _FEWEST_WORDS):
+            found += 1
+            yield opening(sentence, _LONGEST_SENTENCE)
+        if found == _SENTENCES_OF_AN_ENTRY:
+            return
+
+
+def _hour(material: Material, points: Sequence[Point]) -> str:
+    start, end = (_clock(at, material.zone) for at in (material.period.start, material.period.end))
+    figures = material.figures
+    names = [
+        f"{label}: {', '.join(ranked(counts, _NAMES_SHOWN))}"
+        for label, counts in (("projects", figures.projects), ("tools", figures.tools))
+        if counts
+    ]
+    head = "; ".join([_entries(figures.entries), *names])
+    return "\n".join([f"[{start}-{end}] {head}.", *(_ended(x.text) for x in points)])
+
+
+def _headed(material: Material, points: Sequence[Point]) -> str:
+    figures = material.figures
+    lines = [f"**{_title(material)}**", "", _counted(figures, material.zone)]
+    named = (
+        ("Projects", figures.projects),
+        ("Tags", figures.tags),
+        ("Actions", figures.actions),
+        ("Tools", figures.tools),
+    )
+    lines += [f"**{label}**: {_names(counts)}" for label, counts in named if counts]
+    decisions = [x for x in points if x.decision]
+    others = [x for x in points if not x.decision]
+    for label, listed in (("Decisions", decisions), ("Highlights", others)):
+        if listed:
+            lines += ["", f"**{label}**:"]
+            lines += [f"• {_when(x.at, material)} {_ended(x.text)}" for x in listed]
+    return "\n".join(lines)
+
+
+def _title(material: Material) -> str:
+    start = material.period.start
+    assert start is not None
+    day = local_date(start, material.zone)
+    match material.level:
+        case "week":
+            return f"Week of {render_date(day)}"
+        case "month":
+            return render_date(day).partition(" ")[2]
+        case "year":
+            return material.key
+        case _:
+            return render_date(day)
+
+
+def _counted(figures: Figures, zone: tzinfo) -> str:
+    hours = f"{figures.hours} {'hour' if figures.hours == 1 else 'hours'}"
+    if figures.first is None or figures.last is None:
+        return f"{_entries(figures.entries)}."
+    first, last = (to_local(at, zone) for at in (figures.first, figures.last))
+    if first.date() == last.date():
+        span = f"{first:%H:%M} to {last:%H:%M}"
+    else:
+        span = f"{render_date(first.date())} to {render_date(last.date())}"
+    return f"{_entries(figures.entries)} in {hours}, {span}."
+
+
+def _entries(count: int) -> str:
+    return f"{count:,} {'entry' if count == 1 else 'entries'}"
+
+
+def _names(counts: Mapping[str, int]) -> str:
+    shown = ranked(counts, _NAMES_SHOWN)
+    more = len(counts) - len(shown)
+    told = ", ".join(f"{name} ({counts[name]:,})" for name in shown)
+    return f"{told} and {more} more" if more > 0 else told
+
+
+def _when(at: datetime, material: Material) -> str:
+    if material.level == "day":
+        return f"[{_clock(at, material.zone)}]"
+    return f"[{local_date(at, material.zone).isoformat()}]"
+
+
+def _clock(at: datetime | None, zone: tzinfo) -> str:
+    assert at is not None
+    return f"{to_local(at, zone):%H:%M}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1:] in f"{_ENDS}…:" else f"{sentence}."

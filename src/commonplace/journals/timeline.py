@@ -1,0 +1,429 @@
+"""Owns one owner's timeline: entries are added, read, listed, altered and deleted here.
+
+Never says an entry is recorded before it is; never rolls up, which `timeline_rollups` does.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import utc_now
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.ids import new_id
+from commonplace.core.rollups import LEVELS
+from commonplace.core.text import opening
+from commonplace.core.values import Drop, Put
+from commonplace.journals.timeline_database import TimelineDatabase, entry_of, sql
+from commonplace.journals.timeline_entry import (
+    RAW,
+    Draft,
+    Entry,
+    content_hash,
+    doc_of,
+    key_id,
+    parse_content,
+    parse_own_type,
+    parse_time,
+    ref_of,
+    render_metadata,
+    render_time,
+)
+from commonplace.journals.timeline_marks import Marks, span_at
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.values import Change, Interval
+    from commonplace.journals.timeline_open import TimelinePages
+    from commonplace.journals.timeline_source import TimelineSource
+
+MOST_LISTED = 1000
+
+# A rollup of a level ends at the most so long after a span that it overlaps.
+_LONGEST: tuple[timedelta, ...] = (
+    timedelta(),
+    timedelta(hours=2),
+    timedelta(hours=27),
+    timedelta(days=9),
+    timedelta(days=33),
+    timedelta(days=368),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that is recorded; is_new: False for one that its key had added before."""
+
+    entry: Entry
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """An entry that is gone. refs: of it and of every rollup it went into: none is as it was."""
+
+    refs: tuple[str, ...]
+    rollups: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Entries newest first, and where the next ones begin; cursor is empty at the end."""
+
+    entries: tuple[Entry, ...]
+    cursor: str = ""
+
+
+class TimelineJournal:
+    """One owner's timeline, there or not; nothing is made before the first write. Thread-safe.
+
+    folder: where `journal.db` lies. zone: what cuts periods, unless the owner has one of their own.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        owner: str,
+        zone: tzinfo,
+        clock: Clock = utc_now,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self.owner = owner
+        self.clock = clock
+        self.database = TimelineDatabase(folder)
+        self.marks = Marks(owner, zone)
+        self._random_bytes = random_bytes
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+        return self.database.exists
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone that cuts this owner's periods now."""
+        with self.database.reading() as conn:
+            return self.marks.zone(conn)
+
+    def set_zone(self, name: str) -> None:
+        """Keep a zone for this owner; what is rolled up from now on is cut by it.
+
+        What was rolled up before stays until the new zone has its own. Raises: Invalid.
+        """
+        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415  rarely asked
+
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+            raise Invalid(
+                f"Unknown time zone: {opening(name, 60)!r}.",
+                hint="Use an IANA name such as Europe/Berlin.",
+            ) from exc
+        with self.database.writing() as conn:
+            conn.execute(sql()["set_zone"], {"zone": name})
+
+    def add(
+        self,
+        content: str,
+        *,
+        entry_type: str = RAW,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str = "",
+    ) -> Added:
+        """Record one entry. The same key twice is one entry: the first.
+
+        Raises: Invalid for a blank or overlong text, another type, or metadata beyond JSON.
+        """
+        draft = Draft(
+            content=content,
+            entry_type=entry_type,
+            at=at,
+            metadata=metadata or {},
+            key=idempotency_key,
+        )
+        return self.add_many([draft])[0]
+
+    def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
+        """Record several entries in one transaction: all of them, or none.
+
+        Raises: Invalid, as `add` does.
+        """
+        now = self.clock()
+        with self.database.writing() as conn:
+            zone = self.marks.zone(conn)
+            return [self._add(conn, draft, now=now, zone=zone) for draft in drafts]
+
+    def read(self, entry_id: str) -> Entry:
+        """The entry with an id, archived or not; a rollup with what it was made from.
+
+        Raises: NotFound, which tells an expired and a deleted entry from one that never was.
+        """
+        entry = self.find(entry_id)
+        if entry is not None:
+            return entry
+        shown = opening(entry_id, 100)
+        why = self.database.ask("find_tombstone", id=entry_id)
+        if why:
+            raise NotFound(f"The entry {shown!r} is no longer kept: it was {why[0][1]}.")
+        raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
+
+    def find(self, entry_id: str) -> Entry | None:
+        """The entry with an id, as `read` gives it; None where there is none."""
+        with self.database.reading() as conn:
+            if conn is None:
+                return None
+            row = conn.execute(sql()["by_id"], {"id": entry_id}).fetchone()
+            return None if row is None else self.whole(conn, entry_of(row))
+
+    def profile(self) -> Entry | None:
+        """The newest snapshot of who the owner is."""
+        found = self.database.ask("profile")
+        return entry_of(found[0]) if found else None
+
+    def list_entries(
+        self,
+        within: Interval,
+        *,
+        level: int | None = None,
+        types: Sequence[str] = (),
+        limit: int = 100,
+        cursor: str = "",
+    ) -> Listed:
+        """What is shown and overlaps a span, newest first; of one level, or of all.
+
+        A rollup stands at the last instant of its period. cursor: of the list before.
+        Raises: Invalid.
+        """
+        if not 1 <= limit <= MOST_LISTED:
+            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
+        if level is not None and not 0 <= level <= len(LEVELS):
+            raise Invalid(f"Invalid level: {level}.", hint=f"Use 0 to {len(LEVELS)}.")
+        asked = _asked(within, types, limit + 1, cursor)
+        with self.database.reading() as conn:
+            if conn is None:
+                return Listed(entries=())
+            levels = range(len(LEVELS) + 1) if level is None else (level,)
+            parts = (conn.execute(sql()["range"], _of_level(asked, x)) for x in levels)
+            newest = heapq.merge(*parts, key=lambda row: (row[5], row[0]), reverse=True)
+            entries = [entry_of(row) for row in islice(newest, limit + 1)]
+        more = len(entries) > limit
+        entries = entries[:limit]
+        last = entries[-1] if more else None
+        return Listed(
+            entries=tuple(entries),
+            cursor=f"{render_time(last.at)}/{last.seq}" if last else "",
+        )
+
+    def update(
+        self,
+        entry_id: str,
+        *,
+        content: str | None = None,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Entry:
+        """Alter an entry; what is None stays. Every rollup of its time, old and new, is due again.
+
+        Raises: NotFound; Invalid for a rollup, which follows what it is made from.
+        """
+        now = self.clock()
+        with self.database.writing() as conn:
+            old = self.own(conn, entry_id)
+            moved = replace(
+                old,
+                content=old.content if content is None else parse_content(content),
+                at=old.at if at is None else at,
+                metadata=old.metadata if metadata is None else dict(metadata),
+            )
+            row = self._row(moved, now=now, zone=self.marks.zone(conn))
+            conn.execute(sql()["update"], {**row, "seq": old.seq})
+            change = self.note_change(conn, old.seq)
+            for when in {old.at, moved.at} if old.entry_type == RAW else ():
+                self.marks.mark(conn, when, change=change, now=now)
+            return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
+
+    def delete(self, entry_id: str) -> Deleted:
+        """Delete an entry for good, its text in every rollup that it went into included.
+
+        Nothing of the text stays in the file; the index is the caller's: it forgets `refs`, and
+        files the rollups again that are made anew. A profile goes likewise.
+        Raises: NotFound; Invalid for a rollup; Unavailable.
+        """
+        from commonplace.journals.timeline_forgetting import delete  # noqa: PLC0415  rarely asked
+
+        return delete(self, entry_id)
+
+    def docs(self, entries: Sequence[Entry]) -> list[Change]:
+        """What the index should hold of these entries now."""
+        zone = self.zone
+        changes: list[Change] = []
+        with self.database.reading() as conn:
+            for entry in entries:
+                if conn is None or entry.status != "active" or not entry.content:
+                    changes.append(Drop(entry.ref))
+                    continue
+                covers = self.covers(conn, entry.seq) if entry.level else ()
+                changes.append(Put(doc_of(entry, zone, covers)))
+        return changes
+
+    def covers(self, conn: sqlite3.Connection, seq: int) -> tuple[str, ...]:
+        """The refs that a rollup was made from, oldest first."""
+        found = conn.execute(sql()["links"], {"rollup": seq}).fetchall()
+        return tuple(ref_of(name) if source > 0 else name for source, name, *_ in found if name)
+
+    def whole(self, conn: sqlite3.Connection, entry: Entry) -> Entry:
+        """An entry with what stands around it: what it went into, and what it was made from."""
+        parents = conn.execute(sql()["parents"], {"source": entry.seq}).fetchall()
+        parent = entry.parent_id or next((row[1] for row in parents), None)
+        if not entry.level:
+            return replace(entry, parent_id=parent)
+        links = conn.execute(sql()["links"], {"rollup": entry.seq}).fetchall()
+        asked = {"tz": entry.zone_name, "level": entry.level}
+        marked = conn.execute(
+            sql()["find_dirty"], {**asked, "period_start": render_time(entry.start)}
+        ).fetchone()
+        return replace(
+            entry,
+            parent_id=parent,
+            sources=tuple(name for _, name, *_ in links if name),
+            # What expired has no hash of its own to differ by.
+            stale=marked is not None or any(now and then != now for *_, then, now in links),
+        )
+
+    def note_change(self, conn: sqlite3.Connection, seq: int) -> int:
+        """Note in the log that an entry changed; the change's number."""
+        return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
+
+    def tallies(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
+        """(type, status, how many, time of the first, of the last) of all entries."""
+        for kind, status, count, first, last in self.database.ask("tallies"):
+            yield kind, status, count, parse_time(first), parse_time(last)
+
+    def source(self) -> TimelineSource:
+        """The timeline as the index follows it."""
+        from commonplace.journals.timeline_source import TimelineSource  # noqa: PLC0415  if used
+
+        return TimelineSource(self)
+
+    def pages(self) -> TimelinePages:
+        """The timeline as whoever opens a ref sees it."""
+        from commonplace.journals.timeline_open import TimelinePages  # noqa: PLC0415  if used
+
+        return TimelinePages(self)
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self.database.close()
+
+    def _add(self, conn: sqlite3.Connection, draft: Draft, *, now: datetime, zone: tzinfo) -> Added:
+        at = draft.at or now
+        if at.tzinfo is None:
+            raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+        made = key_id(self.owner, draft.key) if draft.key else new_id(at, self._random_bytes(10))
+        hour = span_at(at, "hour", zone)
+        entry = Entry(
+            seq=0,
+            id=made,
+            thread_id=self.owner,
+            content=parse_content(draft.content),
+            entry_type=parse_own_type(draft.entry_type),
+            at=at,
+            start=hour.start,
+            end=hour.end,
+            metadata=draft.metadata,
+            level=0,
+            status="active",
+            created=now,
+            updated=now,
+        )
+        gone = conn.execute(sql()["find_tombstone"], {"id": made}).fetchone() if draft.key else None
+        if gone is not None:
+            # It was added once; that it is gone since is no reason to have it again.
+            return Added(entry=replace(entry, seq=gone[0], status="deleted"), is_new=False)
+        row = self._row(entry, now=now, zone=zone)
+        done = conn.execute(sql()["add"], row)
+        if not done.rowcount:
+            old = conn.execute(sql()["by_id"], {"id": made}).fetchone()
+            return Added(entry=entry_of(old), is_new=False)
+        seq = done.lastrowid or 0
+        change = self.note_change(conn, seq)
+        if entry.entry_type == RAW:
+            self.marks.mark(conn, at, change=change, now=now)
+        return Added(
+            entry=replace(entry, seq=seq, hash=row["hash"], metadata=json.loads(row["metadata"])),
+            is_new=True,
+        )
+
+    def _row(self, entry: Entry, *, now: datetime, zone: tzinfo) -> dict[str, Any]:
+        hour = span_at(entry.at, "hour", zone)
+        metadata = render_metadata(entry.metadata)
+        timestamp = render_time(entry.at)
+        return {
+            "id": entry.id,
+            "thread_id": self.owner,
+            "content": entry.content,
+            "entry_type": entry.entry_type,
+            "timestamp": timestamp,
+            "period_start": render_time(hour.start),
+            "period_end": render_time(hour.end),
+            "metadata": metadata,
+            "rollup_level": 0,
+            "now": render_time(now),
+            "tz": "",
+            "hash": content_hash(entry.content, metadata, entry.entry_type, timestamp),
+        }
+
+    def own(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
+        """An entry that somebody wrote. Raises: NotFound, Invalid for a rollup."""
+        row = conn.execute(sql()["by_id"], {"id": entry_id}).fetchone()
+        if row is None:
+            self.read(entry_id)
+            raise NotFound(f"No entry {opening(entry_id, 100)!r}.")
+        entry = entry_of(row)
+        if entry.level:
+            raise Invalid(
+                f"{opening(entry_id, 100)!r} is a rollup: it follows what it is made from.",
+                hint="Alter or delete the entries themselves.",
+            )
+        return entry
+
+
+def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
+    before, _, seq = cursor.partition("/")
+    if cursor and not (seq.isdecimal() and len(before) == len(_BEYOND)):
+        raise Invalid(
+            f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
+        )
+    return {
+        "start": render_time(within.start) if within.start else "",
+        "end": render_time(within.end) if within.end else _BEYOND,
+        "until": within.end,
+        "before": before or _BEYOND,
+        "before_seq": int(seq or 0),
+        "types": json.dumps(list(types)) if types else "",
+        "limit": limit,
+    }
+
+
+def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
+    until = asked["until"]
+    is_far = until is None or until.year >= _LAST_YEAR
+    reach = _BEYOND if is_far else render_time(until + _LONGEST[level])
+    values = {key: value for key, value in asked.items() if key != "until"}
+    return {**values, "level": level, "reach": reach}
+
+
+_LAST_YEAR = 9990
+_BEYOND = "9999-12-31T23:59:59.999999Z"

@@ -1,0 +1,354 @@
+-- The timeline's queries. An entry is read in the columns of `_COLUMNS` in timeline_database.py.
+
+-- name: state
+-- What tells this file from another, and the owner's own zone.
+SELECT name, zone FROM state;
+
+-- name: set_zone
+-- The owner's own zone; empty for the zone of whoever opens the file.
+UPDATE state SET zone = :zone;
+
+-- name: add
+-- One entry; one with an id that is there is left alone.
+INSERT INTO journal_entries (
+    id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash
+) VALUES (
+    :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
+    :rollup_level, 'active', :now, :now, :tz, :hash
+) ON CONFLICT (id) DO NOTHING;
+
+-- name: change
+-- Note that an entry changed; its number marks what must be rolled up again.
+INSERT INTO changes (entry) VALUES (:entry);
+
+-- name: last_change
+-- How far the log of changes goes.
+SELECT coalesce(max(seq), 0) FROM changes;
+
+-- name: changed_since
+-- The entries that changed after a mark, the earliest last change first.
+SELECT entry, max(seq) FROM changes WHERE seq > :seq GROUP BY entry ORDER BY 2;
+
+-- name: update
+-- Another text, time or metadata for an entry of its owner's.
+UPDATE journal_entries
+SET content = :content, metadata = :metadata, timestamp = :timestamp,
+    period_start = :period_start, period_end = :period_end, updated_at = :now, hash = :hash
+WHERE seq = :seq;
+
+-- name: set_status
+-- Archived, or active again.
+UPDATE journal_entries SET status = :status, updated_at = :now WHERE seq = :seq;
+
+-- name: drop
+-- An entry leaves; a rollup takes with it what only it has.
+DELETE FROM journal_entries WHERE seq = :seq;
+
+-- name: bury
+-- What is gone can still be told from what never was.
+INSERT OR REPLACE INTO tombstones (seq, id, why) VALUES (:seq, :id, :why);
+
+-- name: find_tombstone
+-- Why an id is gone.
+SELECT seq, why FROM tombstones WHERE id = :id;
+
+-- name: tombstone_id
+-- The id of what is gone.
+SELECT id FROM tombstones WHERE seq = :seq;
+
+-- name: mark_dirty
+-- A period must be rolled up again, since this change.
+INSERT INTO dirty (tz, level, period_start, period_end, mark)
+VALUES (:tz, :level, :period_start, :period_end, :mark)
+ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
+
+-- name: mark_made
+-- The same where the period has a rollup that is shown: for zones that are no longer the owner's.
+INSERT INTO dirty (tz, level, period_start, period_end, mark)
+SELECT :tz, :level, :period_start, :period_end, :mark
+WHERE EXISTS (
+    SELECT 1 FROM journal_entries
+    WHERE thread_id = :thread_id AND rollup_level = :level AND period_start = :period_start
+      AND tz = :tz AND status = 'active'
+)
+ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
+
+-- name: unmark
+-- A period is rolled up, unless something changed since.
+DELETE FROM dirty
+WHERE tz = :tz AND level = :level AND period_start = :period_start AND mark = :mark;
+
+-- name: find_dirty
+-- The change since which a period must be rolled up again.
+SELECT mark FROM dirty WHERE tz = :tz AND level = :level AND period_start = :period_start;
+
+-- name: due
+-- Marked periods that are over, grace included: the oldest first, smaller before larger.
+SELECT tz, level, period_start, period_end, mark FROM dirty
+WHERE period_end <= CASE level
+    WHEN 1 THEN :hour WHEN 2 THEN :day WHEN 3 THEN :week WHEN 4 THEN :month ELSE :year END
+ORDER BY period_end, level LIMIT :limit;
+
+-- name: count_due
+-- How many of each level are due.
+SELECT level, count(*), min(period_start) FROM dirty
+WHERE period_end <= CASE level
+    WHEN 1 THEN :hour WHEN 2 THEN :day WHEN 3 THEN :week WHEN 4 THEN :month ELSE :year END
+GROUP BY level ORDER BY level;
+
+-- name: list_series
+-- The zones that have cut periods.
+SELECT tz, number FROM series ORDER BY number;
+
+-- name: add_series
+-- A zone begins to cut periods.
+INSERT OR IGNORE INTO series (number, tz, since, tzdata)
+SELECT coalesce(max(number), -1) + 1, :tz, :since, :tzdata FROM series;
+
+-- name: add_link
+-- What a rollup was made from, as it was.
+INSERT OR REPLACE INTO rollup_sources (rollup, source, hash) VALUES (:rollup, :source, :hash);
+
+-- name: drop_links
+-- A rollup is made anew; what is gone for good stays linked.
+DELETE FROM rollup_sources
+WHERE rollup = :rollup
+  AND (source < 0 OR NOT EXISTS (
+      SELECT 1 FROM tombstones WHERE seq = rollup_sources.source AND why = 'expired'
+  ));
+
+-- name: links
+-- What a rollup was made from: ids, and refs of other journals.
+SELECT l.source, coalesce(e.id, t.id, f.ref), coalesce(e.timestamp, f.timestamp, ''), l.hash,
+    coalesce(e.hash, f.hash)
+FROM rollup_sources AS l
+LEFT JOIN journal_entries AS e ON e.seq = l.source
+LEFT JOIN tombstones AS t ON t.seq = l.source
+LEFT JOIN fed AS f ON f.seq = -l.source
+WHERE l.rollup = :rollup ORDER BY 3, l.source;
+
+-- name: above
+-- Every rollup that something went into, near or far.
+WITH RECURSIVE up (seq) AS (
+    SELECT rollup FROM rollup_sources WHERE source = :source
+    UNION
+    SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
+)
+SELECT up.seq, coalesce(e.id, t.id, '') FROM up
+LEFT JOIN journal_entries AS e ON e.seq = up.seq
+LEFT JOIN tombstones AS t ON t.seq = up.seq;
+
+-- name: parents
+-- The rollups that something went into, and which are there.
+SELECT l.rollup, e.id, e.rollup_level FROM rollup_sources AS l
+JOIN journal_entries AS e ON e.seq = l.rollup
+WHERE l.source = :source AND e.status = 'active' ORDER BY e.rollup_level;
+
+-- name: set_rollup
+-- What only a rollup has.
+INSERT OR REPLACE INTO rollups (
+    seq, period_key, input_hash, generator, figures, points, base, is_private
+) VALUES (
+    :seq, :period_key, :input_hash, :generator, :figures, :points, :base, :is_private
+);
+
+-- name: rollup_facts
+-- What only a rollup has.
+SELECT period_key, input_hash, generator, figures, points, base, is_private, attempts, tried
+FROM rollups WHERE seq = :seq;
+
+-- name: twins
+-- Rollups of the same period as other zones cut it, which are shown.
+SELECT e.seq, e.id FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
+WHERE r.period_key = :period_key AND e.rollup_level = :level AND e.tz <> :tz
+  AND e.status = 'active';
+
+-- name: upgradable
+-- Rollups that another summariser might put better, the oldest first, smaller before larger.
+SELECT e.seq FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
+WHERE r.generator <> :generator AND e.status = 'active' AND e.content <> ''
+  AND e.rollup_level IN (SELECT value FROM json_each(:levels))
+  AND NOT (r.tried = :generator AND r.attempts >= :most) AND r.claimed_until <= :now
+  AND (e.period_end, e.rollup_level, e.seq) > (:after_end, :after_level, :after_seq)
+ORDER BY e.period_end, e.rollup_level, e.seq LIMIT 1;
+
+-- name: claim
+-- Take a rollup for a while, so that no second process pays for the same summary.
+UPDATE rollups SET claimed_until = :until WHERE seq = :seq AND claimed_until <= :now;
+
+-- name: unclaim
+-- Let it go.
+UPDATE rollups SET claimed_until = '' WHERE seq = :seq;
+
+-- name: note_failure
+-- One more failed try of a summariser.
+UPDATE rollups
+SET attempts = CASE WHEN tried = :generator THEN attempts + 1 ELSE 1 END,
+    tried = :generator, claimed_until = ''
+WHERE seq = :seq AND input_hash = :input_hash;
+
+-- name: set_text
+-- A better text for a rollup that is still made from the same.
+UPDATE journal_entries
+SET content = :content, metadata = :metadata, hash = :hash, updated_at = :now
+WHERE seq = :seq AND EXISTS (
+    SELECT 1 FROM rollups WHERE seq = :seq AND input_hash = :input_hash
+);
+
+-- name: set_generator
+-- Who wrote a rollup's text.
+UPDATE rollups SET generator = :generator, claimed_until = '', attempts = 0, tried = ''
+WHERE seq = :seq;
+
+-- name: set_base
+-- What is known of sources that expired.
+UPDATE rollups SET base = :base WHERE seq = :seq;
+
+-- name: blank
+-- A rollup holds nothing until it is made again from what is left.
+UPDATE rollups
+SET figures = '{"entries": 0, "hours": 0}', points = '[]', input_hash = x'', generator = '',
+    base = :base
+WHERE seq = :seq;
+
+-- name: spend
+-- Add to what a model cost on a day.
+INSERT INTO spent (day, model, calls, tokens, cost_usd)
+VALUES (:day, :model, 1, :tokens, :cost_usd)
+ON CONFLICT (day, model) DO UPDATE
+SET calls = calls + 1, tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd;
+
+-- name: spent_on
+-- What summaries cost on a day.
+SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(cost_usd), 0.0)
+FROM spent WHERE day = :day;
+
+-- name: raw_within
+-- What a period is made from that has no smaller one: its raw entries, archived ones too.
+SELECT seq, id, timestamp, content, metadata, hash FROM journal_entries
+WHERE rollup_level = 0 AND timestamp >= :start AND timestamp < :end AND entry_type = 'raw'
+ORDER BY timestamp, id;
+
+-- name: fed_within
+-- What other journals add to it.
+SELECT seq, ref, journal, timestamp, hash FROM fed
+WHERE timestamp >= :start AND timestamp < :end ORDER BY timestamp, ref;
+
+-- name: has_raw
+-- Whether anything was recorded in a span.
+SELECT EXISTS (
+    SELECT 1 FROM journal_entries
+    WHERE rollup_level = 0 AND timestamp >= :start AND timestamp < :end AND entry_type = 'raw'
+) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :start AND timestamp < :end);
+
+-- name: tallies
+-- How many entries of each type are shown or archived, and when the first and the last was.
+SELECT entry_type, status, count(*), min(timestamp), max(timestamp) FROM journal_entries
+GROUP BY entry_type, status;
+
+-- name: by_id
+-- An entry by its id.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries WHERE id = :id;
+
+-- name: by_seq
+-- An entry by its number.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries WHERE seq = :seq;
+
+-- name: by_period
+-- The rollup of a period.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE thread_id = :thread_id AND rollup_level = :level AND period_start = :period_start
+  AND tz = :tz;
+
+-- name: profile
+-- The newest snapshot of who the owner is.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE entry_type = 'profile_snapshot' AND status = 'active'
+ORDER BY timestamp DESC, seq DESC LIMIT 1;
+
+-- name: range
+-- Shown entries of a level that overlap a span, newest first, from a place on. A rollup's time is
+-- the last instant of its period, and it begins no earlier than `reach` tells.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE rollup_level = :level AND timestamp >= :start AND timestamp < :reach
+  AND (:level > 0 OR timestamp < :end) AND (:level = 0 OR period_start < :end)
+  AND (timestamp, seq) < (:before, :before_seq)
+  AND status = 'active' AND content <> ''
+  AND (:types = '' OR entry_type IN (SELECT value FROM json_each(:types)))
+ORDER BY timestamp DESC, seq DESC LIMIT :limit;
+
+-- name: all_shown
+-- Every shown entry of a level, in the order of time, for whoever knows none of them.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE rollup_level = :level AND (timestamp, seq) > (:timestamp, :seq)
+  AND status = 'active' AND content <> ''
+ORDER BY timestamp, seq LIMIT :limit;
+
+-- name: neighbour_before
+-- The raw entry before a time.
+SELECT id, timestamp, content FROM journal_entries
+WHERE rollup_level = 0 AND (timestamp, seq) < (:timestamp, :seq) AND status = 'active'
+ORDER BY timestamp DESC, seq DESC LIMIT 1;
+
+-- name: neighbour_after
+-- The raw entry after a time.
+SELECT id, timestamp, content FROM journal_entries
+WHERE rollup_level = 0 AND (timestamp, seq) > (:timestamp, :seq) AND status = 'active'
+ORDER BY timestamp, seq LIMIT 1;
+
+-- name: children
+-- The rollups of a level that lie around a span, in any zone, shown or archived.
+SELECT e.seq, e.id, e.period_start, e.period_end, e.tz, e.content, e.entry_type, e.hash,
+    r.figures, r.points, r.is_private, r.base
+FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level
+  AND e.period_start >= :low AND e.period_start < :high
+ORDER BY e.period_start, e.tz;
+
+-- name: add_rollup
+-- The rollup of a period that has none.
+INSERT INTO journal_entries (
+    id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash
+) VALUES (
+    :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
+    :level, 'active', :now, :now, :tz, :hash
+);
+
+-- name: update_rollup
+-- Another text for a rollup that is there; it is shown again.
+UPDATE journal_entries
+SET content = :content, metadata = :metadata, status = 'active', updated_at = :now, hash = :hash
+WHERE seq = :seq;
+
+-- name: overlapped
+-- Rollups of a level as other zones cut it, around a span.
+SELECT e.seq, e.id, e.period_start, e.period_end FROM journal_entries AS e
+JOIN rollups AS r ON r.seq = e.seq
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.tz <> :tz
+  AND e.period_start >= :low AND e.period_start < :high AND r.base = '';
+
+-- name: forget_input
+-- A rollup is made anew, whatever it was made from.
+UPDATE rollups SET input_hash = x'' WHERE seq = :seq;
+
+-- name: unlink
+-- Nothing is linked to what was deleted.
+DELETE FROM rollup_sources WHERE source = :source;
+
+-- name: merge_words
+-- Merge the words into one, so that those of what was deleted are gone.
+INSERT INTO journal_fts (journal_fts) VALUES ('optimize');

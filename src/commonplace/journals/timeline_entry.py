@@ -1,0 +1,305 @@
+"""Owns what an entry of the timeline is: its value, its types, its ids and its metadata.
+
+Never reads a disk or a clock. A rollup is an entry too: of a period, written by us alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import local_date, period_key, render_date
+from commonplace.core.errors import Invalid
+from commonplace.core.rollups import LEVELS, PERIODS, Figures, Measure
+from commonplace.core.text import nearest, opening, well_formed
+from commonplace.core.values import Doc, Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import tzinfo
+
+    from commonplace.core.clock import Level
+    from commonplace.core.rollups import PeriodName
+
+JOURNAL = "timeline"
+RAW = "raw"
+PROFILE = "profile_snapshot"
+ROLLUP_TYPES: Mapping[Level, str] = {level: f"{name}_rollup" for name, level in PERIODS.items()}
+TYPES = (RAW, PROFILE, *ROLLUP_TYPES.values())
+NAMES: Mapping[Level, PeriodName] = {level: name for name, level in PERIODS.items()}
+
+LONGEST = 1024 * 1024
+LONGEST_METADATA = 64 * 1024
+LONGEST_KEY = 500
+_MOST_NAMES = 100
+_TICK = timedelta(microseconds=1)
+_KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
+_MEASURES = ("productivity_score", "hours_worked", "tasks_completed", "tasks_in_progress")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry. at: its time; of a rollup the last instant of its period.
+
+    start, end: the period it is of, half-open; of a raw entry its hour. level: 0, or a rollup's
+    number (1 hour … 5 year). zone_name: the zone that cut a rollup's period. hash: of all that
+    readers see of it. sources: ids it was made from, stale: something of them changed since;
+    both are told only where one rollup is asked for.
+    """
+
+    seq: int
+    id: str
+    thread_id: str
+    content: str
+    entry_type: str
+    at: datetime
+    start: datetime
+    end: datetime
+    metadata: Mapping[str, Any]
+    level: int
+    status: str
+    created: datetime
+    updated: datetime
+    zone_name: str = ""
+    hash: bytes = b""
+    parent_id: str | None = None
+    sources: tuple[str, ...] = ()
+    stale: bool = False
+
+    @property
+    def ref(self) -> str:
+        """Its address: `timeline:<id>`."""
+        return ref_of(self.id)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether retention leaves it alone."""
+        return self.metadata.get("pinned") is True or self.entry_type == PROFILE
+
+    @property
+    def partial(self) -> bool:
+        """Whether its period is still open: computed on demand, and stored nowhere."""
+        return self.metadata.get("partial") is True
+
+    def as_dict(self) -> dict[str, Any]:
+        """The entry in the keys of the design; a rollup with the ids it was made from."""
+        metadata = dict(self.metadata)
+        if self.level:
+            metadata["source_entries"] = list(self.sources)
+        return {
+            "id": self.id,
+            "thread_id": self.thread_id,
+            "content": self.content,
+            "entry_type": self.entry_type,
+            "timestamp": render_time(self.at),
+            "period_start": render_time(self.start),
+            "period_end": render_time(self.end),
+            "metadata": metadata,
+            "parent_id": self.parent_id,
+            "rollup_level": self.level,
+            "status": self.status,
+            "created_at": render_time(self.created),
+            "updated_at": render_time(self.updated),
+            "stale": self.stale,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody wants to add. at: None for now. key: the same twice is one entry."""
+
+    content: str
+    entry_type: str = RAW
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+
+
+def ref_of(entry_id: str) -> str:
+    """The address of an entry."""
+    return f"{JOURNAL}:{entry_id}"
+
+
+def rollup_id(level: Level, key: str, zone_name: str = "") -> str:
+    """`rollup_hourly_20250204_10`, `rollup_weekly_2025W06`; a later zone's ends `@<zone>`."""
+    compact = key.replace("-", "").replace("T", "_")
+    return f"rollup_{NAMES[level]}_{compact}{f'@{zone_name}' if zone_name else ''}"
+
+
+def key_id(owner: str, key: str) -> str:
+    """The id that an owner's idempotency key stands for. Raises: Invalid."""
+    if len(key) > LONGEST_KEY:
+        raise Invalid(
+            f"Invalid idempotency_key: {len(key):,} characters.", hint=f"Use at most {LONGEST_KEY}."
+        )
+    return str(uuid.uuid5(_KEYS, well_formed(f"{len(owner)} {owner} {key}")))
+
+
+def render_time(at: datetime) -> str:
+    """An instant as it is stored: in UTC, of one width, so that texts order as instants do."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def parse_time(text: str) -> datetime:
+    """An instant from what `render_time` wrote."""
+    return datetime.fromisoformat(text)
+
+
+def last_instant(end: datetime) -> datetime:
+    """The last instant before a period's end: the time of its rollup, which lies inside it."""
+    return end - _TICK
+
+
+def parse_level(number: int | None) -> Level | None:
+    """The level of a number from 1; None for none and for 0."""
+    return LEVELS[number - 1] if number else None
+
+
+def parse_type(text: str) -> str:
+    """The entry type this text names. Raises: Invalid."""
+    if text in TYPES:
+        return text
+    near = nearest(text, list(TYPES))
+    guess = f"Did you mean {near}? " if near else ""
+    raise Invalid(
+        f"Invalid entry_type: {opening(text, 60)!r}.", hint=f"{guess}Use one of {', '.join(TYPES)}."
+    )
+
+
+def parse_own_type(text: str) -> str:
+    """A type that somebody may write. Raises: Invalid for another, rollups included."""
+    found = parse_type(text)
+    if found not in {RAW, PROFILE}:
+        raise Invalid(
+            f"Invalid entry_type: {found!r} is made from what is recorded.",
+            hint=f"Write {RAW} or {PROFILE}.",
+        )
+    return found
+
+
+def parse_content(text: str) -> str:
+    """A text that may be kept. Raises: Invalid for a blank one and for one over 1 MB."""
+    if not text.strip():
+        raise Invalid("Invalid content: it is blank.", hint="Write what happened.")
+    if len(text.encode("utf-8", "replace")) > LONGEST:
+        raise Invalid(
+            f"Invalid content: {len(text):,} characters.", hint="Use at most 1 MB an entry."
+        )
+    return well_formed(text)
+
+
+def render_metadata(metadata: Mapping[str, Any]) -> str:
+    """Metadata as it is stored: JSON, keys in order. Raises: Invalid where JSON cannot hold it."""
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(
+            "Invalid metadata: JSON cannot hold it.", hint="Use texts, numbers, lists and objects."
+        ) from exc
+    if len(text) > LONGEST_METADATA:
+        raise Invalid(
+            f"Invalid metadata: {len(text):,} characters.", hint="Put long texts into the content."
+        )
+    return well_formed(text)
+
+
+def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:
+    """A token of all that readers see of an entry; differs whenever one of them does."""
+    said = f"{entry_type}\n{at}\n{metadata}\n{content}"
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:8]
+
+
+def names_of(metadata: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The names under a key, once each: a list of texts, or one text. What is neither is none."""
+    told = metadata.get(key)
+    listed = [told] if isinstance(told, str) else told if isinstance(told, (list, tuple)) else ()
+    names = (" ".join(x.split()) for x in listed if isinstance(x, str))
+    return tuple(dict.fromkeys(x for x in names if x))[:_MOST_NAMES]
+
+
+def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures:
+    """What is counted of raw entries of one hour: (time, metadata) of each."""
+    times: list[datetime] = []
+    counts: dict[str, dict[str, int]] = {}
+    measures: dict[str, Measure] = {}
+    for at, metadata in entries:
+        times.append(at)
+        for part, key in _COUNTED:
+            for name in names_of(metadata, key):
+                counted = counts.setdefault(part, {})
+                counted[name] = counted.get(name, 0) + 1
+        for name in _MEASURES:
+            if (one := _measure(metadata.get(name))) is not None:
+                measures[name] = measures[name].merged(one) if name in measures else one
+    return Figures(
+        entries=len(times),
+        hours=1 if times else 0,
+        first=min(times, default=None),
+        last=max(times, default=None),
+        **{part: dict(sorted(counted.items())) for part, counted in counts.items()},
+        measures=dict(sorted(measures.items())),
+    )
+
+
+_COUNTED = (
+    ("projects", "projects"),
+    ("tags", "tags"),
+    ("actions", "action"),
+    ("tools", "tools_used"),
+    ("moods", "sentiment"),
+)
+
+
+def _measure(told: object) -> Measure | None:
+    if isinstance(told, bool) or not isinstance(told, (int, float)):
+        return None
+    return Measure(count=1, total=told, least=told, most=told)
+
+
+def label_of(level: Level, start: datetime, zone: tzinfo) -> str:
+    """A period in words: `10:00, 4 February 2025`, `week 6 of 2025`, `February 2025`."""
+    key = period_key(start, level, zone)
+    day = local_date(start, zone)
+    match level:
+        case "hour":
+            return f"{key.partition('T')[2][:2]}:00, {render_date(day)}"
+        case "day":
+            return render_date(day)
+        case "week":
+            year, _, week = key.partition("-W")
+            return f"week {int(week)} of {year}"
+        case "month":
+            return render_date(day).partition(" ")[2]
+        case "year":
+            return key
+
+
+def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
+    """What the index holds of an entry. covers: refs that a rollup was made from."""
+    level = parse_level(entry.level)
+    day = local_date(entry.at, zone)
+    role = entry.metadata.get("role")
+    return Doc(
+        ref=entry.ref,
+        journal=JOURNAL,
+        scope="",
+        kind=entry.entry_type,
+        at=entry.at,
+        text=entry.content,
+        stamp=entry.hash.hex(),
+        tags=(*names_of(entry.metadata, "tags"), *names_of(entry.metadata, "projects")),
+        # A day's entries lend each other context; a summary holds its own.
+        session=f"{JOURNAL}:{day.isoformat()}" if level is None else "",
+        author=role if isinstance(role, str) else "",
+        dated=label_of(level, entry.start, zone) if level else render_date(day),
+        covers=covers,
+    )
+
+
+def span_of(entry: Entry) -> Interval:
+    """The period it is of."""
+    return Interval(start=entry.start, end=entry.end)

@@ -1,0 +1,122 @@
+"""Owns deleting for privacy: an entry leaves, and so does its text from whatever was made from it.
+
+The opposite of retention, which lets go of detail from below: this goes up, model's text included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import Unavailable
+from commonplace.core.rollups import Figures
+from commonplace.journals.timeline import Deleted
+from commonplace.journals.timeline_database import entry_of, sql
+from commonplace.journals.timeline_entry import RAW, content_hash, ref_of, render_time
+from commonplace.journals.timeline_marks import span_of_row
+from commonplace.journals.timeline_material import Base, parse_base, render_base
+
+if TYPE_CHECKING:
+    import sqlite3
+    from datetime import datetime
+
+    from commonplace.journals.timeline import TimelineJournal
+
+
+def delete(journal: TimelineJournal, entry_id: str) -> Deleted:
+    """Delete an entry of its owner's; see `TimelineJournal.delete`."""
+    above: list[tuple[int, str]] = []
+    with journal.database.writing() as conn:
+        gone = conn.execute(sql()["find_tombstone"], {"id": entry_id}).fetchone()
+        # One that was deleted before is gone from every table, and perhaps not from every byte.
+        if gone is None or gone[1] == "expired":
+            above = _let_go(journal, conn, entry_id, expired=None if gone is None else gone[0])
+        conn.execute(sql()["merge_words"])
+    erase(journal)
+    refs = [entry_id, *(name for _, name in above if name)]
+    return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
+
+
+def _let_go(
+    journal: TimelineJournal, conn: sqlite3.Connection, entry_id: str, *, expired: int | None
+) -> list[tuple[int, str]]:
+    """Take an entry and what was made of it out of every table; the rollups it went into."""
+    now = journal.clock()
+    entry = journal.own(conn, entry_id) if expired is None else None
+    seq = entry.seq if entry is not None else expired
+    above: list[tuple[int, str]] = conn.execute(sql()["above"], {"source": seq}).fetchall()
+    if entry is not None:
+        conn.execute(sql()["drop"], {"seq": seq})
+        change = journal.note_change(conn, entry.seq)
+        if entry.entry_type == RAW:
+            journal.marks.mark(conn, entry.at, change=change, now=now)
+    conn.execute(sql()["bury"], {"seq": seq, "id": entry_id, "why": "deleted"})
+    for each, _ in above:
+        _blank(journal, conn, each, ref_of(entry_id), now, expired=entry is None)
+    conn.execute(sql()["unlink"], {"source": seq})
+    return above
+
+
+def erase(journal: TimelineJournal) -> None:
+    """Have nothing of what was deleted stay in the journal file. Raises: Unavailable."""
+    with journal.database.bare() as conn:
+        if conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise Unavailable(
+                f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
+                hint="Delete it again when other processes are done.",
+            )
+
+
+def _row(conn: sqlite3.Connection, seq: int) -> tuple[Any, ...] | None:
+    found: tuple[Any, ...] | None = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
+    return found
+
+
+def _blank(
+    journal: TimelineJournal,
+    conn: sqlite3.Connection,
+    seq: int,
+    ref: str,
+    now: datetime,
+    *,
+    expired: bool,
+) -> None:
+    """Take all text out of a rollup, and mark it: it is made again from what is left."""
+    row = _row(conn, seq)
+    if row is None:
+        return  # it expired itself; what was made from it is above, too
+    rollup = entry_of(row)
+    facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
+    base = parse_base(facts[5])
+    if base is not None and expired:
+        base = _without(base, ref)
+    conn.execute(sql()["blank"], {"seq": seq, "base": render_base(base)})
+    timestamp = render_time(rollup.at)
+    blank = {
+        "seq": seq,
+        "content": "",
+        "metadata": "{}",
+        "now": render_time(now),
+        "hash": content_hash("", "{}", rollup.entry_type, timestamp),
+    }
+    conn.execute(sql()["update_rollup"], blank)
+    change = journal.note_change(conn, seq)
+    start, end = (render_time(at) for at in (rollup.start, rollup.end))
+    span = span_of_row(rollup.zone_name, rollup.level, start, end)
+    journal.marks.mark_spans(conn, [span], change=change)
+
+
+def _without(base: Base, ref: str) -> Base:
+    """What is known of expired sources, without one of them: its names cannot be told apart."""
+    figures = base.figures
+    return replace(
+        base,
+        figures=Figures(
+            entries=max(figures.entries - 1, 0),
+            hours=figures.hours,
+            first=figures.first,
+            last=figures.last,
+        ),
+        points=tuple(x for x in base.points if x.ref != ref),
+        text="",
+    )

@@ -1,0 +1,407 @@
+"""Owns what a rollup is made from: the rows of a period, counted, linked and hashed.
+
+Only reads; a period's smaller ones are taken as they are, and those that are missing are named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commonplace.core.clock import period_key, periods_in
+from commonplace.core.rollups import (
+    MADE_FROM,
+    Figures,
+    Item,
+    Material,
+    Point,
+    merged,
+    parse_figures,
+    ranked,
+    render_figures,
+)
+from commonplace.journals.timeline_database import sql
+from commonplace.journals.timeline_entry import (
+    JOURNAL,
+    ROLLUP_TYPES,
+    figures_of,
+    parse_time,
+    ref_of,
+    render_time,
+)
+from commonplace.journals.timeline_marks import Span
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.core.clock import Level
+
+_NAMES_KEPT = 50
+# A day of another zone that lies in a period by its middle begins less than this before or after.
+_ASTRAY = timedelta(hours=40)
+_MOST_BASE_POINTS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fed:
+    """An entry of another journal, as a rollup reads it: linked by its ref, never copied."""
+
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    is_private: bool = False
+
+
+class Feed(Protocol):
+    """What opens entries of other journals for a rollup."""
+
+    def read(self, refs: Sequence[str]) -> Mapping[str, Fed]:
+        """The entries under these refs that can be read now; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What a rollup knows of sources that expired: counted, quoted, and as it was told then."""
+
+    figures: Figures
+    points: tuple[Point, ...]
+    text: str
+    is_private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing a period is made from. link: its number and hash; None for what is not stored.
+
+    names: its id, or where it is not stored the ids of what it is made from. figures: of a smaller
+    rollup; a raw entry's are counted together. span: the period of a smaller rollup.
+    """
+
+    item: Item
+    names: tuple[str, ...]
+    link: tuple[int, bytes] | None = None
+    figures: Figures = field(default_factory=Figures)
+    span: Span | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gathered:
+    """A period's material as it lies in rows.
+
+    counted: of all its parts. base: of what expired. missing: smaller periods in which something
+    was recorded, and which are not rolled up. empty: those in which nothing was. expected: how many
+    there are in all.
+    """
+
+    span: Span
+    key: str
+    parts: tuple[Part, ...] = ()
+    counted: Figures = field(default_factory=Figures)
+    base: Base | None = None
+    base_ref: str = ""
+    missing: tuple[Span, ...] = ()
+    empty: tuple[Span, ...] = ()
+    expected: int = 0
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """What a summariser reads, oldest first; what is left of expired sources before all."""
+        told = sorted((x.item for x in self.parts), key=lambda x: (x.at, x.ref))
+        if self.base is None:
+            return tuple(told)
+        before = Item(
+            ref=self.base_ref,
+            at=self.base.figures.first or self.span.start,
+            text=self.base.text,
+            kind=ROLLUP_TYPES[self.span.level],
+            entries=self.base.figures.entries,
+            points=self.base.points,
+            is_private=self.base.is_private,
+        )
+        return (before, *told)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """All that is counted, expired sources included."""
+        if self.base is None:
+            return self.counted
+        figures = merged([self.base.figures, self.counted])
+        return _of_one_hour(figures) if self.span.level == "hour" else figures
+
+    @cached_property
+    def links(self) -> tuple[tuple[int, bytes], ...]:
+        """What it is linked to."""
+        return tuple(x.link for x in self.parts if x.link is not None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ids of what it is made from."""
+        return tuple(name for part in self.parts for name in part.names)
+
+    @cached_property
+    def input_hash(self) -> bytes:
+        """A token of all it is made from."""
+        digest = hashlib.sha256(f"{self.span.level} {self.key} {self.span.zone_name}".encode())
+        for source, told in sorted(self.links):
+            digest.update(f"|{source} ".encode() + told)
+        digest.update(render_base(self.base).encode())
+        return digest.digest()[:16]
+
+    @property
+    def is_private(self) -> bool:
+        """Whether any of it comes from the private journal."""
+        return any(item.is_private for item in self.items)
+
+    def material(self, owner: str) -> Material:
+        """The same as a summariser sees it."""
+        return Material(
+            owner=owner,
+            level=self.span.level,
+            key=self.key,
+            period=self.span.interval,
+            zone=self.span.zone,
+            items=self.items,
+            figures=self.figures,
+        )
+
+
+def bare(span: Span) -> Gathered:
+    """A period in which nothing was recorded."""
+    return Gathered(span=span, key=period_key(span.start, span.level, span.zone))
+
+
+def gather(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
+    """All that a period is made from, read in one transaction of the caller's."""
+    found = _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
+    asked = {"thread_id": owner, "level": span.number, "tz": span.zone_name}
+    row = conn.execute(
+        sql()["by_period"], {**asked, "period_start": render_time(span.start)}
+    ).fetchone()
+    facts = None if row is None else conn.execute(sql()["rollup_facts"], {"seq": row[0]}).fetchone()
+    if facts is None:
+        return found
+    return replace(found, base=parse_base(facts[5]), base_ref=ref_of(row[1]))
+
+
+def read_fed(found: Gathered, feed: Feed | None) -> Gathered:
+    """The same with the texts of other journals' entries; what cannot be read is left out."""
+    refs = [x.item.ref for x in found.parts if x.item.journal != JOURNAL]
+    if not refs:
+        return found
+    read = {} if feed is None else feed.read(refs)
+    parts: list[Part] = []
+    told: list[tuple[datetime, Mapping[str, Any]]] = []
+    for part in found.parts:
+        fed = read.get(part.item.ref)
+        if part.item.journal == JOURNAL:
+            parts.append(part)
+        elif fed is not None:
+            item = replace(part.item, text=fed.text, is_private=fed.is_private)
+            parts.append(replace(part, item=item))
+            told.append((item.at, fed.metadata))
+    counted = _of_one_hour(merged([found.counted, figures_of(told)]))
+    return replace(found, parts=tuple(parts), counted=counted)
+
+
+def _of_entries(conn: sqlite3.Connection, span: Span) -> Gathered:
+    asked = {"start": render_time(span.start), "end": render_time(span.end)}
+    parts: list[Part] = []
+    told: list[tuple[datetime, Mapping[str, Any]]] = []
+    for seq, entry_id, timestamp, content, metadata, digest in conn.execute(
+        sql()["raw_within"], asked
+    ):
+        at = parse_time(timestamp)
+        item = Item(ref=ref_of(entry_id), at=at, text=content)
+        parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
+        told.append((at, json.loads(metadata) if metadata != "{}" else {}))
+    for seq, ref, journal, timestamp, digest in conn.execute(sql()["fed_within"], asked):
+        item = Item(ref=ref, at=parse_time(timestamp), text="", journal=journal)
+        parts.append(Part(item=item, names=(ref,), link=(-seq, digest)))
+    return replace(bare(span), parts=tuple(parts), counted=figures_of(told))
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A rollup that a larger one may be made from."""
+
+    seq: int
+    id: str
+    start: datetime
+    end: datetime
+    zone_name: str
+    item: Item
+    figures: Figures
+    hash: bytes
+    has_base: bool
+
+    @property
+    def middle(self) -> datetime:
+        return self.start + (self.end - self.start) / 2
+
+    def part(self, level: Level) -> Part:
+        return Part(
+            item=self.item,
+            names=(self.id,),
+            link=(self.seq, self.hash),
+            figures=self.figures,
+            span=Span(level=level, start=self.start, end=self.end, zone_name=self.zone_name),
+        )
+
+
+def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
+    smaller = MADE_FROM[span.level]
+    assert smaller is not None
+    children = _children(conn, replace(span, level=smaller), owner)
+    own = {x.start: x for x in children if x.zone_name == span.zone_name}
+    others = [x for x in children if x.zone_name != span.zone_name]
+    taken: list[_Child] = []
+    missing: list[Span] = []
+    empty: list[Span] = []
+    parts = list(periods_in(span.interval, smaller, span.zone))
+    for part in parts:
+        assert part.start is not None
+        assert part.end is not None
+        piece = Span(level=smaller, start=part.start, end=part.end, zone_name=span.zone_name)
+        # What another zone cut stands where its detail is gone, and until ours is made.
+        foreign = [x for x in others if part.holds(x.middle)]
+        if (child := own.get(part.start)) is not None:
+            taken.append(child)
+        elif any(x.has_base for x in foreign):
+            taken += foreign
+        elif has_raw(conn, piece):
+            missing.append(piece)
+        elif foreign:
+            taken += foreign
+        else:
+            empty.append(piece)
+    told = tuple(x.part(smaller) for x in taken if x.figures.entries)
+    return replace(
+        bare(span),
+        parts=told,
+        counted=merged(x.figures for x in told),
+        missing=tuple(missing),
+        empty=tuple(empty),
+        expected=len(parts),
+    )
+
+
+def _children(conn: sqlite3.Connection, around: Span, owner: str) -> list[_Child]:
+    asked = {
+        "thread_id": owner,
+        "level": around.number,
+        "low": render_time(around.start - _ASTRAY),
+        "high": render_time(around.end + _ASTRAY),
+    }
+    return [_child(row) for row in conn.execute(sql()["children"], asked)]
+
+
+def _child(row: tuple[Any, ...]) -> _Child:
+    (seq, entry_id, start, end, tz, content, kind, digest, figures, points, is_private, base) = row
+    counted = parse_figures(json.loads(figures))
+    began = parse_time(start)
+    item = Item(
+        ref=ref_of(entry_id),
+        at=began,
+        text=content,
+        kind=kind,
+        entries=counted.entries,
+        points=parse_points(points),
+        is_private=bool(is_private),
+    )
+    ended = parse_time(end)
+    return _Child(seq, entry_id, began, ended, tz, item, counted, digest, bool(base))
+
+
+def has_raw(conn: sqlite3.Connection, span: Span) -> bool:
+    """Whether anything was recorded in a period and is still there."""
+    asked = {"start": render_time(span.start), "end": render_time(span.end)}
+    return bool(conn.execute(sql()["has_raw"], asked).fetchone()[0])
+
+
+def _of_one_hour(figures: Figures) -> Figures:
+    return replace(figures, hours=min(figures.hours, 1))
+
+
+def facts_of(
+    found: Gathered, *, generator: str, model: str = "", tokens: int = 0
+) -> dict[str, Any]:
+    """What a rollup's metadata holds, in the design's keys and ours; numbers from rows alone."""
+    figures = found.figures
+    told: dict[str, Any] = {
+        "source_entry_count": len(found.links),
+        "entries": figures.entries,
+        "hours_active": figures.hours,
+        "projects": ranked(figures.projects, _NAMES_KEPT),
+        "tags": ranked(figures.tags, _NAMES_KEPT),
+        "actions_taken": ranked(figures.actions, _NAMES_KEPT),
+        "tools_used": ranked(figures.tools, _NAMES_KEPT),
+        "period": found.key,
+        "timezone": found.span.zone_name,
+        "generator": generator,
+        "llm_model": model or None,
+        "rollup_cost_tokens": tokens,
+    }
+    if figures.first and figures.last:
+        told |= {"first": render_time(figures.first), "last": render_time(figures.last)}
+    if found.expected:
+        told["coverage"] = {"present": len(found.parts), "expected": found.expected}
+    return told | _carried(figures)
+
+
+def _carried(figures: Figures) -> dict[str, Any]:
+    """What entries' own metadata held; nothing where none did."""
+    told: dict[str, Any] = {}
+    for name, measure in figures.measures.items():
+        told[name] = round(measure.mean if name == "productivity_score" else measure.total, 6)
+    if figures.moods:
+        told["sentiment"] = ranked(figures.moods, 1)[0]
+    return told
+
+
+def render_points(points: Sequence[Point]) -> str:
+    """Points as they are stored."""
+    return json.dumps(
+        [[x.ref, x.at.isoformat(), x.text, x.weight, int(x.decision)] for x in points],
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def parse_points(text: str) -> tuple[Point, ...]:
+    """Points from what `render_points` wrote."""
+    return tuple(
+        Point(ref=ref, at=parse_time(at), text=said, weight=weight, decision=bool(decision))
+        for ref, at, said, weight, decision in json.loads(text)
+    )
+
+
+def render_base(base: Base | None) -> str:
+    """What is known of expired sources as it is stored; empty for nothing."""
+    if base is None:
+        return ""
+    told = {
+        "figures": render_figures(base.figures),
+        "points": render_points(base.points),
+        "text": base.text,
+        "is_private": base.is_private,
+    }
+    return json.dumps(told, ensure_ascii=False, sort_keys=True)
+
+
+def parse_base(text: str) -> Base | None:
+    """What is known of expired sources, from what `render_base` wrote."""
+    if not text:
+        return None
+    told = json.loads(text)
+    return Base(
+        figures=parse_figures(told["figures"]),
+        points=parse_points(told["points"]),
+        text=told["text"],
+        is_private=told["is_private"],
+    )

@@ -1,0 +1,463 @@
+"""Owns rolling up: what is due, and how a period's summary is made, committed and made better.
+
+Never calls a summariser in a transaction or under a lock, and never invents a number.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.rollups import LEVELS, Item, Summary, merged, render_figures
+from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline_database import entry_of, sql
+from commonplace.journals.timeline_entry import (
+    ROLLUP_TYPES,
+    Entry,
+    content_hash,
+    last_instant,
+    parse_time,
+    ref_of,
+    render_metadata,
+    render_time,
+    rollup_id,
+)
+from commonplace.journals.timeline_marks import (
+    Due,
+    Span,
+    all_smaller,
+    bounds,
+    is_open,
+    smaller_of,
+    span_at,
+    span_of_row,
+    zone_name,
+)
+from commonplace.journals.timeline_material import (
+    Gathered,
+    Part,
+    bare,
+    facts_of,
+    gather,
+    has_raw,
+    read_fed,
+    render_base,
+    render_points,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from commonplace.core.clock import Level
+    from commonplace.core.rollups import Summariser
+    from commonplace.journals.timeline import TimelineJournal
+    from commonplace.journals.timeline_material import Feed
+
+_AT_ONCE = 200
+_TRIES = 5
+_ASTRAY = timedelta(hours=40)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueLevel:
+    """How many periods of a level are due, and when the oldest began."""
+
+    level: Level
+    count: int
+    oldest: datetime
+
+
+class Rollups:
+    """The rollups of one owner's timeline. Any number of processes may do this at once.
+
+    extractive: the summariser that always stands. grace: what more a period waits for late entries
+    than its level does. feed: what opens entries of other journals. monotonic: measures durations.
+    """
+
+    def __init__(
+        self,
+        journal: TimelineJournal,
+        extractive: Summariser,
+        *,
+        grace: timedelta = timedelta(),
+        feed: Feed | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.journal = journal
+        self.extractive = extractive
+        self.grace = grace
+        self.feed = feed
+        self.monotonic = monotonic
+
+    def list_due(self) -> list[DueLevel]:
+        """How many periods of each level are due now."""
+        rows = self.journal.database.ask("count_due", **self._bounds())
+        return [
+            DueLevel(level=LEVELS[level - 1], count=count, oldest=parse_time(oldest))
+            for level, count, oldest in rows
+        ]
+
+    def catch_up(self, *, most: int | None = None, within_s: float | None = None) -> int:
+        """Roll up what is due, the oldest first, smaller periods before larger; how many were made.
+
+        most, within_s: stop after so many, or so long. May be called at any time, any number of
+        times, in any number of processes: the rollups are the same. Raises: Unavailable.
+        """
+        began = self.monotonic()
+        made = 0
+        while most is None or made < most:
+            left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
+            due = self._due(left)
+            if not due:
+                break
+            for each in due:
+                if within_s is not None and self.monotonic() - began >= within_s:
+                    return made
+                made += self.roll_up(each.span)
+        return made
+
+    def read(self, level: Level, at: datetime, *, partial: bool = False) -> Entry | None:
+        """The rollup of the period that holds an instant, rolled up now where it is due.
+
+        None for a period that is still open; with `partial` it is computed, marked so and stored
+        nowhere. One in which nothing was recorded is an entry without text. Raises: Unavailable.
+        """
+        now = self.journal.clock()
+        with self.journal.database.reading() as conn:
+            span = span_at(at, level, self.journal.marks.zone(conn))
+            fresh = None if conn is None else self._fresh(conn, span)
+        if fresh is not None:
+            return fresh
+        if is_open(span, now, self.grace):
+            return self.compute(span) if partial else None
+        if not self.journal.exists:
+            return self._nothing(span)
+        self.settle(span)
+        with self.journal.database.reading() as conn:
+            found = None if conn is None else self._stored(conn, span)
+            return self._nothing(span) if found is None or conn is None else found
+
+    def settle(self, span: Span) -> None:
+        """Roll up a period and, before, what it is made from, as far as either is due."""
+        for piece in smaller_of(span):
+            if self._is_marked(piece):
+                self.settle(piece)
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return
+            lacking = self._stored(conn, span) is None and self._mark_of(conn, span) is None
+            lacking = lacking and has_raw(conn, span)
+        if lacking:
+            # No mark and no rollup, yet something is there: another zone cut it so far.
+            self._mark(span)
+        self.roll_up(span)
+
+    def rebuild(self, level: Level, at: datetime) -> int:
+        """Make a period's rollup and all it is made from anew, from the entries; how many."""
+        with self.journal.database.writing() as conn:
+            span = span_at(at, level, self.journal.marks.zone(conn))
+            self.journal.marks.begin(conn, span.zone_name, self.journal.clock())
+            change = conn.execute(sql()["last_change"]).fetchone()[0]
+            spans = [span, *all_smaller(span)]
+            kept = [x for x in spans if self._stored(conn, x) is not None or has_raw(conn, x)]
+            self.journal.marks.mark_spans(conn, kept, change=change)
+            for each in kept:
+                found = self._stored(conn, each)
+                if found is not None:
+                    conn.execute(sql()["forget_input"], {"seq": found.seq})
+        before = len(kept)
+        self.settle(span)
+        return before
+
+    def roll_up(self, span: Span) -> bool:
+        """Make one rollup if it is due; whether anything was written.
+
+        What it is made from and was never rolled up is made first. Another process that is faster
+        wins, and this one's summary is thrown away.
+        """
+        for _ in range(_TRIES):
+            due, found = self._gather(span)
+            if due is None or found is None:
+                return False
+            if found.missing:
+                self._make(found.missing)
+                continue
+            if self._is_made(found):
+                return self._take_mark(due)
+            found = read_fed(found, self.feed)
+            began = self.monotonic()
+            summary = self._summarised(found)
+            done = self.commit(found, summary, mark=due.mark)
+            self.log(found, summary, took_s=self.monotonic() - began, done=done)
+            if done:
+                return True
+        return False
+
+    def compute(self, span: Span) -> Entry:
+        """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
+        found = self._computed(span)
+        summary = self._summarised(found)
+        with self.journal.database.reading() as conn:
+            made = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
+        facts = {**facts_of(found, generator=summary.generator), "partial": True}
+        return self._entry(span, found, content=summary.text, facts=facts, suffix=made)
+
+    def commit(self, found: Gathered, summary: Summary, *, mark: int) -> bool:
+        """Store a rollup that was made from `found`; False where that is no longer how it is."""
+        journal, span = self.journal, found.span
+        now = journal.clock()
+        with journal.database.writing() as conn:
+            if not conn.execute(sql()["unmark"], {**_key(span), "mark": mark}).rowcount:
+                return False
+            old = self._stored(conn, span)
+            journal.marks.begin(conn, span.zone_name, now)
+            suffix = journal.marks.suffix(conn, span.zone_name)
+            facts = facts_of(
+                found,
+                generator=summary.generator,
+                model=summary.model,
+                tokens=summary.tokens_in + summary.tokens_out,
+            )
+            entry = self._entry(span, found, content=summary.text, facts=facts, suffix=suffix)
+            seq = self._put(conn, entry, old)
+            self._put_facts(conn, seq, found, summary)
+            change = journal.note_change(conn, seq)
+            journal.marks.mark_spans(conn, journal.marks.above(span), change=change)
+            for empty in found.empty if span.level != "day" else ():
+                self._put_empty(conn, empty, suffix)
+            if zone_name(journal.marks.zone(conn)) == span.zone_name:
+                self._drop_replaced(conn, span)
+        return True
+
+    def log(
+        self, found: Gathered, summary: Summary, *, took_s: float, done: bool, failure: str = ""
+    ) -> None:
+        """One line on what was made from how much, by what, at which cost; no text of entries."""
+        self.journal.database.log(
+            at=render_time(self.journal.clock()),
+            level=found.span.level,
+            period=found.key,
+            timezone=found.span.zone_name,
+            inputs=len(found.links),
+            entries=found.figures.entries,
+            input_hash=found.input_hash.hex(),
+            generator=summary.generator,
+            model=summary.model,
+            tokens_in=summary.tokens_in,
+            tokens_out=summary.tokens_out,
+            cost_usd=summary.cost_usd,
+            duration_ms=round(took_s * 1000, 3),
+            outcome=failure or ("stored" if done else "discarded"),
+        )
+
+    def _summarised(self, found: Gathered) -> Summary:
+        if not found.items:
+            return Summary(text="", generator=self.extractive.generator)
+        return self.extractive.summarise(found.material(self.journal.owner))
+
+    def _bounds(self) -> dict[str, str]:
+        return bounds(self.journal.clock(), self.grace)
+
+    def _due(self, limit: int) -> list[Due]:
+        rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
+        return [Due(span_of_row(*row[:4]), row[4]) for row in rows]
+
+    def _gather(self, span: Span) -> tuple[Due | None, Gathered | None]:
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return None, None
+            with snapshot(conn):
+                mark = self._mark_of(conn, span)
+                if mark is None:
+                    return None, None
+                return Due(span, mark), gather(conn, span, self.journal.owner)
+
+    def _make(self, spans: tuple[Span, ...]) -> None:
+        """Make smaller rollups that a larger one lacks."""
+        for each in spans:
+            self._mark(each)
+            self.roll_up(each)
+
+    def _mark(self, span: Span) -> None:
+        with self.journal.database.writing() as conn:
+            change = conn.execute(sql()["last_change"]).fetchone()[0]
+            self.journal.marks.mark_spans(conn, [span], change=change)
+
+    def _is_marked(self, span: Span) -> bool:
+        with self.journal.database.reading() as conn:
+            return conn is not None and self._mark_of(conn, span) is not None
+
+    def _mark_of(self, conn: sqlite3.Connection, span: Span) -> int | None:
+        found = conn.execute(sql()["find_dirty"], _key(span)).fetchone()
+        return None if found is None else int(found[0])
+
+    def _is_made(self, found: Gathered) -> bool:
+        """Whether the rollup that is there was made from the very same."""
+        with self.journal.database.reading() as conn:
+            old = None if conn is None else self._stored(conn, found.span)
+            if old is None or conn is None or old.status != "active":
+                return False
+            facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
+            return bool(facts[1] == found.input_hash)
+
+    def _take_mark(self, due: Due) -> bool:
+        with self.journal.database.writing() as conn:
+            conn.execute(sql()["unmark"], {**_key(due.span), "mark": due.mark})
+        return False
+
+    def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+        asked = {**_key(span), "thread_id": self.journal.owner}
+        row = conn.execute(sql()["by_period"], asked).fetchone()
+        return None if row is None else self.journal.whole(conn, entry_of(row))
+
+    def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+        found = self._stored(conn, span)
+        return found if found is not None and not found.stale else None
+
+    def _put(self, conn: sqlite3.Connection, entry: Entry, old: Entry | None) -> int:
+        metadata = render_metadata(entry.metadata)
+        timestamp = render_time(entry.at)
+        row = {
+            "id": entry.id,
+            "thread_id": self.journal.owner,
+            "content": entry.content,
+            "entry_type": entry.entry_type,
+            "timestamp": timestamp,
+            "period_end": render_time(entry.end),
+            "metadata": metadata,
+            "now": render_time(self.journal.clock()),
+            "hash": content_hash(entry.content, metadata, entry.entry_type, timestamp),
+            "period_start": render_time(entry.start),
+            "level": entry.level,
+            "tz": entry.zone_name,
+        }
+        if old is not None:
+            conn.execute(sql()["update_rollup"], {**row, "seq": old.seq})
+            return old.seq
+        return conn.execute(sql()["add_rollup"], row).lastrowid or 0
+
+    def _put_facts(
+        self, conn: sqlite3.Connection, seq: int, found: Gathered, summary: Summary
+    ) -> None:
+        facts = {
+            "seq": seq,
+            "period_key": found.key,
+            "input_hash": found.input_hash,
+            "generator": summary.generator,
+            "figures": _json(render_figures(found.figures)),
+            "points": render_points(summary.points),
+            "base": render_base(found.base),
+            "is_private": int(found.is_private),
+        }
+        conn.execute(sql()["set_rollup"], facts)
+        conn.execute(sql()["drop_links"], {"rollup": seq})
+        links = ({"rollup": seq, "source": source, "hash": told} for source, told in found.links)
+        conn.executemany(sql()["add_link"], links)
+
+    def _put_empty(self, conn: sqlite3.Connection, span: Span, suffix: str) -> None:
+        """Record that nothing happened in a period, so that it differs from one not looked at."""
+        if self._stored(conn, span) is not None or self._mark_of(conn, span) is not None:
+            return
+        found = gather(conn, span, self.journal.owner)
+        generator = self.extractive.generator
+        facts = facts_of(found, generator=generator)
+        entry = self._entry(span, found, content="", facts=facts, suffix=suffix)
+        seq = self._put(conn, entry, None)
+        told = {"seq": seq, "period_key": found.key, "input_hash": found.input_hash, "points": "[]"}
+        rest = {"generator": generator, "base": "", "is_private": 0}
+        figures = _json(render_figures(found.figures))
+        conn.execute(sql()["set_rollup"], {**told, **rest, "figures": figures})
+
+    def _drop_replaced(self, conn: sqlite3.Connection, span: Span) -> None:
+        """What another zone cut is kept until this one has its own, and no longer."""
+        asked = {
+            "thread_id": self.journal.owner,
+            "level": span.number,
+            "tz": span.zone_name,
+            "low": render_time(span.start - _ASTRAY),
+            "high": render_time(span.end + _ASTRAY),
+        }
+        for seq, entry_id, start, end in conn.execute(sql()["overlapped"], asked).fetchall():
+            began, ended = parse_time(start), parse_time(end)
+            if span.interval.holds(began + (ended - began) / 2):
+                conn.execute(sql()["drop"], {"seq": seq})
+                conn.execute(sql()["bury"], {"seq": seq, "id": entry_id, "why": "deleted"})
+                self.journal.note_change(conn, seq)
+
+    def _computed(self, span: Span) -> Gathered:
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return bare(span)
+            with snapshot(conn):
+                found = gather(conn, span, self.journal.owner)
+                due = {x for x in smaller_of(span) if self._mark_of(conn, x) is not None}
+        found = read_fed(found, self.feed)
+        # What is stored of those that are due is behind: it gives way to what is computed.
+        due |= set(found.missing)
+        parts = [x for x in found.parts if x.span not in due]
+        if due:
+            parts += [x for x in map(self._part, due) if x.figures.entries]
+            counted = merged(x.figures for x in parts)
+            found = replace(found, parts=tuple(parts), counted=counted, missing=())
+        return found
+
+    def _part(self, span: Span) -> Part:
+        """A smaller period as a part of a larger one, computed and stored nowhere."""
+        found = self._computed(span)
+        summary = self._summarised(found)
+        item = Item(
+            ref=ref_of(rollup_id(span.level, found.key, span.zone_name)),
+            at=span.start,
+            text=summary.text,
+            kind=ROLLUP_TYPES[span.level],
+            entries=found.figures.entries,
+            points=summary.points,
+            is_private=found.is_private,
+        )
+        return Part(item=item, names=found.names, figures=found.figures, span=span)
+
+    def _nothing(self, span: Span) -> Entry:
+        found = bare(span)
+        facts = facts_of(found, generator=self.extractive.generator)
+        with self.journal.database.reading() as conn:
+            suffix = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
+        return self._entry(span, found, content="", facts=facts, suffix=suffix)
+
+    def _entry(
+        self, span: Span, found: Gathered, *, content: str, facts: dict[str, Any], suffix: str
+    ) -> Entry:
+        now = self.journal.clock()
+        return Entry(
+            seq=0,
+            id=rollup_id(span.level, found.key, suffix),
+            thread_id=self.journal.owner,
+            content=content,
+            entry_type=ROLLUP_TYPES[span.level],
+            at=last_instant(span.end),
+            start=span.start,
+            end=span.end,
+            metadata=facts,
+            level=span.number,
+            status="active",
+            created=now,
+            updated=now,
+            zone_name=span.zone_name,
+            sources=found.names,
+        )
+
+
+def _key(span: Span) -> dict[str, Any]:
+    return {
+        "tz": span.zone_name,
+        "level": span.number,
+        "period_start": render_time(span.start),
+    }
+
+
+def _json(told: dict[str, Any]) -> str:
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
