@@ -168,6 +168,7 @@ class App:
             min_score=policy.NOTEBOOK_FLOOR if least is None else least,
             most=policy.NOTEBOOK_MOST if most is None else int(most),
             is_own=settings.notebook_path is None,
+            language=lambda: self.language(better=True),
         )
 
     @cached_property

@@ -144,7 +144,8 @@ def parse_url(value: object, place: Place) -> str:
 def parse_variable(value: object, place: Place) -> str:
     """The name of a variable; the error does not show it, for it may be a key."""
     text = parse_text(value, place)
-    if not _VARIABLE.fullmatch(text) or text.startswith(ENV_PREFIX):
+    # Variables that begin so are a part of what names a snapshot, which is a file.
+    if not _VARIABLE.fullmatch(text) or text.startswith((ENV_PREFIX, "PYTHON")):
         raise Invalid(
             f"{place.name} is not the name of a variable, in upper case and without {ENV_PREFIX}.",
             hint="Name the environment variable that holds the key; put no key into a file.",

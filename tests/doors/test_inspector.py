@@ -22,7 +22,9 @@ pytestmark = [
 ]
 
 
-def inspect(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def inspect(
+    tmp_path, *arguments: str, flags: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     project = tmp_path / "proj"
     project.mkdir(exist_ok=True)
     environment = {
@@ -40,7 +42,7 @@ def inspect(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
         [
             TOOLS / "mcp-inspector",
             "--cli",
-            *server_command(),
+            *server_command(*flags),
             *passed,
             "--cwd",
             str(project),
@@ -79,3 +81,38 @@ def test_the_inspector_writes_and_finds(tmp_path):
         "query=database trouble",
     )
     assert "The locked database wore me out." in found.stdout, found.stderr
+
+
+def call_notebook(tmp_path, tool: str, **arguments: str):
+    """The structured answer of one of the notebook's tools, in a session of its own."""
+    words = [x for name, value in arguments.items() for x in ("--tool-arg", f"{name}={value}")]
+    method = ["--method=tools/call", f"--tool-name=journal_{tool}"]
+    done = inspect(tmp_path, *method, *words, flags=("--toolsets", "notebook"))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["structuredContent"]
+
+
+def test_the_inspector_finds_nothing_wrong_with_the_notebooks_tools(tmp_path):
+    """Six of them, in schemas that every host takes."""
+    flags = ("--toolsets", "notebook")
+    done = inspect(tmp_path, "--method", "tools/list", "--strict", flags=flags)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["tools"]) == 6
+
+
+def test_the_inspector_uses_the_notebook(tmp_path):
+    """Written by one session, read, listed and found by the next; two overviews become one."""
+    written = call_notebook(tmp_path, "write", path="api", entry="REST it is.", overview="REST.")
+    read = call_notebook(tmp_path, "read", id="api")
+    assert (read["overview"], read["entry_count"]) == ("REST.", 1)
+    listed = call_notebook(tmp_path, "list_entries", path="api")
+    assert [x["id"] for x in listed["entries"]] == [written["id"]]
+    assert [x["id"] for x in call_notebook(tmp_path, "toc")["subsections"]] == ["api"]
+    found = call_notebook(tmp_path, "search", content="REST")
+    assert written["id"] in {x["id"] for x in found["results"]}
+    merged = call_notebook(
+        tmp_path, "synthesize_conflict", section="api", version_a=read["version"], version_b="SOAP."
+    )
+    assert merged["made_by"] in {"merge", "client"}
+    assert "REST." in merged["merged"]
+    assert "SOAP." in merged["merged"]

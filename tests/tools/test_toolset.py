@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 import pytest
 
 from commonplace.core.errors import Invalid
+from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
 from commonplace.core.values import Answer
+from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 
@@ -43,6 +45,24 @@ def test_the_schema_is_derived_from_the_signature():
     }
     assert properties["kind"]["enum"] == ["project", "user", "both"]
     assert properties["names"]["items"] == {"type": "string"}
+
+
+def test_a_sampler_is_handed_in_and_is_no_argument():
+    """It stands in no schema, and nobody can pass one as an argument."""
+
+    def ask(*, text: Annotated[str, Arg("What.")], sampler: Language | None = None) -> Answer:
+        """Ask."""
+        return Answer(text=f"{text} {sampler.name if sampler else 'nobody'}")
+
+    tool = Tool(run=ask, title="Ask")
+    assert (tool.samples, TOOL.samples) == (True, False)
+    assert list(tool.schema["properties"]) == ["text"]
+    assert tool.call({"text": "a"}).text == "a nobody"
+    language = ScriptedLanguage()
+    assert tool.call({"text": "a"}, sampler=language).text == "a scripted-1 in memory"
+    assert TOOL.call({"text": "a"}, sampler=language).text == "a"
+    with pytest.raises(Invalid, match="Unknown argument of ask: 'sampler'"):
+        tool.call({"text": "a", "sampler": "x"})
 
 
 def test_the_docstring_is_the_description():

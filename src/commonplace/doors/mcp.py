@@ -29,26 +29,49 @@ from mcp.server.mcpserver.utilities.func_metadata import (  # noqa: E402  after 
     FuncMetadata,
 )
 from mcp.server.stdio import stdio_server  # noqa: E402  after gc.disable
-from mcp_types import CallToolResult, TextContent, ToolAnnotations  # noqa: E402  after gc.disable
+from mcp.shared.exceptions import MCPError  # noqa: E402  after gc.disable
+from mcp.shared.message import ServerMessageMetadata  # noqa: E402  after gc.disable
+from mcp_types import (  # noqa: E402  after gc.disable
+    CallToolResult,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    InputRequiredResult,
+    SamplingMessage,
+    TextContent,
+    ToolAnnotations,
+)
 
 gc.enable()
 gc.freeze()
 
-from commonplace.core.errors import CommonplaceError  # noqa: E402  after gc.enable
-from commonplace.core.text import well_formed  # noqa: E402  after gc.enable
+from commonplace.core.errors import CommonplaceError, Denied, Unavailable  # noqa: E402  after gc.enable
+from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
+from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
+from commonplace.core.values import Completion  # noqa: E402  after gc.enable
+from commonplace.doors.front import MODERN  # noqa: E402  after gc.enable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from mcp.server.context import ServerRequestContext
+    from mcp.server.mcpserver import Context
 
+    from commonplace.core.values import Question
     from commonplace.doors.lifecycle import Lifecycle
     from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)
 
 CONVERSATION_S = 10.0
+
+SAMPLING_S = 45.0
+"""How long the client's model may take: many clients give up a call after 60 s, and the tool must
+still answer without it."""
+
+_ASKED = "sampling"
+_SPARE_BYTES = 3  # a token
 
 
 class _RawArguments(FuncMetadata):
@@ -216,7 +239,7 @@ def _sdk_tool(tool: Tool) -> SdkTool:
         parameters=tool.schema,
         fn_metadata=_RawArguments(arg_model=ArgModelBase),
         is_async=False,
-        context_kwarg=None,
+        context_kwarg="context" if tool.samples else None,
         annotations=_annotations(tool.effects),
     )
 
@@ -250,10 +273,14 @@ def _sdk_resource(page: Resource) -> SdkResource:
     )
 
 
-def _caller(tool: Tool) -> Callable[..., CallToolResult]:
-    def call(arguments: dict[str, Any]) -> CallToolResult:
+def _caller(tool: Tool) -> Callable[..., CallToolResult | InputRequiredResult]:
+    def call(
+        arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
         try:
-            answer = tool.call(arguments)
+            answer = tool.call(arguments, sampler=_sampler(context))
+        except _MustAsk as exc:
+            return exc.result
         except CommonplaceError as exc:
             return _failure(exc.code, exc.message, exc.hint)
         except Exception:  # noqa: BLE001  the door's last line: logged, never shown
@@ -262,6 +289,94 @@ def _caller(tool: Tool) -> Callable[..., CallToolResult]:
         return _result(answer.text, answer.facts)
 
     return call
+
+
+def _sampler(context: Context[Any, Any] | None) -> _Sampler | None:
+    """The client's own model, where the client lets it be asked."""
+    if context is None:
+        return None
+    declared = context.client_capabilities
+    return _Sampler(context) if declared is not None and declared.sampling is not None else None
+
+
+class _MustAsk(Exception):
+    """The tool is to be called again, with the answer of the client's model."""
+
+    def __init__(self, result: InputRequiredResult) -> None:
+        super().__init__()
+        self.result = result
+
+
+class _Sampler:
+    """The client's own model for one call of a tool; implements the port `Language`.
+
+    In a session with a handshake the client is asked in the middle of the call. Since 2026-07-28 it
+    is told what is wanted, and calls the tool again with the answer: so a tool that samples does
+    nothing before that it may not do twice.
+    """
+
+    name = "the client's model"
+    sees_private = False
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context = context
+
+    def complete(self, question: Question) -> Completion:
+        """Have the client ask its model. Raises: Denied, Unavailable."""
+        if question.is_private:
+            raise Denied("Private text is not given to the client's model.")
+        asked = safe_input(question)
+        request = CreateMessageRequest(
+            params=CreateMessageRequestParams(
+                messages=[
+                    SamplingMessage(role="user", content=TextContent(type="text", text=asked))
+                ],
+                system_prompt=question.instructions,
+                max_tokens=question.max_tokens,
+            )
+        )
+        if (self._context.protocol_version or "") >= MODERN:
+            result = self._answered(request)
+        else:
+            result = anyio.from_thread.run(self._ask, request)
+        content = result.content
+        if not isinstance(content, TextContent) or not content.text.strip():
+            raise Unavailable("It gave no text.")
+        return Completion(
+            text=content.text,
+            model=result.model[:100],
+            tokens_in=len(asked.encode()) // _SPARE_BYTES,
+            tokens_out=len(content.text.encode("utf-8", "replace")) // _SPARE_BYTES,
+            whole=result.stop_reason != "maxTokens",
+        )
+
+    async def _ask(self, request: CreateMessageRequest) -> CreateMessageResult:
+        session = self._context.session
+        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        try:
+            answer: CreateMessageResult = await session.send_request(
+                request=request,
+                result_type=CreateMessageResult,
+                request_read_timeout_seconds=SAMPLING_S,
+                metadata=related,
+            )
+        except MCPError as exc:  # the client's own words are not ours to repeat
+            raise Unavailable(f"It was refused, or took too long ({exc.error.code}).") from exc
+        except ValueError as exc:
+            raise Unavailable("Its answer is not one of the protocol's.") from exc
+        return answer
+
+    def _answered(self, request: CreateMessageRequest) -> CreateMessageResult:
+        """The answer that came with this call; one to another question is asked for anew."""
+        state = text_hash(request.model_dump_json())
+        answers = self._context.input_responses
+        if self._context.request_state != state:
+            asked = InputRequiredResult(input_requests={_ASKED: request}, request_state=state)
+            raise _MustAsk(asked)
+        answer = (answers or {}).get(_ASKED)
+        if not isinstance(answer, CreateMessageResult):
+            raise Unavailable("It gave no text.")
+        return answer
 
 
 def _failure(code: str, message: str, hint: str) -> CallToolResult:

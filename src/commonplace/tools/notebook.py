@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
 from commonplace.core.values import Answer  # noqa: TC001  a tool's hints are read when it is called
 from commonplace.core.when import parse_when
 from commonplace.tools.chronicle_times import naming
@@ -24,6 +25,7 @@ from commonplace.tools.notebook_lines import (
     node_facts,
     node_lines,
     section_answer,
+    synthesis_answer,
     written_answer,
 )
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
@@ -228,35 +230,35 @@ class NotebookTools:
         version_a: Annotated[str, Arg("One overview: its text, or a version that you read.")],
         version_b: Annotated[str, Arg("The other one, likewise.")],
         work_context: Annotated[str, Arg("What kind of work led to the conflict.")] = "",
+        sampler: Language | None = None,
     ) -> Answer:
-        """Notebook: merge two overviews of a section, block by block, keeping both sides.
+        """Notebook: merge two overviews of a section into one text that keeps every line of both.
 
-        Use it after a conflict. What differs is marked: settle each place, then write the text with
-        journal_write. Nothing is written here.
+        Use it after a conflict. Your own model is asked if it may be, then a configured one, else
+        they are merged by block. Read what is marked, then write it with journal_write; nothing is
+        written here.
         """
-        from commonplace.tools.notebook_merge import merge  # noqa: PLC0415  not for a start
+        from commonplace.tools.notebook_synthesis import (  # noqa: PLC0415  not for a start
+            Sides,
+            synthesize,
+        )
 
         name = _section_of(section)
-        read = self._desk().reads.texts(name)
+        desk = self._desk()
+        read = desk.reads.texts(name)
         known = read | self._now(name)
         text_a, text_b = _text_of(version_a, known), _text_of(version_b, known)
-        sides = {_plain(text_a), _plain(text_b)}
-        base = next(((v, x) for v, x in read.items() if _plain(x) not in sides), None)
-        merged = merge(text_a, text_b, base=base[1] if base else None)
-        made = (
-            "No model made this: it is a merge by Markdown block that keeps both sides. "
-            f"{_places(merged.differing)}"
+        both = {_plain(text_a), _plain(text_b)}
+        base = next(((v, x) for v, x in read.items() if _plain(x) not in both), None)
+        sides = Sides(
+            section=name,
+            version_a=text_a,
+            version_b=text_b,
+            base=base[1] if base else None,
+            work_context=work_context,
         )
-        facts = {
-            "section": name,
-            "merged": merged.text,
-            "made_by": "merge",
-            "differing": merged.differing,
-            "added": merged.added,
-            "base_version": base[0] if base else None,
-            "work_context": work_context,
-        }
-        return answer_of([made, "", merged.text], facts)
+        made = synthesize(sides, [("client", lambda: sampler), ("llm", desk.language)])
+        return synthesis_answer(made, sides, base[0] if base else None)
 
     def _now(self, section: str) -> dict[str, str]:
         """The section's overview by its version; nothing where there is none."""
@@ -344,13 +346,6 @@ def _text_of(version: str, known: dict[str, str]) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").strip("\n")
-
-
-def _places(differing: int) -> str:
-    if not differing:
-        return "Nothing in it differs."
-    places = "One place differs" if differing == 1 else f"{differing} places differ"
-    return f"{places}, between <!-- marks -->: settle each before you write it."
 
 
 def _interval_facts(interval: Interval | None) -> dict[str, str | None] | None:

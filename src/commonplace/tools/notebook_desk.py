@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
+    from commonplace.core.ports import Language
     from commonplace.journals.notebook import Notebook
     from commonplace.search.filing import Filing
     from commonplace.search.policy import Leaning
@@ -65,7 +66,8 @@ class NotebookDesk:
 
     filing, finder: opened when called, after a first write has made the notebook, so that the
     index follows it. is_own: the notebook lies in our own folder, so that a first write may make
-    it. leaning, min_score: of its search; most: the most entries that one shows.
+    it. leaning, min_score: of its search; most: the most entries that one shows. language: the
+    configured model for one call, None where there is none.
     """
 
     notebook: Notebook
@@ -77,6 +79,7 @@ class NotebookDesk:
     min_score: float
     most: int
     is_own: bool = False
+    language: Callable[[], Language | None] = lambda: None
     reads: Reads = field(default_factory=Reads)
 
     def reading(self) -> Notebook:

@@ -1,4 +1,4 @@
-"""The notebook's verbs for people alone: make it, move a section, bring in the older JSON.
+"""The notebook's verbs for people alone: make it, move, sync and settle, bring in the older JSON.
 
 Never offered to a model; decides nothing about git, and keeps the index true after each change.
 """
@@ -14,18 +14,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.tools.notebook_lines import answer_of, entries
+from commonplace.tools.notebook_meeting import clashes_answer, settled_answer, synced_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.values import Answer
     from commonplace.journals.notebook import Notebook
+    from commonplace.journals.notebook_conflicts import OverviewClash
     from commonplace.tools.notebook_desk import NotebookDesk
 
 Tell: TypeAlias = "Callable[[int, int], None] | None"
 """Progress: called with (done, still to do)."""
 
 _DEEPEST = 64
+_FILING_S = 30.0
 _MOST_NOTES = 20
 
 
@@ -71,6 +74,48 @@ class NotebookKeeping:
         notes = desk.reading().move(old, new)
         notes = (*notes, *desk.filing().sweep())
         return answer_of([f"Moved {old} to {new}."], {"old": old, "new": new}, notes)
+
+    def sync(self, *, remote: str, accept_loss: bool = False) -> Answer:
+        """Bring the notebook and a remote to hold the same.
+
+        Raises: Conflict, Invalid, NotFound, Denied, Unavailable; nothing has changed then.
+        """
+        from commonplace.journals.notebook_sync import Sync  # noqa: PLC0415  for one command
+
+        desk = self._desk()
+        notebook = desk.reading()
+        synced = Sync(
+            notebook,
+            remote=remote,
+            accept_loss=accept_loss,
+            clock=notebook.clock,
+            person=notebook.person,
+        ).run()
+        waiting = [x.section for x in notebook.clashes().list()]
+        notes = [*synced.notes, *desk.filing().refresh(_FILING_S)]
+        return synced_answer(synced, waiting=waiting, notes=notes)
+
+    def conflicts(self) -> Answer:
+        """The overviews that a sync could not merge. Raises: NotFound, Unavailable, Denied."""
+        desk = self._desk()
+        return clashes_answer(desk.reading().clashes().list(), desk.zone)
+
+    def clash(self, *, section: str) -> OverviewClash:
+        """The oldest overview of a section that waits. Raises: NotFound, Invalid, Unavailable."""
+        return self._desk().reading().clashes().find(section)
+
+    def resolve(self, *, clash: OverviewClash, text: str | None) -> Answer:
+        """Put a text in the place of the overview, None to leave it as it is; that one is settled.
+
+        Raises: Conflict where the overview has changed meanwhile; Invalid, Denied, Unavailable.
+        """
+        desk = self._desk()
+        notebook = desk.reading()
+        notes = notebook.clashes().settle(clash, text)
+        notes = (*notes, *desk.filing().refresh(_FILING_S))
+        left = [x.section for x in notebook.clashes().list()]
+        version = notebook.read_section(clash.section).version
+        return settled_answer(clash, version=version, left=left, notes=notes)
 
     def import_json(self, *, text: str, name: str, tell: Tell = None) -> Answer:
         """Add the entries and overviews of the older JSON file, each once however often it is read.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.notebook import Entry, Line, Node, Section, Written
     from commonplace.search.sides import SidedHit
+    from commonplace.tools.notebook_synthesis import Sides, Synthesis
 
 NO_OVERVIEW = "(There is no overview yet.)"
 _SHOWN_CONTENT = 2000
@@ -195,3 +196,43 @@ def _rounded(cosine: float | None) -> float | None:
 def _flat(text: str) -> str:
     # What somebody wrote there must not begin a line of the answer.
     return visible(" ".join(text.split()))
+
+
+def synthesis_answer(made: Synthesis, sides: Sides, base_version: str | None) -> Answer:
+    """Two overviews as one, after a line on who made it and what to look at."""
+    facts = {
+        "section": sides.section,
+        "merged": made.text,
+        "made_by": made.made_by,
+        "model": made.model,
+        "differing": made.differing,
+        "added": made.added,
+        "left_out": made.left_out,
+        "own_lines": made.own,
+        "base_version": base_version,
+        "work_context": sides.work_context,
+    }
+    return answer_of([_made_by(made), "", made.text], facts, made.notes)
+
+
+def _made_by(made: Synthesis) -> str:
+    if made.made_by == "merge":
+        by = "No model made this: it is a merge by Markdown block that keeps both sides."
+        return f"{by} {_places(made.differing)}"
+    who = "The client's model" if made.made_by == "client" else "The configured LLM"
+    lines = [f"{who} ({visible(made.model)}) made this, and every line of both sides is in it."]
+    if made.left_out:
+        told = "line or listing" if made.left_out == 1 else "lines and listings"
+        lines.append(
+            f"{made.left_out} {told} that it left out: at the end, between <!-- marks -->."
+        )
+    if made.own:
+        lines.append(f"{made.own} {'line is' if made.own == 1 else 'lines are'} its own words.")
+    return " ".join(lines)
+
+
+def _places(differing: int) -> str:
+    if not differing:
+        return "Nothing in it differs."
+    places = "One place differs" if differing == 1 else f"{differing} places differ"
+    return f"{places}, between <!-- marks -->: settle each before you write it."

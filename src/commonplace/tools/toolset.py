@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
+    from commonplace.core.ports import Language
     from commonplace.core.values import Answer
+
+_SAMPLER = "sampler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Tool:
     """One function offered to a model: its name, title and docstring are what the model reads.
 
     Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
-    the default is a setting's, the type is `type | None` and the default None.
+    the default is a setting's, the type is `type | None` and the default None. A parameter named
+    `sampler` is no argument: a door hands in the client's own model there, where it has one.
     """
 
     run: Callable[..., Answer]
@@ -64,6 +68,11 @@ class Tool:
         """The function's docstring: what it does, when to use it, what comes back."""
         return inspect.cleandoc(self.run.__doc__ or "")
 
+    @property
+    def samples(self) -> bool:
+        """Whether it may ask the client's own model."""
+        return _SAMPLER in inspect.signature(self.run).parameters
+
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, derived from the signature."""
@@ -79,10 +88,11 @@ class Tool:
                 del argument["default"]
         return schema
 
-    def call(self, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, arguments: Mapping[str, Any], *, sampler: Language | None = None) -> Answer:
         """Check raw arguments against the signature, then run.
 
-        Null is an absent argument; a list that arrives as JSON text is read as the list.
+        Null is an absent argument; a list that arrives as JSON text is read as the list. sampler:
+        the client's own model, for a tool that samples.
         Raises: Invalid, naming the argument, its value and what fits.
         """
         from pydantic import ValidationError  # noqa: PLC0415  80 ms that `--help` need not pay
@@ -94,20 +104,24 @@ class Tool:
             parsed = self._model.model_validate(given)
         except ValidationError as exc:
             raise self._explained(exc.errors()[0]) from exc
-        return self.run(**{name: getattr(parsed, name) for name in self._parameters})
+        checked = {name: getattr(parsed, name) for name in self._parameters}
+        return self.run(**checked, **({_SAMPLER: sampler} if self.samples else {}))
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         hints = get_type_hints(self.run, include_extras=True)
-        return {name: hints[name] for name in inspect.signature(self.run).parameters}
+        named = inspect.signature(self.run).parameters
+        return {name: hints[name] for name in named if name != _SAMPLER}
 
     @cached_property
     def _model(self) -> type[BaseModel]:
         from pydantic import BeforeValidator, Field, create_model  # noqa: PLC0415  as in call
 
         fields: dict[str, Any] = {}
-        for name, parameter in inspect.signature(self.run).parameters.items():
-            kind, arg = _annotated(self._parameters[name])
+        signature = inspect.signature(self.run).parameters
+        for name, hint in self._parameters.items():
+            parameter = signature[name]
+            kind, arg = _annotated(hint)
             if get_origin(kind) is list:
                 # Some hosts send every list as JSON text.
                 kind = Annotated[kind, BeforeValidator(_listed)]
