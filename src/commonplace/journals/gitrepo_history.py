@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import IO, TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from commonplace.journals.gitrepo import GitRepo
 
@@ -21,17 +21,23 @@ _CHUNK = 1 << 20
 _FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PERSON = re.compile(r"(?P<name>.*?) ?<(?P<address>[^<>]*)> (?P<at>-?[0-9]+) [+-][0-9]+", re.DOTALL)
+_ZONE = re.compile(rb" (?P<sign>[+-])(?P<hours>[0-9]{2})(?P<minutes>[0-9]{2})\Z")
 # The calendar's last year less a day or two for any zone.
 _LAST = 253_402_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touch:
-    """A path that a commit changed. status: A, M, D or T; is_file: a regular file, then or now."""
+    """A path that a commit changed. status: A, M, D or T; is_file: a regular file, then or now.
+
+    mode, blob: what lies there since, empty for nothing.
+    """
 
     path: str
     status: str
     is_file: bool
+    mode: str = ""
+    blob: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +54,14 @@ class Commit:
 
 
 def read_history(
-    repo: GitRepo, until: str, *, since: str = "", paths: bool = True
+    repo: GitRepo, until: str, *, since: str | Sequence[str] = "", paths: bool = True
 ) -> Iterator[Commit]:
-    """The commits up to one, oldest first, less all that an earlier one holds; one call of git.
+    """The commits up to one, oldest first, less all that earlier ones hold; one call of git.
 
     paths: tell what each touched. Raises: Unavailable, Denied.
     """
-    for name in (until, since):
+    without = [x for x in ([since] if isinstance(since, str) else since) if x]
+    for name in (until, *without):
         if name and not _HASH.fullmatch(name):
             raise Unavailable(f"{name!r} is no commit of {repo.folder}.", hint="Try again.")
     # fmt: off
@@ -63,7 +70,7 @@ def read_history(
         "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
         "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
         *(["--raw", "--no-abbrev"] if paths else ["--no-patch"]),
-        "--end-of-options", until, *([f"^{since}"] if since else []), "--",
+        "--end-of-options", until, *(f"^{x}" for x in without), "--",
     ]
     # fmt: on
     with repo.git.stream(arguments) as out:
@@ -104,11 +111,14 @@ def _parse_history(tokens: Iterator[bytes]) -> Iterator[Commit]:
 
 
 def _touch(facts: bytes, path: bytes) -> Touch:
-    before, after, _, _, status = facts[1:].split(b" ")
+    before, after, _, blob, status = facts[1:].split(b" ")
+    is_there = after != b"000000"
     return Touch(
         path=path.decode("utf-8", "surrogateescape"),
         status=status.decode("ascii", "replace")[:1],
         is_file=before.startswith(b"100") or after.startswith(b"100"),
+        mode=after.decode("ascii", "replace") if is_there else "",
+        blob=blob.decode("ascii", "replace") if is_there else "",
     )
 
 
@@ -136,6 +146,25 @@ def parse_commit(hash_: str, content: bytes) -> Commit:
         at=instant_of(person["at"] if person else ""),
         message=_decoded(message, encoding),
     )
+
+
+def raw_message(content: bytes) -> bytes:
+    """The message of a commit's object, byte for byte where it is UTF-8."""
+    head, _, message = content.partition(b"\n\n")
+    encoding = (_fields(head).get(b"encoding") or [b"utf-8"])[0].decode("ascii", "replace")
+    if encoding.lower().replace("-", "") == "utf8":
+        return message
+    return _decoded(message, encoding).encode("utf-8", "replace")
+
+
+def zone_of(content: bytes) -> tzinfo:
+    """The zone that a commit's author had his clock in; UTC where it says none that can be."""
+    line = (_fields(content.partition(b"\n\n")[0]).get(b"author") or [b""])[0]
+    found = _ZONE.search(line)
+    if found is None or int(found["hours"]) > 23 or int(found["minutes"]) > 59:  # noqa: PLR2004  a clock
+        return UTC
+    offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+    return timezone(-offset if found["sign"] == b"-" else offset)
 
 
 def _fields(head: bytes) -> dict[bytes, list[bytes]]:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RefMove:
-    """A ref to be moved. new: empty to remove it; old: where it is, empty for nowhere, None for any."""
+    """A ref to be moved. new: empty to remove it.
+
+    old: where it was seen, empty for nowhere; None where that does not matter.
+    """
 
     ref: str
     new: str

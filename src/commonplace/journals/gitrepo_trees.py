@@ -37,13 +37,18 @@ class Change:
     before: Leaf | None
     after: Leaf | None
 
+    @property
+    def digits(self) -> int:
+        """How long the names of this repository's objects are."""
+        return max(len(x.blob) for x in (self.before, self.after) if x is not None)
+
 
 def compare_trees(repo: GitRepo, older: str, newer: str) -> dict[str, Change]:
     """What differs between two commits, by path; an empty name stands for nothing at all.
 
     Raises: Unavailable, Denied.
     """
-    if older == newer:
+    if older == newer or not (older or newer):
         return {}
     empty = EMPTY_TREES[len(older or newer)]
     ran = repo.git.run(

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Doc
     from commonplace.journals.gitrepo import GitRepo
+    from commonplace.journals.notebook_conflicts import Clashes
 
 __all__ = [
     "DEFAULT_AUTHOR",
@@ -138,6 +139,18 @@ class Notebook:
         with self._opening:
             return init_repo(self.folder).folder
 
+    @property
+    def person(self) -> str:
+        """Who commits, as `Name <address>`. Raises: Invalid where the setting cannot be meant."""
+        if not self._person:
+            self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
+        return self._person
+
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """The present, aware."""
+        return self._clock
+
     def head_at(self) -> datetime:
         """When the branch's commit was made; the present where it has none. Raises: Unavailable."""
         (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
@@ -168,6 +181,12 @@ class Notebook:
     def sources(self) -> list[NotebookSource]:
         """What the index follows: one source, none where there is no notebook."""
         return [self.source()] if self.exists else []
+
+    def clashes(self) -> Clashes:
+        """The overviews that a sync could not merge."""
+        from commonplace.journals.notebook_conflicts import Clashes  # noqa: PLC0415  for a few
+
+        return Clashes(self)
 
     def source(self) -> NotebookSource:
         """The notebook as an index follows it."""
@@ -308,7 +327,7 @@ class Notebook:
         The same key twice is one entry: the first call's. at: aware, default now; in whole seconds.
         Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
-        written = Writer(self, clock=self._clock, person=self._identity()).write(
+        written = Writer(self, clock=self._clock, person=self.person).write(
             self._asked(
                 section,
                 entry,
@@ -361,12 +380,7 @@ class Notebook:
         Raises: Invalid, NotFound, Conflict where the new name is taken, Denied, Unavailable.
         """
         before, after = parse_section(old), parse_new_section(new)
-        return Writer(self, clock=self._clock, person=self._identity()).move(before, after)
-
-    def _identity(self) -> str:
-        if not self._person:
-            self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
-        return self._person
+        return Writer(self, clock=self._clock, person=self.person).move(before, after)
 
     def count(self, section: str, file: SectionFile) -> int:
         """How many entries a section has, whose file this is; the ledger is caught up."""

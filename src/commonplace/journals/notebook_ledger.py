@@ -137,9 +137,9 @@ class Ledger:
             conn.backup(fresh)
         return copy
 
-    def ids(self) -> set[tuple[str, str]]:
-        """The ids of all entries, each with the section its commit names."""
-        return {(id_, named) for id_, named in self._ask("ids")}
+    def total(self) -> int:
+        """How many entries there are, each counted once in each of its sections."""
+        return int(self._ask("total")[0][0])
 
     def count(self, section: str) -> int:
         """How many entries a section has."""

@@ -89,9 +89,9 @@ SELECT 1 FROM entries WHERE id = :id AND named = :named AND hash = :hash;
 -- Whether any section was ever moved.
 SELECT 1 FROM moves LIMIT 1;
 
--- name: ids
--- The ids of all entries, each with the section its commit names.
-SELECT id, named FROM entries;
+-- name: total
+-- How many entries there are, each counted once in each of its sections.
+SELECT count(*) FROM entries;
 
 -- name: add_move
 -- A section's new name.

@@ -10,18 +10,24 @@ import hashlib
 import json
 import os
 import stat
+import unicodedata
 from typing import TYPE_CHECKING
 
-from commonplace.journals.gitrepo_commit import refresh_index
+from commonplace.journals.gitrepo_commit import EMPTY_TREES, refresh_index
+from commonplace.journals.gitrepo_trees import list_leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from commonplace.journals.gitrepo import GitRepo
+    from commonplace.journals.gitrepo_trees import Change, Leaf
 
 # Beside git's own files: what is to be brought up to date once the branch has moved.
 _NOTE = "commonplace-refresh"
+_AT_ONCE = 200
+# Of a larger file nothing is held in memory: git itself brings it.
+_LARGE = 64 * 1024 * 1024
 
 
 class WorkTree:
@@ -50,6 +56,44 @@ class WorkTree:
         """What files hold in a commit just made, so that git need not be asked for it."""
         self._known = (commit, contents)
 
+    def expect_changes(self, commit: str, changes: Mapping[str, Change]) -> None:
+        """Remember, before the branch moves, the files of a tree that another will differ from."""
+        files = {
+            path: change.before.blob if change.before else ""
+            for path, change in changes.items()
+            if all(x is None or x.is_file for x in (change.before, change.after))
+        }
+        self.expect(commit, files)
+
+    def dirty(self, commit: str, changes: Mapping[str, Change]) -> list[str]:
+        """Which of the files that are to change a person has changed here, or staged.
+
+        commit: the branch's, empty where it has none. Raises: Unavailable, Denied.
+        """
+        if self._repo.is_bare or not changes:
+            return []
+        found = [path for path, change in changes.items() if self._is_edited(path, change)]
+        base = commit or EMPTY_TREES[max(x.digits for x in changes.values())]
+        ran = self._repo.git.run(
+            [*("diff-index", "--cached", "--name-only", "-z"), "--end-of-options", base]
+        )
+        staged = {x.decode("utf-8", "surrogateescape") for x in ran.out.split(b"\0")}
+        return sorted({*found, *(staged & changes.keys())})
+
+    def _is_edited(self, path: str, change: Change) -> bool:
+        before, after = change.before, change.after
+        if any(x is not None and not x.is_file for x in (before, after)) or not _is_safe(path):
+            return False
+        try:
+            found = _read_plain(self._repo.folder / path)
+        except NotADirectoryError:
+            return after is not None
+        except OSError:
+            return True
+        if found is None:
+            return before is not None and after is not None
+        return not any(x is not None and _is_blob(found, x.blob) for x in (before, after))
+
     def refresh(self) -> tuple[str, ...]:
         """Bring what was remembered up to the branch; sentences on what was left as it was.
 
@@ -63,8 +107,7 @@ class WorkTree:
         newer = self._repo.head().commit
         notes: list[str] = []
         if newer and newer != older:
-            wanted = self._contents(newer, [*files])
-            notes += [x for path in files if (x := self._bring(path, files[path], wanted[path]))]
+            notes += self._bring_all(newer, files)
             why = refresh_index(self._repo, older, newer)
             if why:
                 notes.append(why)
@@ -75,15 +118,48 @@ class WorkTree:
             os.unlink(self._repo.own / _NOTE)
         return tuple(notes)
 
-    def _contents(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        known = self._known[1] if self._known[0] == commit else {}
-        unknown = [x for x in paths if x not in known]
-        read = zip(unknown, self._repo.read_blobs(commit, unknown), strict=True)
-        return {**known, **{path: blob.content if blob else None for path, blob in read}}
+    def _bring_all(self, commit: str, files: Mapping[str, str]) -> Iterator[str]:
+        """Bring these files to a commit; sentences on what was left."""
+        if self._known[0] == commit and files.keys() <= self._known[1].keys():
+            for path, old in files.items():
+                yield from filter(None, [self._bring(path, old, self._known[1][path])])
+            return
+        leaves = list_leaves(self._repo, commit)
+        paths = sorted(
+            files, key=lambda path: path in leaves
+        )  # what goes makes room for what comes
+        for start in range(0, len(paths), _AT_ONCE):
+            some = paths[start : start + _AT_ONCE]
+            sizes = self._repo.read_sizes([leaves[x].blob for x in some if x in leaves])
+            small = [x for x in some if x in leaves and sizes.get(leaves[x].blob, 0) <= _LARGE]
+            blobs = self._repo.read_objects([leaves[x].blob for x in small])
+            contents = {path: blob.content for path, blob in zip(small, blobs, strict=True) if blob}
+            for path in some:
+                leaf = leaves.get(path)
+                if leaf is not None and path not in contents:
+                    git = f"git -C {self._repo.folder} restore -- {path}"
+                    yield f"{path} is large, and is left to git: {git}."
+                    continue
+                note = self._bring(path, files[path], contents.get(path))
+                if note:
+                    yield note
+                elif leaf is not None:
+                    self._set_mode(path, leaf)
+
+    def _set_mode(self, path: str, leaf: Leaf) -> None:
+        """Let a file run, or not, as the tree says."""
+        target = self._repo.folder / path
+        with contextlib.suppress(OSError):
+            mode = stat.S_IMODE(os.lstat(target).st_mode)
+            wanted = mode | (mode & 0o444) >> 2 if leaf.mode == "100755" else mode & ~0o111
+            if wanted != mode:
+                os.chmod(target, wanted)
 
     def _bring(self, path: str, old_blob: str, wanted: bytes | None) -> str:
         """Put the wanted bytes in place of the old ones; a sentence if others lie there."""
         target = self._repo.folder / path
+        if not _is_safe(path):
+            return f"{path!a} was left alone: no folder holds a file of that name safely."
         if not self._is_inside(target):
             return f"{path} was left alone: a link leads out of the notebook."
         try:
@@ -124,6 +200,8 @@ class WorkTree:
         try:
             with open(temp, "xb") as file:
                 file.write(content)
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temp, stat.S_IMODE(os.lstat(target).st_mode))
             os.replace(temp, target)
         except OSError:
             with contextlib.suppress(OSError):
@@ -137,6 +215,15 @@ class WorkTree:
             return str(note["older"]), files
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None, {}
+
+
+def _is_safe(path: str) -> bool:
+    """Whether a path of a tree leads into the work tree, and not into git's own folder."""
+    for part in path.split("/"):
+        bare = "".join(c for c in part if unicodedata.category(c) != "Cf").casefold().rstrip(". ")
+        if bare in {"", ".git"} or bare.startswith("git~") or "\\" in part or ":" in part:
+            return False
+    return True
 
 
 def _read_plain(path: Path) -> bytes | None:

@@ -190,6 +190,65 @@ def move(old: str, new: str, as_json: bool) -> None:
         show(keeping(app).move(old=old, new=new), as_json)
 
 
+@notebook.command(short_help="Bring the notebook and a remote to hold the same.")
+@click.option("--remote", default="origin", show_default=True, help="The remote, by its name.")
+@click.option(
+    "--accept-loss", is_flag=True, help="Take the remote as it is, even if it lost entries."
+)
+@common_options
+def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
+    """Fetch what others wrote, put what was written here on top of it, and push.
+
+    Every entry of either side is kept once. An overview that both sides changed in one place waits
+    for `resolve`; everything else goes on. A sync that fails leaves all as it was.
+    """
+    with opened() as app:
+        load_encoder(app)
+        show(keeping(app).sync(remote=remote, accept_loss=accept_loss), as_json)
+
+
+@notebook.command(short_help="List the overviews that a sync could not merge.")
+@common_options
+def conflicts(as_json: bool) -> None:
+    """List the overviews that both sides changed in one place, with both texts."""
+    with opened() as app:
+        show(keeping(app).conflicts(), as_json)
+
+
+@notebook.command(short_help="Settle an overview that a sync could not merge.")
+@click.argument("section")
+@click.option("--ours", "take", flag_value="ours", help="Take the overview written here.")
+@click.option("--theirs", "take", flag_value="theirs", help="Leave the overview that is there now.")
+@click.option("--file", "source", metavar="FILE", help="Take the text in FILE; `-` for stdin.")
+@common_options
+def resolve(section: str, take: str | None, source: str | None, as_json: bool) -> None:
+    """Settle the overview of SECTION that waits.
+
+    Without an option your editor opens with both texts as one, what differs between marks.
+    """
+    if take and source:
+        raise Invalid("Two texts are named.", hint=f"Leave out --file, or --{take}.")
+    with opened() as app:
+        keeper = keeping(app)
+        clash = keeper.clash(section=section)
+        if take:
+            text = clash.ours if take == "ours" else None
+        else:
+            text = _text_in(source) if source else _settled_by_hand(clash.marked)
+        load_encoder(app)
+        show(keeper.resolve(clash=clash, text=text), as_json)
+
+
+def _settled_by_hand(marked: str) -> str:
+    """What the editor leaves of both texts."""
+    if not sys.stdin.isatty():
+        raise Invalid("There is no terminal to edit on.", hint="Use --ours, --theirs or --file.")
+    text: str | None = click.edit(f"{marked}\n", extension=".md")
+    if text is None:
+        raise Invalid("Nothing was settled.", hint="Save the text before you leave the editor.")
+    return text
+
+
 @notebook.command(name="import-json", short_help="Add what the JSON journal server wrote.")
 @click.argument("source", metavar="FILE")
 @common_options
@@ -198,7 +257,7 @@ def import_json(source: str, as_json: bool) -> None:
 
     FILE is that file, or `-` for stdin. An overview that is there stays.
     """
-    text = _json_in(source)
+    text = _text_in(source)
     with opened() as app:
         app.encoder.start()
         with show_counting("Importing entries") as tell:
@@ -209,7 +268,7 @@ def import_json(source: str, as_json: bool) -> None:
         show(answer, as_json)
 
 
-def _json_in(source: str) -> str:
+def _text_in(source: str) -> str:
     if source == "-":
         return text_input("-")
     with translated(source):
@@ -217,6 +276,4 @@ def _json_in(source: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise Invalid(
-            f"{source} is not UTF-8.", hint="Name a file that the JSON journal server wrote."
-        ) from exc
+        raise Invalid(f"{source} is not UTF-8.", hint="Name another file, or convert it.") from exc

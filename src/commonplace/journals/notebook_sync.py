@@ -1,0 +1,435 @@
+"""Owns how a notebook and a remote come to hold the same: fetched, told again, counted, pushed.
+
+Never leaves a tree half merged, never pushes over what others pushed meanwhile, and leaves branch
+and folder as they were where it fails.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.files import locked, make_folder
+from commonplace.core.text import opening
+from commonplace.journals.gitrepo_commit import Moved, commit_chains
+from commonplace.journals.gitrepo_history import read_history
+from commonplace.journals.gitrepo_refs import RefMove, list_refs, move_refs
+from commonplace.journals.gitrepo_remote import fetch, find_remote, push
+from commonplace.journals.gitrepo_trees import compare_trees, list_leaves
+from commonplace.journals.notebook_conflicts import clash_draft, clash_key, open_place
+from commonplace.journals.notebook_format import (
+    Message,
+    entries_of,
+    parse_file,
+    parse_message,
+    render_file,
+)
+from commonplace.journals.notebook_names import file_of, find_section
+from commonplace.journals.notebook_replay import Hand, Plan, Replay, Sides, upkeep_draft
+from commonplace.journals.notebook_tree import WorkTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from commonplace.journals.gitrepo import Head
+    from commonplace.journals.gitrepo_remote import Remote
+    from commonplace.journals.gitrepo_trees import Change
+    from commonplace.journals.notebook import Notebook
+    from commonplace.journals.notebook_ledger import Ledger
+
+TRIES = 10
+_PAUSE_S = 0.2
+_AT_ONCE = 500
+_TENTH = 10
+_OURS = "refs/commonplace"
+_LOCK = "commonplace-sync"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced:
+    """What a sync came to. received, sent: entries new here, and there; dropped: gone from here.
+
+    conflicts: sections whose overview of ours waits to be settled. before: where the branch was.
+    """
+
+    remote: str
+    branch: str
+    address: str
+    received: int = 0
+    sent: int = 0
+    dropped: int = 0
+    conflicts: tuple[str, ...] = ()
+    before: str = ""
+    now: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Met:
+    """What a sync begins with. pending: the clashes of a sync that ended before its last step."""
+
+    head: Head
+    remote: Remote
+    theirs: str
+    refs: Mapping[str, str]
+    pending: Mapping[str, str]
+    went_from: str
+
+
+@dataclass(slots=True, kw_only=True)
+class _Made:
+    """What a sync has made. to: the commit that both sides are to be at."""
+
+    to: str
+    plan: Plan = field(default_factory=lambda: Plan(drafts=(), clashes=(), places={}, notes=()))
+    received: int = 0
+    sent: int = 0
+    dropped: int = 0
+
+
+class Sync:
+    """One sync of a notebook with one of its remotes.
+
+    person: who commits. remote: its name. accept_loss: take what the remote has, even if it lost
+    entries.
+    """
+
+    def __init__(
+        self,
+        notebook: Notebook,
+        *,
+        remote: str,
+        accept_loss: bool = False,
+        clock: Callable[[], datetime],
+        person: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._notebook = notebook
+        self._repo = notebook.repo
+        self._ledger = notebook.ledger
+        self._name = remote
+        self._accepts = accept_loss
+        self._clock = clock
+        self._person = person
+        self._sleep = sleep
+
+    def run(self) -> Synced:
+        """Fetch, tell again, merge, count, push, and move the branch; tried anew while others push.
+
+        Raises: Conflict, Invalid, NotFound, Denied, Unavailable; branch and folder are then as they
+        were.
+        """
+        make_folder(self._repo.shared / _LOCK)
+        with locked(self._repo.shared / _LOCK):
+            for number in range(TRIES):
+                try:
+                    return self._attempt()
+                except Moved as exc:
+                    if number + 1 == TRIES:
+                        raise Conflict(
+                            exc.message, hint="Others sync all the time; try later."
+                        ) from exc
+                    self._sleep(_PAUSE_S * (number + 1) * random.uniform(0.5, 1.0))  # noqa: S311  a pause
+        raise AssertionError  # the last attempt returns or raises
+
+    def _attempt(self) -> Synced:
+        self._refuse_shallow()
+        head = self._repo.writable_head()
+        remote = find_remote(self._repo, self._name, head.branch)
+        self._forget_half_made(head)
+        met = self._meet(head, remote, fetch(self._repo, remote))
+        if not head.commit and not met.theirs:
+            return Synced(remote=remote.name, branch=remote.branch, address=remote.address)
+        try:
+            made = self._make(met)
+            if made.to != met.theirs:
+                self._push(met, made)
+            notes = self._finish(met, made)
+        finally:
+            with suppress(CommonplaceError):
+                self._forget_half_made(head)
+        return Synced(
+            remote=remote.name,
+            branch=remote.branch,
+            address=remote.address,
+            received=made.received,
+            sent=made.sent,
+            dropped=made.dropped,
+            conflicts=tuple(sorted({x.section for x in made.plan.clashes})),
+            before=head.commit,
+            now=made.to,
+            notes=(*made.plan.notes, *notes),
+        )
+
+    def _refuse_shallow(self) -> None:
+        if self._repo.is_shallow:
+            raise Conflict(
+                f"The notebook {self._repo.folder} is a shallow clone: its history is cut off.",
+                hint=f"Fetch the rest first: git -C {self._repo.folder} fetch --unshallow",
+            )
+
+    # Where things are kept: `next` is being made; `from` and `to` say that a push is under way, and
+    # stay behind if it, or we, are cut off, so that the next sync knows what the remote then holds.
+
+    def _place(self, head: Head, what: str) -> str:
+        return f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}/{what}"
+
+    def _forget_half_made(self, head: Head) -> None:
+        refs = list_refs(self._repo, self._place(head, "next"))
+        move_refs(self._repo, [RefMove(x, "") for x in refs], why="commonplace sync: given up")
+
+    def _meet(self, head: Head, remote: Remote, theirs: str) -> _Met:
+        """What a sync finds, after what an earlier one left was looked at."""
+        refs = list_refs(self._repo, f"{_OURS}/")
+        went_from, went_to = (refs.get(self._place(head, x), "") for x in ("from", "to"))
+        place = self._place(head, "clashes/")
+        pending = {x: name for x, name in refs.items() if x.startswith(place)}
+        arrived = bool(went_from and went_to and theirs) and self._repo.is_ancestor(went_to, theirs)
+        if (went_from or went_to or pending) and not arrived:
+            marks = [self._place(head, x) for x in ("from", "to") if self._place(head, x) in refs]
+            gone = [RefMove(x, "") for x in (*marks, *pending)]
+            move_refs(self._repo, gone, why="commonplace sync: it never arrived")
+            pending, went_from = {}, ""
+        return _Met(
+            head=head,
+            remote=remote,
+            theirs=theirs,
+            refs=refs,
+            pending=pending,
+            went_from=went_from if arrived else "",
+        )
+
+    def _make(self, met: _Met) -> _Made:
+        """Make the commit that both sides are to be at, on a ref of ours."""
+        ours, theirs = met.head.commit, met.theirs
+        if self._ledger.catch_up() != ours:
+            raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+        with tempfile.TemporaryDirectory(prefix="commonplace-sync-") as folder:
+            ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
+            try:
+                made = self._joined(met, ledger)
+                self._count_anew(met, made, ledger)
+                made.received = ledger.total() - self._ledger.total() + made.dropped
+                self._refuse_loss(made, ours, ledger)
+                ledger.catch_up(theirs)
+                made.sent += self._only_in(made.to, theirs, ledger)
+            finally:
+                ledger.close()
+        self._refuse_dirt(ours, made.to)
+        return made
+
+    def _joined(self, met: _Met, ledger: Ledger) -> _Made:
+        ours, theirs = met.head.commit, met.theirs
+        if not theirs or not ours:
+            return _Made(to=ours or theirs)
+        sides, dropped = self._sides(met, ledger)
+        if sides.base == theirs:
+            return _Made(to=ours)
+        if sides.base == ours:
+            return _Made(to=theirs, dropped=dropped)
+        ledger.catch_up(theirs)
+        hand = self._hand()
+        plan = Replay(self._repo, ledger, sides, hand).plan()
+        chain = self._place(met.head, "next/to")
+        clashes = self._place(met.head, "next/clashes")
+        chains = [(f"{clashes}/{clash_key(x)}", "", [clash_draft(x, hand)]) for x in plan.clashes]
+        commit_chains(self._repo, [(chain, theirs, plan.drafts), *chains])
+        to = list_refs(self._repo, chain).get(chain, theirs)
+        return _Made(to=to, plan=plan, dropped=dropped)
+
+    def _hand(self) -> Hand:
+        return Hand(person=self._person, now=self._clock(), zone=self._notebook.zone)
+
+    def _sides(self, met: _Met, ledger: Ledger) -> tuple[Sides, int]:
+        """What both sides began from, and how many entries are given up. Raises: Conflict."""
+        ours, theirs = met.head.commit, met.theirs
+        common = self._repo.common(ours, theirs)
+        seen = self._seen(met)
+        if seen and not self._repo.is_ancestor(seen, theirs):
+            lost = self._lost(seen, theirs, ledger)
+            held = {x for x in lost if self._ledger.by_id(x)}
+            if not self._accepts:
+                raise self._rewritten(met, len(held))
+            base = seen if self._repo.is_ancestor(seen, ours) else common
+            return Sides(base=base, ours=ours, theirs=theirs, apart=(seen,), lost=lost), len(held)
+        if met.went_from:
+            return Sides(base=met.went_from, ours=ours, theirs=theirs), 0
+        if not common:
+            self._refuse_stranger(met)
+        return Sides(base=common, ours=ours, theirs=theirs), 0
+
+    def _seen(self, met: _Met) -> str:
+        """The remote's commit as the last sync, or a clone, left it; empty for none."""
+        short = met.remote.branch.removeprefix("refs/heads/")
+        known = met.refs.get(self._synced(met.remote), "")
+        if known:
+            return known
+        tracked = f"refs/remotes/{met.remote.name}/{short}"
+        return list_refs(self._repo, tracked).get(tracked, "")
+
+    def _synced(self, remote: Remote) -> str:
+        return f"{_OURS}/synced/{remote.name}/{remote.branch.removeprefix('refs/heads/')}"
+
+    def _lost(self, seen: str, theirs: str, ledger: Ledger) -> set[str]:
+        """The entries that the remote held when it was seen last, and holds no more."""
+        ledger.catch_up(theirs)
+        gone = read_history(self._repo, seen, since=theirs)
+        return {x.id for commit in gone for x in entries_of(commit) if not ledger.by_id(x.id)}
+
+    def _rewritten(self, met: _Met, lost: int) -> Conflict:
+        name, git = met.remote.name, f"git -C {self._repo.folder}"
+        gone = f"{lost} of your entries are gone from it" if lost else "no entry is gone from it"
+        return Conflict(
+            f"The history at the remote {name} was rewritten since the last sync: {gone}.",
+            hint=f"Look at it: {git} log {met.theirs[:12]}. Take it as it is with"
+            f" `commonplace notebook sync --remote {name} --accept-loss`: what you wrote since is"
+            " kept.",
+        )
+
+    def _refuse_stranger(self, met: _Met) -> None:
+        """Two notebooks begun apart are joined; what is no notebook is left alone."""
+        for commit in read_history(self._repo, met.theirs, paths=False):
+            if parse_message(commit.message).entry_id:
+                return
+        raise Conflict(
+            f"The remote {met.remote.name} ({opening(met.remote.address, 200)}) has a history of"
+            " its own, and is no notebook.",
+            hint="If it is the right one, join them with plain git and sync again: git -C"
+            f" {self._repo.folder} pull --no-rebase --allow-unrelated-histories"
+            f" {met.remote.name} {met.remote.branch.removeprefix('refs/heads/')}",
+        )
+
+    def _count_anew(self, met: _Met, made: _Made, ledger: Ledger) -> None:
+        """Put right every count that a file states wrongly, in one commit."""
+        ledger.catch_up(made.to)
+        names = [
+            name
+            for path, leaf in list_leaves(self._repo, made.to).items()
+            if leaf.is_file and (name := find_section(path)) is not None
+        ]
+        puts: dict[str, bytes] = {}
+        for start in range(0, len(names), _AT_ONCE):
+            some = [file_of(x) for x in names[start : start + _AT_ONCE]]
+            blobs = self._repo.read_blobs(made.to, some)
+            for name, path, blob in zip(names[start:], some, blobs, strict=False):
+                file = parse_file(blob.content if blob else b"", errors="surrogateescape")
+                if file.count is not None and file.count != (count := ledger.count(name)):
+                    puts[path] = render_file(file.overview, count)
+        if puts:
+            message = Message(summary="Count the entries anew", text="", verb="recount")
+            chain = self._place(met.head, "next/to")
+            commit_chains(
+                self._repo, [(chain, made.to, [upkeep_draft(self._hand(), message, puts=puts)])]
+            )
+            made.to = list_refs(self._repo, chain)[chain]
+            ledger.catch_up(made.to)
+
+    def _refuse_loss(self, made: _Made, ours: str, ledger: Ledger) -> None:
+        """Refuse to take more than a tenth of our entries out of sight. Raises: Conflict."""
+        if not ours:
+            return
+        now = {x for path in list_leaves(self._repo, made.to) if (x := find_section(path))}
+        before = {x for path in list_leaves(self._repo, ours) if (x := find_section(path))}
+        tallies = self._ledger.tallies()
+        gone = {
+            name: tallies[name].count
+            for name in before & tallies.keys()
+            if now.isdisjoint({name, ledger.name_now(name), made.plan.places.get(name, name)})
+        }
+        total, dropped = self._ledger.total(), sum(gone.values())
+        if dropped * _TENTH > total and not self._accepts:
+            names = opening(", ".join(sorted(gone)), 200)
+            raise Conflict(
+                f"The remote would take {dropped} of {total} entries out of sight, with their"
+                f" sections: {names}.",
+                hint="If they are to go: sync again with --accept-loss. If not, bring their files"
+                " back there first.",
+            )
+
+    def _only_in(self, to: str, theirs: str, ledger: Ledger) -> int:
+        since = theirs or ""
+        count = 0
+        for commit in read_history(self._repo, to, since=since):
+            count += sum(1 for x in entries_of(commit) if not ledger.by_id(x.id))
+        return count
+
+    def _refuse_dirt(self, ours: str, to: str) -> None:
+        """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
+        if self._repo.is_bare:
+            return
+        changes = compare_trees(self._repo, ours, to)
+        dirty = WorkTree(self._repo).dirty(ours, changes)
+        if dirty:
+            git = f"git -C {self._repo.folder}"
+            names = opening(", ".join(dirty), 200)
+            raise Conflict(
+                f"Changed in the folder and not committed: {names}; the sync would change it too.",
+                hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
+                " --staged --worktree -- FILE. Then sync again.",
+            )
+
+    def _push(self, met: _Met, made: _Made) -> None:
+        head = met.head
+        if head.commit:
+            half = list_refs(self._repo, self._place(head, "next/"))
+            clashes = self._place(head, "next/clashes/")
+            move_refs(
+                self._repo,
+                [
+                    RefMove(self._place(head, "from"), head.commit),
+                    RefMove(self._place(head, "to"), made.to),
+                    *(
+                        RefMove(self._place(head, f"clashes/{ref.removeprefix(clashes)}"), name)
+                        for ref, name in half.items()
+                        if ref.startswith(clashes)
+                    ),
+                ],
+                why="commonplace sync: to be pushed",
+            )
+        push(self._repo, met.remote, made.to, seen=met.theirs)
+
+    def _finish(self, met: _Met, made: _Made) -> tuple[str, ...]:
+        """Move the branch to what was made, and with it all that says so; then the folder."""
+        head = met.head
+        refs = list_refs(self._repo, f"{_OURS}/sync/")
+        short = met.remote.branch.removeprefix("refs/heads/")
+        moves = [
+            RefMove(head.branch, made.to, head.commit),
+            RefMove(self._synced(met.remote), made.to),
+            RefMove(f"refs/remotes/{met.remote.name}/{short}", made.to),
+        ]
+        if made.to == head.commit:
+            del moves[0]
+        kept = open_place(head.branch)
+        for what in ("clashes/", "next/clashes/"):
+            place = self._place(head, what)
+            for ref, name in refs.items():
+                if ref.startswith(place):
+                    moves.append(RefMove(f"{kept}/{ref.removeprefix(place)}", name))
+        moves = [*{move.ref: move for move in moves}.values()]
+        gone = [x for x in refs if x.startswith(self._place(head, ""))]
+        moves += [RefMove(x, "") for x in gone]
+        with locked(self._repo.own):
+            tree = WorkTree(self._repo)
+            tree.refresh()
+            changes = compare_trees(self._repo, head.commit, made.to)
+            tree.expect_changes(head.commit, changes)
+            move_refs(self._repo, moves, why=f"commonplace sync: {met.remote.name}")
+            notes = tree.refresh()
+        self._ledger.catch_up()
+        return (*notes, *([] if self._repo.is_bare else _left_to_git(changes)))
+
+
+def _left_to_git(changes: Mapping[str, Change]) -> list[str]:
+    """What lies in the tree that only git itself brings into a folder."""
+    odd = [path for path, x in changes.items() if x.after is not None and not x.after.is_file]
+    if not odd:
+        return []
+    return [f"Links and repositories are left to git: {opening(', '.join(odd), 200)}."]
