@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Denied, Unavailable
 from commonplace.core.values import Completion, Passage, Question
 from commonplace.inference.spending import Metered, Purse, estimate
 from commonplace.testing import FrozenClock
@@ -53,7 +53,7 @@ def test_the_run_is_capped(purse):
     language = ScriptedLanguage(cost(6, 2))
     metered = Metered(language, purse, per_run=16)
     metered.complete(ASKED)
-    with pytest.raises(Unavailable, match="The tokens of this run are spent: 8 of 16, and 10"):
+    with pytest.raises(Denied, match="The tokens of this run are spent: 8 of 16, and 10"):
         metered.complete(ASKED)
     assert len(language.questions) == 1
     Metered(language, purse, per_run=16).complete(ASKED)
@@ -64,7 +64,7 @@ def test_the_day_is_capped_over_runs_and_begins_anew(purse, clock):
     language = ScriptedLanguage(cost(10, 2))
     for _ in range(2):
         Metered(language, purse, per_run=100).complete(ASKED)
-    with pytest.raises(Unavailable, match="Today's tokens are spent: 24 of 30, and 10 are needed"):
+    with pytest.raises(Denied, match="Today's tokens are spent: 24 of 30, and 10 are needed"):
         Metered(language, purse, per_run=100).complete(ASKED)
     assert (len(language.questions), purse.spent()) == (2, 24)
     clock.advance(86_400)
@@ -105,7 +105,7 @@ def test_two_who_reach_for_the_last_tokens(purse):
     def reach():
         try:
             got.append(purse.set_aside(10, "m"))
-        except Unavailable:
+        except Denied:
             got.append("")
 
     threads = [threading.Thread(target=reach) for _ in range(10)]

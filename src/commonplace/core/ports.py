@@ -190,9 +190,9 @@ class Language(Protocol):
     def complete(self, question: Question) -> Completion:
         """Ask once, retrying what may pass; ends within a time that the implementation bounds.
 
-        An answer may be cut off: see `whole`. Raises: Denied (private text, a refused key),
-        Invalid (a request that can never work), Unavailable (all else, an empty answer too); the
-        message holds nothing of the question.
+        An answer may be cut off: see `whole`. Raises: Denied (private text, a refused key, a cap
+        of tokens), Invalid (a question that gets no answer: refused as it is, or with an empty
+        one), Unavailable (all else); the message holds nothing of the question.
         """
         ...
 

@@ -153,7 +153,7 @@ def _hour(material: Material, points: Sequence[Point]) -> str:
 
 def _headed(material: Material, points: Sequence[Point]) -> str:
     figures = material.figures
-    lines = [f"**{_title(material)}**", "", _counted(figures, material.zone)]
+    lines = [f"**{title_of(material)}**", "", _counted(figures, material.zone)]
     named = (
         ("Projects", figures.projects),
         ("Tags", figures.tags),
@@ -170,7 +170,8 @@ def _headed(material: Material, points: Sequence[Point]) -> str:
     return "\n".join(lines)
 
 
-def _title(material: Material) -> str:
+def title_of(material: Material) -> str:
+    """A period in words: `4 February 2025`, `Week of 3 February 2025`, `February 2025`, `2025`."""
     start = material.period.start
     assert start is not None
     day = local_date(start, material.zone)

@@ -49,6 +49,7 @@ CONNECT_S = 10.0
 CHECK_S = 5.0
 
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_OF_THE_QUESTION = frozenset({400, 413, 422})
 _SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*")
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
@@ -146,7 +147,7 @@ class LanguageClient:
         asked = len(json.dumps(body["messages"], ensure_ascii=False).encode("utf-8", "replace"))
         said = self._asked(body, start + self._to.timeout_s)
         if not said.text.strip():
-            raise Unavailable(
+            raise Invalid(
                 f"{self.name} gave an empty answer.",
                 hint="Try again; if it stays so, name another model (llm.model).",
             )
@@ -222,11 +223,14 @@ class LanguageClient:
             return _Again(Denied(said, hint=self._key_hint()))
         if 300 <= status < 400:  # noqa: PLR2004  HTTP's
             return _Again(
-                Invalid(f"{said} It is a redirect.", hint="Name its last address in llm.url.")
+                Unavailable(f"{said} It is a redirect.", hint="Name its last address in llm.url.")
             )
         if status in _PASSING or status >= 500:  # noqa: PLR2004  HTTP's
             return _Again(Unavailable(said, hint="Try again later."))
-        return _Again(Invalid(said, hint="Check llm.url, llm.shape and llm.model."))
+        hint = "Check llm.url, llm.shape and llm.model."
+        if status in _OF_THE_QUESTION:
+            return _Again(Invalid(said, hint=hint))
+        return _Again(Unavailable(said, hint=hint))
 
     def _key_hint(self) -> str:
         if self._to.key_variable:

@@ -11,7 +11,7 @@ import os
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Denied
 from commonplace.core.files import make_folder, translated
 from commonplace.inference.wire import estimated_tokens
 
@@ -41,14 +41,14 @@ class Purse:
         return sum(self._today().values())
 
     def set_aside(self, tokens: int, model: str) -> str:
-        """Take so many out of today's; what to `settle` them with. Raises: Unavailable."""
+        """Take so many out of today's; what to `settle` them with. Raises: Denied."""
         key = uuid.uuid4().hex
         self._write({"id": key, "model": model, "set_aside": tokens})
         # Read after the writing: of two who reach for the last tokens, none gets past the cap.
         spent = self.spent()
         if spent > self.per_day:
             self.settle(key, 0, 0, model)
-            raise Unavailable(
+            raise Denied(
                 f"Today's tokens are spent: {spent - tokens:,} of {self.per_day:,}, "
                 f"and {tokens:,} are needed.",
                 hint="Wait until tomorrow, or set llm.tokens_per_day higher.",
@@ -117,11 +117,11 @@ class Metered:
     def complete(self, question: Question) -> Completion:
         """Ask, if run and day have tokens for the question and its longest answer.
 
-        Raises: Unavailable where they have not; else as the model.
+        Raises: Denied where they have not; else as the model.
         """
         needed = estimate(question)
         if needed > self._left:
-            raise Unavailable(
+            raise Denied(
                 f"The tokens of this run are spent: {self._per_run - self._left:,} of "
                 f"{self._per_run:,}, and {needed:,} are needed.",
                 hint="Run it again, or set llm.tokens_per_run higher.",
