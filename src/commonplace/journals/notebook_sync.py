@@ -255,9 +255,11 @@ class Sync:
         if seen and not self._repo.is_ancestor(seen, theirs):
             lost = self._lost(seen, theirs, ledger)
             held = {x for x in lost if self._ledger.by_id(x)}
-            if not self._accepts:
+            is_held = self._repo.is_ancestor(seen, ours)
+            # Whoever has left that history himself need accept nothing.
+            if (is_held or held) and not self._accepts:
                 raise self._rewritten(met, len(held))
-            base = seen if self._repo.is_ancestor(seen, ours) else common
+            base = seen if is_held else common
             return Sides(base=base, ours=ours, theirs=theirs, apart=(seen,), lost=lost), len(held)
         if met.went_from:
             return Sides(base=met.went_from, ours=ours, theirs=theirs), 0
