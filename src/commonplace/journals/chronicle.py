@@ -92,6 +92,12 @@ class Author:
     directory: str = UNKNOWN
 
 
+def _as_written(author: Author) -> Author:
+    names = (author.hostname, author.username, author.directory)
+    hostname, username, directory = (plain(name) or UNKNOWN for name in names)
+    return Author(hostname=hostname, username=username, directory=directory)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
     """An entry that is there now; repeated: an earlier call with the same key made it."""
@@ -147,7 +153,7 @@ class Chronicle:
         )
         self._owner = owner
         self._clock = clock
-        self._author = author or Author()
+        self._author = _as_written(author or Author())
         self._new_id = new_id
         self._imported = LastImport(imported, storage=str(place.path))
         self._source = ChronicleSource(self._store, zone)
@@ -224,9 +230,9 @@ class Chronicle:
             instant=to_instant(self._clock() if at is None else at),
             message=checked_message(message),
             tags=checked_tags(tags),
-            hostname=plain(self._author.hostname) or UNKNOWN,
-            username=plain(self._author.username) or UNKNOWN,
-            directory=plain(directory or self._author.directory) or UNKNOWN,
+            hostname=self._author.hostname,
+            username=self._author.username,
+            directory=(directory and plain(directory)) or self._author.directory,
         )
 
     def import_events(

@@ -9,7 +9,7 @@ import contextlib
 import json
 import sqlite3
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.db.sqlite import BUSY_S, snapshot, transaction
@@ -63,6 +63,14 @@ _ABSENT = "absent"
 _PAST_EVERY_ID = "\U0010ffff"
 
 
+class _Write(NamedTuple):
+    """How a write of ours left the files, while a connection's data version stands still."""
+
+    conn: sqlite3.Connection
+    version: int
+    state: str
+
+
 class ChronicleDatabase:
     """The entries in one database file, there or not; the file may be replaced at any time.
 
@@ -74,6 +82,7 @@ class ChronicleDatabase:
         self.own = OwnWrites()
         self._zone = zone
         self._file = ChronicleFile(path, patience_s=patience_s)
+        self._last: _Write | None = None
 
     def close(self) -> None:
         """Let go of the file; may be called twice, and the next use opens it again."""
@@ -102,21 +111,28 @@ class ChronicleDatabase:
         ref: the one entry that is written, so that the index need not look at all others.
         Raises: Conflict for an older generation; Invalid, Denied, Unavailable.
         """
-        if not self._file.is_opened_to_write():
+        writer = self._file.opened_to_write()
+        if writer is None:
             # A first look that changes nothing: opening switches a file to WAL.
             self._refuse(self.layout())
-        with explained(self.path), self._file.to_write().using() as conn:
+            writer = self._file.to_write()
+        with explained(self.path), writer.using() as conn:
             with transaction(conn):
                 layout = self.layout_of(conn)
                 self._refuse(layout)
-                before, version = self._file.state(), _data_version(conn)
+                last, version = self._last, _data_version(conn)
+                # As our last write left it, unless somebody else committed since: not asked again.
+                is_ours = last is not None and (last.conn, last.version) == (conn, version)
+                before = last.state if last and is_ours else self._file.state()
                 if layout.generation != "D2" or not layout.whole:
                     complete(conn)
                 yield conn
             after = self._file.state()
             # It stands still for our own commits: nobody else committed up to this look.
-            if ref and _data_version(conn) == version:
-                self.own.add(before, after, ref)
+            if _data_version(conn) == version:
+                self._last = _Write(conn, version, after)
+                if ref:
+                    self.own.add(before, after, ref)
 
     @contextlib.contextmanager
     def connection_to_write(self) -> Iterator[sqlite3.Connection]:

@@ -25,7 +25,6 @@ from commonplace.db.sqlite import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from commonplace.journals.chronicle_layouts import Layout
@@ -75,11 +74,14 @@ class ChronicleFile:
             )
             return self._reader
 
-    def is_opened_to_write(self) -> bool:
-        """Whether just this file was opened to write before. Raises: Invalid, Denied."""
+    def opened_to_write(self) -> Database | None:
+        """Its connections for writing, if just this file was opened to write before.
+
+        Raises: Invalid, Denied.
+        """
         with self._lock:
             self._identified()
-            return self._writer is not None
+            return self._writer
 
     def to_write(self) -> Database:
         """Its connections for writing; the file is made. Raises: Invalid, Denied, Unavailable."""
@@ -176,29 +178,47 @@ class ChronicleFile:
         return "/".join(f"{x.st_size}:{x.st_mtime_ns}" if x and x.st_size else "0" for x in found)
 
 
-@contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Explained:
     """Tell what SQLite says of a file as its owner understands it."""
-    try:
-        yield
-    except Corrupted as exc:
-        code = getattr(exc.__cause__, "sqlite_errorcode", 0)
-        if code == sqlite3.SQLITE_NOTADB:
-            raise Invalid(
-                f"{path} is no SQLite database.",
-                hint="Check CHRONICLE_DB_PATH; if it was one, restore it from a backup.",
+    return Explained(path)
+
+
+class Explained:
+    """A stretch in which errors are told so; see `explained`."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin to watch."""
+
+    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> None:
+        """Raise what the owner understands in place of what was raised."""
+        if isinstance(exc, Corrupted):
+            raise _damaged(exc, self._path) from exc
+        if isinstance(exc, sqlite3.OperationalError):
+            raise Unavailable(
+                f"{self._path} cannot be used: its tables or triggers are not as chronicle makes"
+                " them.",
+                hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
             ) from exc
-        if code == sqlite3.SQLITE_CORRUPT_VTAB:
-            message = f"{path} has a word index that does not fit its entries."
-            raise Corrupted(message, hint="Run `commonplace doctor --repair`.") from exc
-        raise Corrupted(
-            exc.message, hint="Check CHRONICLE_DB_PATH, or restore the file from a backup."
-        ) from exc
-    except sqlite3.OperationalError as exc:
-        raise Unavailable(
-            f"{path} cannot be used: its tables or triggers are not as chronicle makes them.",
-            hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
-        ) from exc
+
+
+def _damaged(exc: Corrupted, path: Path) -> Invalid | Corrupted:
+    code = getattr(exc.__cause__, "sqlite_errorcode", 0)
+    if code == sqlite3.SQLITE_NOTADB:
+        return Invalid(
+            f"{path} is no SQLite database.",
+            hint="Check CHRONICLE_DB_PATH; if it was one, restore it from a backup.",
+        )
+    if code == sqlite3.SQLITE_CORRUPT_VTAB:
+        message = f"{path} has a word index that does not fit its entries."
+        return Corrupted(message, hint="Run `commonplace doctor --repair`.")
+    return Corrupted(
+        exc.message, hint="Check CHRONICLE_DB_PATH, or restore the file from a backup."
+    )
 
 
 def _files_of(path: Path) -> tuple[str, str]:

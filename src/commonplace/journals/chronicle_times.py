@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from commonplace.core.clock import to_local, within_calendar
+from commonplace.core.clock import within_calendar
 from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def local_of(instant: int, zone: tzinfo) -> datetime:
     """The instant on the zone's clock, in microseconds; on UTC's where the zone's calendar ends."""
     at = from_instant(instant)
     try:
-        return to_local(at, zone)
-    except Invalid:
+        return at.astimezone(zone)
+    except (OverflowError, ValueError):
         return at
 
 
@@ -99,7 +99,8 @@ def render_local(instant: int, zone: tzinfo) -> str:
     """As chronicle stores it: `2026-09-01 09:30:00.123456789 -0500 CDT`, the fraction trimmed."""
     local = local_of(instant, zone)
     fraction = _fraction(instant)
-    return f"{_whole(local, ' ')}{fraction} {_offset(local)} {_abbreviation(local)}"
+    offset = _offset(local)
+    return f"{_whole(local, ' ')}{fraction} {offset} {_abbreviation(local, offset)}"
 
 
 def render_utc(instant: int) -> str:
@@ -109,7 +110,7 @@ def render_utc(instant: int) -> str:
 
 def _whole(at: datetime, between: str) -> str:
     # strftime leaves out the zeros of a year before 1000 on some systems.
-    return at.replace(tzinfo=None, microsecond=0).isoformat(between)
+    return at.isoformat(between, "seconds")[: len("2026-09-01T09:30:00")]
 
 
 def _fraction(instant: int) -> str:
@@ -119,13 +120,14 @@ def _fraction(instant: int) -> str:
 def _offset(local: datetime) -> str:
     # Minutes are all that the format has: local mean times lose their seconds, as in the original.
     minutes = int((local.utcoffset() or timedelta()).total_seconds() / 60)
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
+    hours, rest = divmod(abs(minutes), 60)
+    return f"{'-' if minutes < 0 else '+'}{hours:02d}{rest:02d}"
 
 
-def _abbreviation(local: datetime) -> str:
+def _abbreviation(local: datetime, offset: str) -> str:
     name = local.tzname() or ""
     plain = name and not isinstance(local.tzinfo, timezone) and " " not in name
     if name == "UTC" or plain:
         return name
-    offset = _offset(local)  # Go's spelling of a zone without a name
+    # Go's spelling of a zone without a name.
     return offset[:3] if offset.endswith("00") else offset
