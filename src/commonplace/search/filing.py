@@ -6,6 +6,7 @@ Never writes truth, never raises into a write, and never holds a transaction whi
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -371,6 +372,7 @@ class Filing:
             return made
         tried: set[str] = set()
         limit = policy.ENCODE_BATCH
+        left, counted_at = 0, -math.inf
         try:
             while not self._interrupted(progress) and self._lease():
                 docs = self._index.unencoded(encoder.identity, limit)
@@ -379,7 +381,9 @@ class Filing:
                         continue  # what was filed meanwhile comes first
                     break
                 limit = _next_limit(docs)
-                left = self._index.counts(encoder.identity).pending if progress else 0
+                if progress is not None and self._monotonic() - counted_at >= policy.COUNT_EVERY_S:
+                    left = self._index.counts(encoder.identity).pending
+                    counted_at = self._monotonic()
                 for group in _groups(encoder, docs):
                     self._encode(encoder, group)
                     made += len(group)
