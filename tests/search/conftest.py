@@ -11,7 +11,8 @@ def one(ref="", text="", **figures):
     """One candidate: its doc, and its figures where they are not the plain ones."""
     journal = figures.pop("journal", "notes")
     covers = figures.pop("covers", ())
-    return a_doc(ref, text or ref, journal=journal, covers=covers), figures
+    kind = figures.pop("kind", "entry")
+    return a_doc(ref, text or ref, journal=journal, covers=covers, kind=kind), figures
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def made():
             return np.array([row.get(name, default) for row in figures], dtype=dtype)
 
         similarity = column("similarity", np.nan, np.float32)
+        kinds = sorted({doc.kind for doc in docs})
         authors = sorted({row["author"] for row in figures if "author" in row})
         return Candidates(
             keys=np.arange(len(rows), dtype=np.int64),
@@ -45,6 +47,8 @@ def made():
                 dtype=np.int64,
             ),
             authors=tuple(authors),
+            kind=np.array([kinds.index(doc.kind) for doc in docs], dtype=np.int64),
+            kinds=tuple(kinds),
             read=lambda keys: {key: docs[key] for key in keys},
         )
 

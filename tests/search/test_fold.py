@@ -64,6 +64,15 @@ def test_a_summary_and_what_it_was_made_from_are_one(made):
     assert [hit.also for hit in hits] == [["r:other"], ["e:1"]]
 
 
+def test_an_entry_and_the_summary_of_its_summary_are_one(made):
+    """A day is made from hours, not from entries: who went into what is told beside."""
+    found = made(one("r:day", "a busy day", words=2.0), one("e:1", "fixed the gate", words=1.0))
+    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    went = {"e:1": frozenset({"r:hour", "r:day"})}
+    hits = folded(found, ranking, limit=10, policy=EVEN, above=lambda _refs: went)
+    assert [(hit.doc.ref, hit.also) for hit in hits] == [("r:day", ["e:1"])]
+
+
 def test_a_journal_near_the_best_gets_a_place(made):
     """Half as good as the best is enough; the last of the journal that has most makes room."""
     rows = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.search.conftest import one
 
+from commonplace.core.values import Interval
 from commonplace.search import policy as numbers
 from commonplace.search.cues import Cues, asks_for_all, read_cues
 from commonplace.search.policy import Policy, floor
@@ -187,3 +190,35 @@ def test_scores_lie_in_0_1_and_fall(made, rows, question):
     assert all(0 <= score <= 1 for score in values)
     assert values == sorted(values, reverse=True)
     assert ranked == scores(found, policy=numbers.RECALL, cues=read_cues(question), least=-1.0)
+
+
+def test_what_fits_the_time_that_was_asked_for_comes_first(made):
+    """A day's summary before an entry as good, where a day was asked about; else after it."""
+    found = made(one(words=1.0, kind="daily_rollup"), one(words=1.0, kind="raw"))
+    fitting = replace(EVEN, fitting=1.25)
+    plain = rank(found, floor=0.1, policy=fitting, cues=NO_CUES)
+    assert plain.rows.tolist() == [1, 0]
+    asked = rank(found, floor=0.1, policy=fitting, cues=NO_CUES, fitting=("daily_rollup",))
+    assert asked.rows.tolist() == [0, 1]
+    assert asked.score.tolist() == pytest.approx([1.0, 0.8])
+
+
+@pytest.mark.parametrize(
+    ("days", "kinds"),
+    [
+        (1 / 48, ()),
+        (1 / 24, ("hourly_rollup",)),
+        (23 / 24, ("daily_rollup",)),
+        (3, ("daily_rollup",)),
+        (7, ("weekly_rollup",)),
+        (28, ("monthly_rollup",)),
+        (35, ("monthly_rollup",)),
+        (365, ("yearly_rollup",)),
+    ],
+)
+def test_the_largest_level_that_fills_a_span_fits_it(days, kinds):
+    """A day of 23 hours is a day, five weeks are months."""
+    start = datetime(2025, 2, 4, tzinfo=UTC)
+    within = Interval(start=start, end=start + timedelta(days=days))
+    assert numbers.fitting_kinds(within) == kinds
+    assert numbers.fitting_kinds(Interval(start=start)) == ()

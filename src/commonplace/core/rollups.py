@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from commonplace.core.clock import Level
@@ -225,6 +225,14 @@ class Summariser(Protocol):
         Invalid when this material gets no whole answer (cut, refused, malformed): a failure of this
         period is counted, and after `MOST_FAILURES` of them it is left alone until it changes.
         """
+        ...
+
+
+class Lineage(Protocol):
+    """What knows which summaries an entry went into, so that one and the other are one hit."""
+
+    def above(self, refs: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """The refs of all summaries each of these went into, near and far; never raises."""
         ...
 
 

@@ -169,7 +169,8 @@ class Candidates:
     that stands in it, in [0, 1]. similarity: (n,) cosine of the best chunk, NaN without a vector.
     nearness: (n,) the same with what neighbours lend, NaN likewise. lengths: (n,) words. timed:
     (n,) whether it names a time. following: (n,) row of the next one in its session, -1 for none
-    here. author: (n,) place in `authors`. read: the docs of some keys; one that left is missing.
+    here. author: (n,) place in `authors`. kind: (n,) place in `kinds`. read: the docs of some
+    keys; one that left is missing.
     """
 
     keys: Numbers
@@ -183,6 +184,8 @@ class Candidates:
     following: Numbers
     author: Numbers
     authors: tuple[str, ...]
+    kind: Numbers
+    kinds: tuple[str, ...]
     read: Callable[[Sequence[int]], Mapping[int, Doc]]
 
 

@@ -128,14 +128,15 @@ class MemoryOwnerIndex:
             let_in = [each for each in self._held.values() if _lets_in(asked.within, each.doc)]
             let_in.sort(key=lambda each: (each.doc.at, each.doc.ref))
             cosines = self._cosines(vector, asked.identity, let_in)
-        roll, authors = _roll(let_in)
+        roll, shelves = _roll(let_in)
         docs = {key: each.doc for key, each in enumerate(let_in)}
         return candidates_of(
             roll,
             [_posting(stem, let_in) for stem in stems(query_terms(asked.words))],
             cosines,
             asked,
-            authors=authors,
+            authors={number: author for number, (author, _) in enumerate(shelves)},
+            kinds={number: kind for number, (_, kind) in enumerate(shelves)},
             read=lambda keys: {key: docs[key] for key in keys},
         )
 
@@ -219,19 +220,19 @@ class MemoryOwnerIndex:
         return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))
 
 
-def _roll(held: Sequence[_Held]) -> tuple[Roll, Mapping[int, str]]:
-    """The roll of some docs in order, and who wrote what lies on which shelf."""
-    authors = sorted({each.doc.author for each in held})
+def _roll(held: Sequence[_Held]) -> tuple[Roll, list[tuple[str, str]]]:
+    """The roll of some docs in order; author and kind of what lies on each shelf."""
+    shelves = sorted({(each.doc.author, each.doc.kind) for each in held})
     sessions = sorted({each.doc.session for each in held} - {""})
     columns = [
         range(len(held)),
         [micros(each.doc.at) for each in held],
-        [authors.index(each.doc.author) for each in held],
+        [shelves.index((each.doc.author, each.doc.kind)) for each in held],
         [sessions.index(each.doc.session) + 1 if each.doc.session else 0 for each in held],
         [count_words(each.doc.text) for each in held],
         [names_time(each.doc.text) for each in held],
     ]
-    return roll_of(np.array(columns, dtype=np.int64)), dict(enumerate(authors))
+    return roll_of(np.array(columns, dtype=np.int64)), shelves
 
 
 def _posting(stem: Stem, held: Sequence[_Held]) -> Posting:

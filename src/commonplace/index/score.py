@@ -98,11 +98,13 @@ def candidates_of(
     asked: Asked,
     *,
     authors: Mapping[int, str],
+    kinds: Mapping[int, str],
     read: Callable[[Sequence[int]], Mapping[int, Doc]],
 ) -> Candidates:
     """The best docs of both legs and those around them, with all their figures.
 
-    roll: of the docs a search may look at; the postings' places are its own. authors: by shelf.
+    roll: of the docs a search may look at; the postings' places are its own. authors, kinds: by
+    shelf.
     """
     weighing = asked.weighing
     words = _Words(roll, postings, weighing)
@@ -112,8 +114,9 @@ def candidates_of(
     lending = roll.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(roll, cosines, places, lending)
-    wrote = [authors.get(shelf, "") for shelf in roll.shelves[places].tolist()]
-    names = sorted({*wrote} - {""})
+    shelves = roll.shelves[places].tolist()
+    author, names = _named(shelves, authors)
+    kind, of_kinds = _named(shelves, kinds)
     return Candidates(
         keys=roll.ids[places],
         words=figures,
@@ -124,10 +127,20 @@ def candidates_of(
         lengths=roll.lengths[places],
         timed=roll.timed[places],
         following=_rows(places, roll.following(places)),
-        author=np.array([names.index(x) if x else -1 for x in wrote], dtype=np.int64),
-        authors=tuple(names),
+        author=author,
+        authors=names,
+        kind=kind,
+        kinds=of_kinds,
         read=read,
     )
+
+
+def _named(shelves: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
+    """What each shelf is called, as a place in the names there are; -1 for nothing."""
+    called = [names.get(shelf, "") for shelf in shelves]
+    there = sorted({*called} - {""})
+    place = {name: number for number, name in enumerate(there)}
+    return np.array([place.get(x, -1) for x in called], dtype=np.int64), tuple(there)
 
 
 def _rows(places: Ids, sought: Ids) -> Ids:

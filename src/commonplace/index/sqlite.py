@@ -166,7 +166,10 @@ class SqliteOwnerIndex:
                 if opened.meaning.is_lost(encoder.id):
                     self._write_matrix(conn, opened, encoder)
         authors = {shelf: on.author for shelf, on in opened.shelves.items()}
-        return candidates_of(roll, postings, cosines, asked, authors=authors, read=self._read)
+        kinds = {shelf: on.kind for shelf, on in opened.shelves.items()}
+        return candidates_of(
+            roll, postings, cosines, asked, authors=authors, kinds=kinds, read=self._read
+        )
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much waits for this encoder. Raises: Unavailable."""

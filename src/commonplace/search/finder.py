@@ -21,6 +21,7 @@ from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
+    from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Vector
     from commonplace.search.filing import Filing
     from commonplace.search.fold import Shown
@@ -35,7 +36,8 @@ _WARMING = "a question that nobody asked"
 class Question:
     """What is asked: text, the candidates it may look at, how many hits, and by which policy.
 
-    floor: cosine in [-1, 1] under which a hit by meaning alone is cut.
+    floor: cosine in [-1, 1] under which a hit by meaning alone is cut. fitting: the kinds that fit
+    the time which is asked for.
     """
 
     text: str
@@ -43,15 +45,27 @@ class Question:
     limit: int
     floor: float
     policy: Policy
+    fitting: tuple[str, ...] = ()
 
 
 class Finder:
-    """Searches one owner's index; by words alone while there is no encoder, and says so."""
+    """Searches one owner's index; by words alone while there is no encoder, and says so.
 
-    def __init__(self, *, index: OwnerIndex, encoder: EncoderSlot, filing: Filing) -> None:
+    lineage: what knows which summaries an entry went into.
+    """
+
+    def __init__(
+        self,
+        *,
+        index: OwnerIndex,
+        encoder: EncoderSlot,
+        filing: Filing,
+        lineage: Lineage | None = None,
+    ) -> None:
         self._index = index
         self._encoder = encoder
         self._filing = filing
+        self._lineage = lineage
         self._aside = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     def warm(self) -> None:
@@ -104,8 +118,15 @@ class Finder:
         if why := encoding.result().why:
             notes = (*notes, f"Searched by words alone: {why}")
         floor = numbers.floor(question.floor, identity)
-        ranking = rank(found, floor=floor, policy=policy, cues=read_cues(question.text))
-        shown = folded(found, ranking, limit=question.limit, policy=policy)
+        ranking = rank(
+            found,
+            floor=floor,
+            policy=policy,
+            cues=read_cues(question.text),
+            fitting=question.fitting,
+        )
+        above = None if self._lineage is None else self._lineage.above
+        shown = folded(found, ranking, limit=question.limit, policy=policy, above=above)
         return Found(
             hits=tuple(_hit(one, found, ranking, question.text) for one in shown),
             notes=notes,

@@ -7,37 +7,51 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.values import Candidates, Doc
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
+
+Above: TypeAlias = "Callable[[Sequence[str]], Mapping[str, frozenset[str]]]"
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
 class Shown:
-    """A doc to be shown, its row among the candidates, and the refs folded into it."""
+    """A doc to be shown, its row among the candidates, and the refs folded into it.
+
+    above: refs of the summaries that it went into, near and far.
+    """
 
     doc: Doc
     row: int
     bag: frozenset[str]
+    above: frozenset[str] = frozenset()
     also: list[str] = field(default_factory=list)
 
 
-def folded(found: Candidates, ranking: Ranking, *, limit: int, policy: Policy) -> list[Shown]:
+def folded(
+    found: Candidates,
+    ranking: Ranking,
+    *,
+    limit: int,
+    policy: Policy,
+    above: Above | None = None,
+) -> list[Shown]:
     """The best `limit`, reading no more docs than that needs.
 
     Near-duplicates fold into the best of them, a summary and what it was made from into whichever
-    ranks higher; refs are kept. A journal whose best hit comes near the best of all gets a place.
+    ranks higher; refs are kept. above: tells the summaries that entries went into. A journal whose
+    best hit comes near the best of all gets a place.
     """
     kept: list[Shown] = []
     passed: list[Shown] = []
-    for one in _read(found, ranking, step=2 * max(limit, 1)):
+    for one in _read(found, ranking, step=2 * max(limit, 1), above=above):
         if (same := _same(one, kept, policy)) is not None:
             same.also.append(one.doc.ref)
         elif len(kept) < limit:
@@ -49,21 +63,27 @@ def folded(found: Candidates, ranking: Ranking, *, limit: int, policy: Policy) -
     return _diverse(kept, passed, ranking, policy) if policy.diverse else kept
 
 
-def _read(found: Candidates, ranking: Ranking, *, step: int) -> Iterator[Shown]:
+def _read(
+    found: Candidates, ranking: Ranking, *, step: int, above: Above | None
+) -> Iterator[Shown]:
     for start in range(0, len(ranking.rows), step):
         rows = ranking.rows[start : start + step].tolist()
         keys = [int(found.keys[row]) for row in rows]
         docs = found.read(keys)
+        went_into = above([x.ref for x in docs.values()]) if above else {}
         for row, key in zip(rows, keys, strict=True):
             # One that left since it was ranked is not shown.
             if key in docs:
                 bag = frozenset(_WORD.findall(docs[key].text.casefold()))
-                yield Shown(docs[key], row, bag)
+                summaries = went_into.get(docs[key].ref, frozenset())
+                yield Shown(docs[key], row, bag, summaries)
 
 
 def _same(one: Shown, kept: list[Shown], policy: Policy) -> Shown | None:
     for other in kept:
         if one.doc.ref in other.doc.covers or other.doc.ref in one.doc.covers:
+            return other
+        if one.doc.ref in other.above or other.doc.ref in one.above:
             return other
         if _alike(one.bag, other.bag, policy.duplicate):
             return other

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.core.values import Weighing
@@ -14,7 +15,7 @@ from commonplace.core.values import Weighing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.core.values import Hit
+    from commonplace.core.values import Hit, Interval
 
 MAX_QUERY_LENGTH = 10_000
 """Characters; a longer query is refused."""
@@ -103,8 +104,9 @@ class Policy:
     `length_most` words. timed: added to an entry that names a time where the question asks for one.
     named: factor for entries of the one author whom the question names. own: factor for entries of
     `user` where the question says I. lent: whether an entry none of whose own words match is a hit
-    where nothing is known of its meaning. diverse: share of the best score from which each journal
-    gets a place; 0 for no such places.
+    where nothing is known of its meaning. fitting: factor for entries of the kind that fits the
+    time which was asked for, such as a day's summary for a day. diverse: share of the best score
+    from which each journal gets a place; 0 for no such places.
     Source: weights from the measured fusion (.55 meaning, .45 words), docs/retrieval.md.
     """
 
@@ -119,6 +121,7 @@ class Policy:
     named: float = 1.0
     own: float = 1.0
     lent: bool = False
+    fitting: float = 1.0
     diverse: float = 0.0
     weighing: Weighing = WEIGHING
 
@@ -127,7 +130,7 @@ class Policy:
         """The highest score this policy can give."""
         legs = (self.meaning + self.words) * (1 + self.following)
         added = self.length * math.log1p(self.length_most) + self.timed
-        return (legs + added) * self.named * self.own
+        return (legs + added) * self.named * self.own * self.fitting
 
     def legs(self, limit: int) -> int:
         """The candidates taken from each leg for so many hits: ten for each, within bounds.
@@ -219,6 +222,36 @@ CHRONICLE = Policy(duplicate=1.0)
 
 CHRONICLE_FLOOR = 0.2
 """Cosine under which a log line that shares no word with the question is not shown."""
+
+TIMELINE = Policy(fitting=1.15, lent=True)
+"""Raw entries and the rollups of all levels together. A rollup of the span that was asked about is
+what a question to a span is after, and holds more words than one entry."""
+
+TIMELINE_FLOOR = 0.2
+"""Cosine under which what shares no word with the question is not shown, as in chronicle."""
+
+_LEVELS = (
+    (timedelta(days=300), 5, "yearly_rollup"),
+    (timedelta(days=27), 4, "monthly_rollup"),
+    (timedelta(days=6), 3, "weekly_rollup"),
+    (timedelta(hours=20), 2, "daily_rollup"),
+    (timedelta(hours=1), 1, "hourly_rollup"),
+)
+
+
+def fitting_level(within: Interval | None) -> int | None:
+    """The level whose periods fill a span, by its number: months for five weeks; None for none."""
+    if within is None or within.start is None or within.end is None:
+        return None
+    length = within.end - within.start
+    return next((level for least, level, _ in _LEVELS if length >= least), None)
+
+
+def fitting_kinds(within: Interval | None) -> tuple[str, ...]:
+    """The kind of entry that fits a span, as `Doc.kind` has it."""
+    level = fitting_level(within)
+    return tuple(kind for _, each, kind in _LEVELS if each == level)
+
 
 _SAME_THING = 0.5
 

@@ -13,6 +13,8 @@ from commonplace.search import policy as numbers
 from commonplace.search.cues import OWN_AUTHOR
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from commonplace.core.values import By, Candidates, Mask, Numbers
@@ -44,10 +46,18 @@ class Ranking(NamedTuple):
         return "words"
 
 
-def rank(found: Candidates, *, floor: float, policy: Policy, cues: Cues) -> Ranking:
+def rank(
+    found: Candidates,
+    *,
+    floor: float,
+    policy: Policy,
+    cues: Cues,
+    fitting: Sequence[str] = (),
+) -> Ranking:
     """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
 
-    floor: cosine under which a candidate is cut; one that a word matches is never cut.
+    floor: cosine under which a candidate is cut; one that a word matches is never cut. fitting:
+    the kinds that fit the time which was asked for.
     A candidate without a similarity, whose vector is not made yet, is judged by words alone.
     Ties: newer first.
     """
@@ -66,6 +76,9 @@ def rank(found: Candidates, *, floor: float, policy: Policy, cues: Cues) -> Rank
     weight = np.where(known, policy.words, policy.meaning + policy.words)
     words = weight * by_words / top_words
     score = _with_priors(meaning + words, found, policy, cues)
+    if fitting and policy.fitting != 1.0:
+        fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
+        score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
     rows = np.flatnonzero(kept)
     order = np.lexsort((-rows, -score[rows].round(_TIE_DECIMALS)))
     most = policy.most
