@@ -431,6 +431,8 @@ def test_notebooks_begun_apart_are_joined(team):
 
 def test_a_strangers_history_is_left_alone(team):
     """A remote that is no notebook is not written to; the way to join it is told."""
+    (team.place(1) / "main.c").write_text("int main;")
+    team.git(1, "add", ".")
     team.hand(1, "Some program")
     team.git(1, "push", "-q", "origin", "main")
     team.write(0, "a", "x")

@@ -297,6 +297,8 @@ class Sync:
 
     def _refuse_stranger(self, met: _Met) -> None:
         """Two notebooks begun apart are joined; what is no notebook is left alone."""
+        if all(find_section(path) for path in list_leaves(self._repo, met.theirs)):
+            return  # sections alone, whoever committed them
         for commit in read_history(self._repo, met.theirs, paths=False):
             if parse_message(commit.message).entry_id:
                 return

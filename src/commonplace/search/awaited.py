@@ -1,0 +1,53 @@
+"""A source that may not be there yet: it is looked for whenever the index asks, and then followed.
+
+Never opens a journal that is not there, and never takes one that is gone for one that is empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from commonplace.core.ports import Source
+    from commonplace.core.values import Change, Since
+
+
+class Awaited:
+    """A prompt source of which only the name is known until it is there.
+
+    is_there: a look at a file or two, never raises. find: what opens it then.
+    """
+
+    def __init__(
+        self, name: str, *, is_there: Callable[[], bool], find: Callable[[], Source]
+    ) -> None:
+        self._name = name
+        self._is_there = is_there
+        self._find = find
+        self._found: Source | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, there or not."""
+        return self._name
+
+    @property
+    def is_prompt(self) -> bool:
+        """Looking for it waits for nothing."""
+        return True
+
+    def mark(self) -> str:
+        """The source's own; empty while it is not there."""
+        return self._source().mark() if self._is_there() else ""
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """The source's own changes; none while it is not there: what was filed stays."""
+        if self._is_there():
+            yield from self._source().scan(since)
+
+    def _source(self) -> Source:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
