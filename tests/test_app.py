@@ -170,9 +170,10 @@ def test_a_chronicle_that_cannot_be_found_leaves_the_private_journal_alone(opene
 
 
 def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
-    """Neither a source, nor pages, nor a folder; with one, its entries are found and opened."""
+    """Neither a module, nor pages, nor a folder; with one, its entries are found and opened."""
     app = opened()
-    assert "notebook" not in {x.name for x in app.sources()}
+    call(app, "process_thoughts", feelings="about walnuts")
+    assert app.recall_tools.toolset.tool("recall").call({"query": "walnuts"}).facts["count"] == 1
     assert "notebook" not in app.recall_desk().journals
     assert "notebook" not in vars(app)
     assert not list(tmp_path.rglob("ledgers"))
@@ -184,6 +185,19 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     assert app.recall_desk().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
     found = app.recall_tools.toolset.tool("recall").call({"query": "RFC 9457"})
     assert entry.ref in found.text
+
+
+def test_a_notebook_made_while_a_server_runs_is_found(opened):
+    """Its entries and its refs, by whoever asked before it was there."""
+    server = opened()
+    recall = server.recall_tools.toolset.tool("recall")
+    assert recall.call({"query": "RFC 9457"}).facts["count"] == 0
+    notes = opened().notebook
+    notes.init()
+    entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
+    assert entry.ref in recall.call({"query": "RFC 9457"}).text
+    page = server.recall_tools.toolset.tool("open_ref").call({"ref": entry.ref})
+    assert "Problem details" in page.text
 
 
 def test_the_default_notebook_lies_in_the_owners_folder(opened):

@@ -186,8 +186,11 @@ class App:
         return RecallTools(desk=self.recall_desk)
 
     def recall_desk(self) -> RecallDesk:
-        """What recall's tools work with."""
+        """What recall's tools work with; anew once there is a notebook that was not there."""
         with self._wiring:
+            known = self._recall_desk
+            if "notebook" not in {*known.journals, *known.lost} and self._has_notebook():
+                del self.__dict__["_recall_desk"]
             return self._recall_desk
 
     @cached_property
@@ -261,6 +264,15 @@ class App:
             author=self.settings.notebook_author,
             auto_gc=self.settings.notebook_auto_gc,
         )
+
+    def _awaited_notebook(self) -> Source:
+        """The notebook as the index follows it, even if it is made while a server runs."""
+        from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
+
+        def find() -> Source:
+            return self.notebook.source()
+
+        return Awaited("notebook", is_there=self._has_notebook, find=find)
 
     def _has_notebook(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one folder."""
@@ -417,7 +429,7 @@ class App:
         wired: dict[str, Callable[[], Sequence[Source]]] = {
             "The private journal": lambda: self.journal.sources(),  # noqa: PLW0108  as above
             "Chronicle": lambda: [self.chronicle.source()],
-            "The notebook": lambda: self.notebook.sources() if self._has_notebook() else (),
+            "The notebook": lambda: [self._awaited_notebook()],
         }
         for name, find in wired.items():
             try:
