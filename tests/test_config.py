@@ -85,6 +85,8 @@ VALUES = {
     "notebook.max_results": ["1", "2", "3", "4"],
     "notebook.context_weight": ["0", "0.25", "0.5", "1"],
     "notebook.content_weight": ["0", "0.25", "0.5", "1"],
+    "timeline.retention": ["off", "design", "raw=30d", "design,raw=never"],
+    "timeline.grace_minutes": ["0", "1.5", "30", "60"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
@@ -103,6 +105,7 @@ NUMBERS = {
 }
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
+WITH_DEFAULT |= {"timeline.grace_minutes"}
 NUMBERS |= WITH_DEFAULT
 
 

@@ -13,13 +13,14 @@ import socket
 import tempfile
 import threading
 from contextlib import suppress
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.owners import owner_folder
+from commonplace.core.owners import make_owner_folder, owner_folder
 from commonplace.core.values import EncoderState
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle import Chronicle
     from commonplace.journals.notebook import Notebook
     from commonplace.journals.private import PrivateJournal
+    from commonplace.journals.timeline import TimelineJournal
+    from commonplace.journals.timeline_rollups import Rollups
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.search.sides import SidedFinder
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from commonplace.tools.notebook import NotebookTools
     from commonplace.tools.notebook_desk import NotebookDesk
     from commonplace.tools.recall import RecallDesk, RecallTools
+    from commonplace.tools.timeline_desk import TimelineDesk
     from commonplace.tools.toolset import Toolset
 
 
@@ -221,6 +225,7 @@ class App:
             "private": lambda: self.journal.pages(),  # noqa: PLW0108  opened when called
             "chronicle": lambda: self.chronicle.pages(),  # noqa: PLW0108  as above
             **({"notebook": lambda: self.notebook.pages()} if self._has_notebook() else {}),  # noqa: PLW0108  as above
+            **({"timeline": lambda: self.timeline.pages()} if self._has_timeline() else {}),  # noqa: PLW0108  as above
         }
 
     @cached_property
@@ -264,6 +269,82 @@ class App:
             author=self.settings.notebook_author,
             auto_gc=self.settings.notebook_auto_gc,
         )
+
+    @cached_property
+    def timeline(self) -> TimelineJournal:
+        """The timeline of this owner, there or not."""
+        return self._timeline_of(self.settings.owner)
+
+    @cached_property
+    def rollups(self) -> Rollups:
+        """What rolls this owner's timeline up."""
+        return self._rollups_of(self.timeline)
+
+    def timeline_desk(self) -> TimelineDesk:
+        """What the timeline's tools work with."""
+        with self._wiring:
+            return self._timeline_desk
+
+    @cached_property
+    def _timeline_desk(self) -> TimelineDesk:
+        from commonplace.tools.timeline_desk import TimelineDesk  # noqa: PLC0415  if it is offered
+
+        return TimelineDesk(
+            journal=self.timeline,
+            rollups=self.rollups,
+            filing=lambda: self.filing,
+            finder=lambda: self.finder,
+            clock=self._clock,
+            rolls_up=not self.settings.read_only,
+        )
+
+    def timeline_desk_of(self, owner: str) -> TimelineDesk:
+        """The timeline of any owner alone, its words and vectors in that owner's index.
+
+        Close its filing and its journal after use. Raises: Invalid for what is no owner.
+        """
+        from commonplace.core.owners import parse_owner  # noqa: PLC0415  wired when needed
+        from commonplace.search.filing import Filing  # noqa: PLC0415  as above
+        from commonplace.search.finder import Finder  # noqa: PLC0415  as above
+        from commonplace.tools.timeline_desk import TimelineDesk  # noqa: PLC0415  as above
+
+        journal = self._timeline_of(parse_owner(owner))
+        index = self.indexes.within(journal.owner)
+        filing = Filing(
+            index=index, sources=[journal.source()], encoder=self.encoder, holder=_holder()
+        )
+        finder = Finder(index=index, encoder=self.encoder, filing=filing, lineage=journal)
+        return TimelineDesk(
+            journal=journal,
+            rollups=self._rollups_of(journal),
+            filing=lambda: filing,
+            finder=lambda: finder,
+            clock=self._clock,
+        )
+
+    def _timeline_of(self, owner: str) -> TimelineJournal:
+        from commonplace.journals.timeline import TimelineJournal  # noqa: PLC0415  as above
+
+        users = self.settings.home / "users"
+        return TimelineJournal(
+            users / owner_folder(owner) / "journal",
+            owner=owner,
+            zone=self.settings.timezone,
+            clock=self._clock,
+            prepare=lambda: make_owner_folder(users, owner),
+        )
+
+    def _rollups_of(self, journal: TimelineJournal) -> Rollups:
+        from commonplace.inference.extract import Extractive  # noqa: PLC0415  wired when needed
+        from commonplace.journals.timeline_rollups import Rollups  # noqa: PLC0415  as above
+
+        grace = timedelta(minutes=self.settings.timeline_grace_minutes)
+        return Rollups(journal, Extractive(), grace=grace)
+
+    def _has_timeline(self) -> bool:
+        """Whether there may be one: whoever has none pays a look at one file."""
+        offered = "timeline" in self.settings.toolsets
+        return offered or (self.folder / "journal" / "journal.db").is_file()
 
     def _awaited_notebook(self) -> Source:
         """The notebook as the index follows it, even if it is made while a server runs."""
@@ -421,7 +502,12 @@ class App:
         """What searches this owner's index."""
         from commonplace.search.finder import Finder  # noqa: PLC0415  wired at the first call
 
-        return Finder(index=self.index, encoder=self.encoder, filing=self.filing)
+        return Finder(
+            index=self.index,
+            encoder=self.encoder,
+            filing=self.filing,
+            lineage=self.timeline if self._has_timeline() else None,
+        )
 
     def sources(self) -> list[Source]:
         """What the index follows; a journal that cannot even be found is left out, and logged."""
@@ -430,6 +516,7 @@ class App:
             "The private journal": lambda: self.journal.sources(),  # noqa: PLW0108  as above
             "Chronicle": lambda: [self.chronicle.source()],
             "The notebook": lambda: [self._awaited_notebook()],
+            "The timeline": lambda: [self.timeline.source()] if self._has_timeline() else (),
         }
         for name, find in wired.items():
             try:
@@ -454,7 +541,7 @@ class App:
             sources=self.sources(),
             others=self._other_sources(),
             encoder=self.encoder,
-            holder=f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}",
+            holder=_holder(),
         )
 
     def warm_up(self) -> None:
@@ -486,10 +573,17 @@ class App:
                 self.chronicle.close()
             if "notebook" in made:
                 self.notebook.close()
+            if "timeline" in made:
+                self.timeline.close()
             if "encoder" in made:
                 self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:
                 self.indexes.close()
+
+
+def _holder() -> str:
+    """This process's name in leases, and one more part for each that it makes."""
+    return f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}"
 
 
 def _temp_folder() -> Path:

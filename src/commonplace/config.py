@@ -22,6 +22,7 @@ from commonplace.config_values import (
     parse_folder,
     parse_owner_name,
     parse_path,
+    parse_retention_text,
     parse_text,
     parse_toolsets,
     parse_url,
@@ -81,6 +82,8 @@ class Settings:
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool
+    timeline_retention: str
+    timeline_grace_minutes: float
     llm_url: str | None
     llm_shape: str
     llm_key_variable: str | None
@@ -507,6 +510,20 @@ SETTINGS: tuple[Setting, ...] = (
         parse=number_of(0, 1),
         default=nothing,
         help="The weight of the content in a search of the notebook.",
+    ),
+    Setting(
+        key="timeline.retention",
+        env="COMMONPLACE_TIMELINE_RETENTION",
+        parse=parse_retention_text,
+        default=lambda _start: "off",
+        help="What of the timeline is let go of: off, design, or levels (design,raw=30d).",
+    ),
+    Setting(
+        key="timeline.grace_minutes",
+        env="COMMONPLACE_TIMELINE_GRACE_MINUTES",
+        parse=number_of(0, 10_000),
+        default=lambda _start: 0.0,
+        help="How much longer a period waits for late entries before it is rolled up.",
     ),
     Setting(
         key="encoder.model",

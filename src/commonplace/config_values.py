@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from commonplace.core.errors import Invalid
 from commonplace.core.owners import parse_owner
+from commonplace.core.retention import parse_retention
 from commonplace.core.text import nearest
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ def parse_text(value: object, place: Place) -> str:
 def parse_owner_name(value: object, place: Place) -> str:
     """An owner."""
     return parse_owner(parse_text(value, place))
+
+
+def parse_retention_text(value: object, place: Place) -> str:
+    """What retention lets go of, as it was written."""
+    text = parse_text(value, place)
+    parse_retention(text)
+    return text
 
 
 def parse_path(value: object, place: Place) -> Path:

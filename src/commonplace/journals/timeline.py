@@ -8,19 +8,21 @@ from __future__ import annotations
 import heapq
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import utc_now
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.ids import new_id
 from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline_database import TimelineDatabase, entry_of, sql
 from commonplace.journals.timeline_entry import (
+    JOURNAL,
     RAW,
     Draft,
     Entry,
@@ -88,6 +90,7 @@ class TimelineJournal:
     """One owner's timeline, there or not; nothing is made before the first write. Thread-safe.
 
     folder: where `journal.db` lies. zone: what cuts periods, unless the owner has one of their own.
+    prepare: called before the folder is made.
     """
 
     def __init__(
@@ -98,10 +101,11 @@ class TimelineJournal:
         zone: tzinfo,
         clock: Clock = utc_now,
         random_bytes: Callable[[int], bytes] = os.urandom,
+        prepare: Callable[[], object] | None = None,
     ) -> None:
         self.owner = owner
         self.clock = clock
-        self.database = TimelineDatabase(folder)
+        self.database = TimelineDatabase(folder, prepare)
         self.marks = Marks(owner, zone)
         self._random_bytes = random_bytes
 
@@ -301,6 +305,16 @@ class TimelineJournal:
             # What expired has no hash of its own to differ by.
             stale=marked is not None or any(now and then != now for *_, then, now in links),
         )
+
+    def above(self, refs: Sequence[str]) -> dict[str, frozenset[str]]:
+        """The refs of all rollups that each of these went into; see `core.rollups.Lineage`."""
+        found: dict[str, frozenset[str]] = {}
+        with suppress(CommonplaceError), self.database.reading() as conn:
+            for ref in refs if conn is not None else ():
+                if ref.startswith(f"{JOURNAL}:") and conn is not None:
+                    rows = conn.execute(sql()["above_id"], {"id": ref.removeprefix(f"{JOURNAL}:")})
+                    found[ref] = frozenset(ref_of(name) for (name,) in rows)
+        return found
 
     def note_change(self, conn: sqlite3.Connection, seq: int) -> int:
         """Note in the log that an entry changed; the change's number."""

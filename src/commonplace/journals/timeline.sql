@@ -352,3 +352,13 @@ DELETE FROM rollup_sources WHERE source = :source;
 -- name: merge_words
 -- Merge the words into one, so that those of what was deleted are gone.
 INSERT INTO journal_fts (journal_fts) VALUES ('optimize');
+
+-- name: above_id
+-- The ids of all rollups that an entry went into.
+WITH RECURSIVE up (seq) AS (
+    SELECT l.rollup FROM journal_entries AS e JOIN rollup_sources AS l ON l.source = e.seq
+    WHERE e.id = :id
+    UNION
+    SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
+)
+SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;

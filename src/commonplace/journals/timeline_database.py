@@ -20,7 +20,7 @@ from commonplace.journals.timeline_entry import Entry, parse_time
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 FILE_NAME = "journal.db"
@@ -36,9 +36,13 @@ def sql() -> Mapping[str, str]:
 
 
 class TimelineDatabase:
-    """The file of one owner, made at the first write. Thread-safe."""
+    """The file of one owner, made at the first write. Thread-safe.
 
-    def __init__(self, folder: Path) -> None:
+    prepare: called before it is made.
+    """
+
+    def __init__(self, folder: Path, prepare: Callable[[], object] | None = None) -> None:
+        self._prepare = prepare
         self.folder = folder
         self.path = folder / FILE_NAME
         self._lock = threading.Lock()
@@ -99,6 +103,8 @@ class TimelineDatabase:
             return self._made
 
     def _opened(self) -> Database:
+        if self._prepare is not None:
+            self._prepare()
         make_folder(self.folder)
         database = Database(self.path, open_connection=_connect)
         try:

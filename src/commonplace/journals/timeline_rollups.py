@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.rollups import LEVELS, Item, Summary, merged, render_figures
+from commonplace.core.rollups import (
+    LEVELS,
+    Item,
+    Summary,
+    merged,
+    parse_figures,
+    render_figures,
+)
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline_database import entry_of, sql
 from commonplace.journals.timeline_entry import (
@@ -54,7 +61,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.clock import Level
-    from commonplace.core.rollups import Summariser
+    from commonplace.core.rollups import Figures, Summariser
     from commonplace.journals.timeline import TimelineJournal
     from commonplace.journals.timeline_material import Feed
 
@@ -197,6 +204,15 @@ class Rollups:
             if done:
                 return True
         return False
+
+    def figures(self, span: Span) -> Figures:
+        """What is counted in a period now, whether or not it is rolled up."""
+        with self.journal.database.reading() as conn:
+            found = None if conn is None else self._fresh(conn, span)
+            if found is not None and conn is not None:
+                facts = conn.execute(sql()["rollup_facts"], {"seq": found.seq}).fetchone()
+                return parse_figures(json.loads(facts[3]))
+        return self._computed(span).figures
 
     def compute(self, span: Span) -> Entry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""

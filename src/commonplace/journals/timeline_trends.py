@@ -1,0 +1,102 @@
+"""Owns how the timeline went over time: counts of periods, from rows, never from a model.
+
+Only reads; a period that is not rolled up yet is counted from what it is made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import period_key
+from commonplace.core.errors import Invalid
+from commonplace.core.rollups import Figures, merged, ranked
+from commonplace.journals.timeline_marks import span_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.clock import Level
+    from commonplace.core.values import Interval
+    from commonplace.journals.timeline_marks import Span
+    from commonplace.journals.timeline_rollups import Rollups
+
+MOST_PERIODS = 1000
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """One period: what was counted in it."""
+
+    key: str
+    start: datetime
+    end: datetime
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trends:
+    """Periods of one level, oldest first, those without an entry too; and all of them together."""
+
+    level: Level
+    periods: tuple[Trend, ...]
+    total: Figures
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON holds it."""
+        return {
+            "level": self.level,
+            "periods": [
+                {"period": x.key, "start": x.start.isoformat(), **_told(x.figures)}
+                for x in self.periods
+            ],
+            "total": _told(self.total),
+        }
+
+
+def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
+    """The periods of a level that overlap a span, from the first entry to the last.
+
+    Raises: Invalid where they are more than 1,000.
+    """
+    periods = [
+        Trend(
+            key=period_key(span.start, level, span.zone),
+            start=span.start,
+            end=span.end,
+            figures=rollups.figures(span),
+        )
+        for span in _spans(rollups, within, level)
+    ]
+    return Trends(level=level, periods=tuple(periods), total=merged(x.figures for x in periods))
+
+
+def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
+    told = [x for x in rollups.journal.tallies() if x[0] == "raw"]
+    if not told:
+        return
+    zone: tzinfo = rollups.journal.zone
+    at = max([min(x[3] for x in told), *([within.start] if within.start else [])])
+    last = max(x[4] for x in told)
+    for _ in range(MOST_PERIODS):
+        if at > last or (within.end is not None and at >= within.end):
+            return
+        span = span_at(at, level, zone)
+        yield span
+        at = span.end
+    if at <= last and (within.end is None or at < within.end):
+        raise Invalid(
+            f"More than {MOST_PERIODS:,} periods of a {level}.",
+            hint="Ask for a shorter time, or a larger period.",
+        )
+
+
+def _told(figures: Figures) -> dict[str, Any]:
+    return {
+        "entries": figures.entries,
+        "hours_active": figures.hours,
+        "projects": {name: figures.projects[name] for name in ranked(figures.projects, _SHOWN)},
+        "tags": {name: figures.tags[name] for name in ranked(figures.tags, _SHOWN)},
+    }

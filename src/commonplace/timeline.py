@@ -1,0 +1,296 @@
+"""The timeline as a library: many owners, each with a store of their own; entries are plain dicts.
+
+Never mixes owners: every call names one, and each has a folder, a file and an index of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from commonplace.core.clock import utc_now
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Interval
+from commonplace.journals.timeline_marks import span_at
+from commonplace.tools.timeline_desk import parse_period
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.app import App
+    from commonplace.config import Settings
+    from commonplace.core.clock import Clock
+    from commonplace.tools.timeline_desk import TimelineDesk
+    from commonplace.tools.timeline_finding import TimelineHit
+
+MOST_OPEN = 32
+
+
+class Timeline:
+    """The timelines of all owners below one folder; synchronous and thread-safe. Close it.
+
+    home: our folder, else where settings say. timezone: what cuts periods of an owner who has no
+    zone of their own, an IANA name. settings: in place of those that environment and files give.
+    """
+
+    def __init__(
+        self,
+        *,
+        home: Path | str | None = None,
+        timezone: str | None = None,
+        settings: Settings | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        self._settings = settings or _settings(home, timezone)
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._base: App | None = None
+        self._desks: OrderedDict[str, TimelineDesk] = OrderedDict()
+
+    def add_entry(
+        self,
+        thread_id: str,
+        content: str,
+        entry_type: str = "raw",
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        at: datetime | None = None,
+        idempotency_key: str = "",
+    ) -> str:
+        """Record an entry, `raw` or `profile_snapshot`; its id. Raises: Invalid, Unavailable."""
+        written = self.desk(thread_id).add(
+            content,
+            entry_type=entry_type,
+            at=at,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+        return written.entry.id
+
+    def add_message(
+        self,
+        thread_id: str,
+        role: str,
+        text: str,
+        message_id: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+    ) -> str:
+        """Record what was said in a conversation, once for each message_id; its id."""
+        told = {"source": f"{role}_message", "role": role, "message_id": message_id}
+        return self.add_entry(
+            thread_id,
+            text,
+            metadata={**told, **(metadata or {})},
+            at=at,
+            idempotency_key=f"message {message_id}",
+        )
+
+    def search(
+        self,
+        thread_id: str,
+        query: str,
+        time_range: tuple[datetime, datetime] | None = None,
+        entry_types: Sequence[str] | None = None,
+        limit: int = 10,
+    ) -> list[dict[str, Any]]:
+        """The best entries by words and meaning, each with score, similarity, by and also.
+
+        A blank query lists, newest first. Without time_range a time in the query is read ("last
+        week"). Raises: Invalid, Unavailable.
+        """
+        found = self.desk(thread_id).find(
+            query,
+            within=None if time_range is None else _interval(*time_range),
+            types=tuple(entry_types or ()),
+            limit=limit,
+        )
+        return [_told(hit) for hit in found.hits]
+
+    def get_entry(self, thread_id: str, entry_id: str) -> dict[str, Any]:
+        """One entry. Raises: NotFound, which tells what is gone from what never was."""
+        return self.desk(thread_id).journal.read(entry_id).as_dict()
+
+    def get_time_range(
+        self,
+        thread_id: str,
+        start: datetime,
+        end: datetime,
+        rollup_level: int | None = None,
+        *,
+        limit: int = 1000,
+    ) -> list[dict[str, Any]]:
+        """What overlaps [start, end), newest first: of one level (0 raw … 5 year), or of all.
+
+        Of a level of rollups the period that is still open comes first, computed and marked
+        `partial` in its metadata. Raises: Invalid.
+        """
+        desk = self.desk(thread_id)
+        within = _interval(start, end)
+        found = [
+            x.as_dict() for x in desk.list_entries(within, level=rollup_level, limit=limit).entries
+        ]
+        return [*self._open_period(desk, within, rollup_level), *found][:limit]
+
+    def get_rollup(
+        self,
+        thread_id: str,
+        period: str,
+        timestamp: datetime | None = None,
+        *,
+        partial: bool = False,
+    ) -> dict[str, Any] | None:
+        """The rollup of the period (`hourly` … `yearly`) that holds an instant, else of now's.
+
+        None for a period that is still open, unless it is asked for as partial. One in which
+        nothing was recorded has no content and 0 sources. Raises: Invalid, Unavailable.
+        """
+        found = self.desk(thread_id).rollup(period, _aware(timestamp), partial=partial)
+        return None if found is None else found.as_dict()
+
+    def get_profile_snapshot(self, thread_id: str) -> dict[str, Any] | None:
+        """The newest profile snapshot; None where there is none."""
+        found = self.desk(thread_id).journal.profile()
+        return None if found is None else found.as_dict()
+
+    def update_entry(
+        self,
+        thread_id: str,
+        entry_id: str,
+        *,
+        content: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+    ) -> dict[str, Any]:
+        """Alter an entry; what is None stays. Raises: Invalid, NotFound."""
+        written = self.desk(thread_id).update(
+            entry_id, content=content, metadata=metadata, at=_aware(at)
+        )
+        return written.entry.as_dict()
+
+    def delete_entry(self, thread_id: str, entry_id: str) -> list[str]:
+        """Delete an entry for good, from every rollup and index too; refs of what it stood in."""
+        deleted, _ = self.desk(thread_id).delete(entry_id)
+        return list(deleted.refs)
+
+    def context(self, thread_id: str, query: str, budget_tokens: int = 1200) -> str:
+        """What a prompt should hold: the profile, fitting rollups, the nearest entries; fenced."""
+        return self.desk(thread_id).context(query, budget_tokens=budget_tokens).text
+
+    def trends(
+        self,
+        thread_id: str,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        period: str = "daily",
+    ) -> dict[str, Any]:
+        """Counts, active hours, projects and tags of each period, from data alone."""
+        within = Interval(start=_aware(start), end=_aware(end))
+        return self.desk(thread_id).trends(within, level=parse_period(period)).as_dict()
+
+    def roll_up(self, thread_id: str) -> int:
+        """Roll up all that is due, at any time and as often as one likes; how many were made."""
+        return self.desk(thread_id).rollups.catch_up()
+
+    def set_timezone(self, thread_id: str, timezone: str) -> None:
+        """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""
+        self.desk(thread_id).journal.set_zone(timezone)
+
+    def desk(self, thread_id: str) -> TimelineDesk:
+        """What works with one owner's timeline; opened at the first call, and at most 32 at once.
+
+        Raises: Invalid for what is no owner.
+        """
+        with self._lock:
+            found = self._desks.pop(thread_id, None)
+            if found is None:
+                found = self._app().timeline_desk_of(thread_id)
+            self._desks[thread_id] = found
+            while len(self._desks) > MOST_OPEN:
+                _close(self._desks.popitem(last=False)[1])
+            return found
+
+    def close(self) -> None:
+        """Let go of all files; may be called twice."""
+        with self._lock:
+            while self._desks:
+                _close(self._desks.popitem()[1])
+            if self._base is not None:
+                self._base.close()
+                self._base = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _app(self) -> App:
+        from commonplace.app import App  # noqa: PLC0415  opened when it is used
+
+        if self._base is None:
+            self._base = App(self._settings, user_home=None, clock=self._clock)
+            self._base.encoder.start()
+        return self._base
+
+    def _open_period(
+        self, desk: TimelineDesk, within: Interval, number: int | None
+    ) -> Iterator[dict[str, Any]]:
+        if not number or not 1 <= number <= len(_PERIODS):
+            return
+        period = _PERIODS[number - 1]
+        now = self._clock()
+        span = span_at(now, parse_period(period), desk.zone)
+        if within.start is not None and span.end <= within.start:
+            return
+        if within.end is not None and span.start >= within.end:
+            return
+        found = desk.rollup(period, now, partial=True)
+        if found is not None and found.partial and found.content:
+            yield found.as_dict()
+
+
+_PERIODS = ("hourly", "daily", "weekly", "monthly", "yearly")
+
+
+def _close(desk: TimelineDesk) -> None:
+    desk.filing().close()
+    desk.journal.close()
+
+
+def _settings(home: Path | str | None, timezone: str | None) -> Settings:
+    from commonplace.config import read_settings  # noqa: PLC0415  unless they are handed in
+
+    flags = {"home": None if home is None else str(Path(home).absolute()), "timezone": timezone}
+    user_home = os.path.expanduser("~")
+    return read_settings(
+        flags=flags, cwd=Path.cwd(), home=Path(user_home) if user_home != "~" else None
+    )
+
+
+def _interval(start: datetime, end: datetime) -> Interval:
+    within = Interval(start=_aware(start), end=_aware(end))
+    if start >= end:
+        raise Invalid("Invalid time range: its end is not after its start.", hint="Swap them.")
+    return within
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    if at is not None and at.tzinfo is None:
+        raise Invalid(f"Invalid time: {at} tells no zone.", hint="Give an aware datetime.")
+    return at
+
+
+def _told(hit: TimelineHit) -> dict[str, Any]:
+    return {
+        **hit.entry.as_dict(),
+        "score": hit.score,
+        "similarity": hit.similarity,
+        "by": hit.by,
+        "also": list(hit.also),
+    }

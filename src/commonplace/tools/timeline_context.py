@@ -1,0 +1,133 @@
+"""What a prompt should hold of the timeline: who the owner is, how it went, the nearest entries.
+
+Stored text is fenced, and nothing is shortened without a sign of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import render_instant, render_interval
+from commonplace.core.errors import Invalid
+from commonplace.core.fence import fenced
+from commonplace.core.text import opening
+from commonplace.core.values import Interval
+from commonplace.search import policy
+from commonplace.tools.recall_lines import TOKEN_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.core.clock import Level
+    from commonplace.journals.timeline_entry import Entry
+    from commonplace.tools.timeline_desk import TimelineDesk
+
+FEWEST_TOKENS = 100
+MOST_TOKENS = 100_000
+_HITS = 12
+_ROLLUPS = 6
+_SHORTEST = 80
+# The shares of a budget that the profile and the rollups may take at the most.
+_PROFILE, _SUMMARIES = 0.25, 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a prompt should hold, whole within its budget; empty where nothing is recorded.
+
+    refs: of what stands in it. interval: the time that the question named.
+    """
+
+    text: str
+    refs: tuple[str, ...]
+    tokens: int
+    interval: Interval | None = None
+    notes: tuple[str, ...] = ()
+
+
+def assemble(desk: TimelineDesk, query: str, *, budget_tokens: int) -> Context:
+    """See `TimelineDesk.context`. Raises: Invalid for a budget that is none."""
+    if not FEWEST_TOKENS <= budget_tokens <= MOST_TOKENS:
+        raise Invalid(
+            f"Invalid budget_tokens: {budget_tokens}.",
+            hint=f"Use {FEWEST_TOKENS} to {MOST_TOKENS:,}.",
+        )
+    found = desk.find(query, limit=_HITS) if query.strip() else desk.find("", limit=_HITS)
+    page = _Page(budget_tokens * TOKEN_BYTES)
+    profile = desk.journal.profile()
+    if profile is not None:
+        page.put("Profile", profile, share=_PROFILE)
+    for rollup in _rollups(desk, found.interval):
+        page.put(_label(desk, rollup), rollup, share=_SUMMARIES)
+    for hit in found.hits:
+        page.put(_label(desk, hit.entry), hit.entry, share=1.0)
+    return Context(
+        text="\n\n".join(page.blocks),
+        refs=tuple(page.refs),
+        tokens=-(-page.used // TOKEN_BYTES),
+        interval=found.interval,
+        notes=found.notes,
+    )
+
+
+class _Page:
+    """Blocks within a number of bytes; an entry stands in it once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.blocks: list[str] = []
+        self.refs: list[str] = []
+        self.used = 0
+
+    def put(self, label: str, entry: Entry, *, share: float) -> None:
+        """One entry more, shortened to what is left of a share of the whole; or left out."""
+        left = int(self._most * share) - self.used
+        if entry.ref in self.refs or left < _SHORTEST:
+            return
+        text = entry.content
+        block = fenced(text, label)
+        while len(block.encode()) + 2 > left:
+            over = len(block.encode()) + 2 - left
+            if len(text) - over < _SHORTEST // 2:
+                return
+            text = _shortened(text, len(text) - over)
+            block = fenced(text, label)
+        self.blocks.append(block)
+        self.refs.append(entry.ref)
+        self.used += len(block.encode()) + 2
+
+
+def _shortened(text: str, length: int) -> str:
+    return text[: max(length - 1, 1)].rstrip() + "…"
+
+
+def _rollups(desk: TimelineDesk, within: Interval | None) -> Iterator[Entry]:
+    """Of the time that was asked about, by the level that fits it; else of the last while."""
+    now = desk.clock()
+    if within is not None:
+        number = policy.fitting_level(within) or 1
+        yield from desk.list_entries(within, level=number, limit=_ROLLUPS).entries
+        return
+    for level, ago in _LAST:
+        entry = desk.rollups.read(level, now - ago, partial=level == "day" and not ago)
+        if entry is not None and entry.content:
+            yield entry
+
+
+_LAST: tuple[tuple[Level, timedelta], ...] = (
+    ("day", timedelta()),
+    ("day", timedelta(days=1)),
+    ("week", timedelta(days=7)),
+    ("month", timedelta(days=31)),
+)
+
+
+def _label(desk: TimelineDesk, entry: Entry) -> str:
+    if entry.level:
+        when = render_interval(Interval(start=entry.start, end=entry.end), desk.zone)
+    else:
+        when = render_instant(entry.at, desk.zone)
+    state = ", partial" if entry.partial else ", stale" if entry.stale else ""
+    return opening(f"{entry.ref} {when}{state}", 200)

@@ -1,0 +1,299 @@
+"""The timeline as a library, by the examples of its design, with neutral owners."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from commonplace.aio import JournalStorage
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.testing import FrozenClock
+from commonplace.timeline import Timeline
+
+OWNER = "http_http_wren"
+START = datetime(2025, 2, 4, 10, 15, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock(START)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(nothing))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def journal(home, clock):
+    with Timeline(home=home, timezone="UTC", clock=clock) as made:
+        yield made
+
+
+def a_february(journal, clock):
+    """Three working days of February 2025, then 3 March, ten past one in the morning."""
+    days = {
+        "2025-02-04T10:15": "Created work_log table with columns: date, task, duration",
+        "2025-02-04T10:40": "Inserted a first test entry for Q4 sales data",
+        "2025-02-11T09:00": "Completed the sales analysis dashboard",
+        "2025-02-25T14:30": "Decided to automate the daily reports. Blockers: none",
+    }
+    for when, text in days.items():
+        clock.at = datetime.fromisoformat(f"{when}+00:00")
+        journal.add_entry(OWNER, text, metadata={"projects": ["sales"], "tags": ["work"]})
+    clock.at = datetime(2025, 3, 3, 1, 10, tzinfo=UTC)
+
+
+def test_a_raw_entry_has_the_keys_of_the_design(journal):
+    """The period of a raw entry is its hour, half-open; other metadata is kept as it came."""
+    told = {
+        "source": "user_message",
+        "message_id": "msg_456",
+        "projects": ["work_log"],
+        "action": "create_tdb_table",
+        "tools_used": ["create_tdb_table"],
+        "mine": {"kept": 1},
+    }
+    entry_id = journal.add_entry(OWNER, "Created work_log table", metadata=told)
+    entry = journal.get_entry(OWNER, entry_id)
+    assert entry["thread_id"] == OWNER
+    assert entry["entry_type"] == "raw"
+    assert entry["timestamp"] == "2025-02-04T10:15:30.000000Z"
+    assert entry["period_start"] == "2025-02-04T10:00:00.000000Z"
+    assert entry["period_end"] == "2025-02-04T11:00:00.000000Z"
+    assert entry["metadata"] == told
+    assert (entry["rollup_level"], entry["status"], entry["parent_id"]) == (0, "active", None)
+
+
+def test_what_was_i_working_on_last_week(journal, clock):
+    """The seed's first example: the weekly rollup of the week that ended within seven days."""
+    a_february(journal, clock)
+    now = clock()
+    results = journal.search(
+        thread_id=OWNER,
+        query="What was I working on?",
+        time_range=(now - timedelta(days=7), now),
+        entry_types=["weekly_rollup"],
+    )
+    assert [x["id"] for x in results] == ["rollup_weekly_2025W09"]
+    assert "automate the daily reports" in results[0]["content"]
+
+
+def test_show_me_my_progress_this_month(journal, clock):
+    """The seed's second example: the month that still goes on is computed, and marked partial."""
+    a_february(journal, clock)
+    clock.at = datetime(2025, 2, 26, tzinfo=UTC)
+    results = journal.get_time_range(
+        thread_id=OWNER,
+        start=datetime(2025, 2, 1, tzinfo=UTC),
+        end=clock(),
+        rollup_level=4,
+    )
+    assert [(x["id"], x["metadata"]["partial"]) for x in results] == [
+        ("rollup_monthly_202502", True)
+    ]
+    assert results[0]["metadata"]["entries"] == 4
+
+
+def test_what_did_i_accomplish_in_february(journal, clock):
+    """The seed's third example: February's rollups and no other month's."""
+    a_february(journal, clock)
+    results = journal.search(
+        thread_id=OWNER,
+        query="accomplishments achievements completed",
+        time_range=(datetime(2025, 2, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)),
+        entry_types=["monthly_rollup", "weekly_rollup"],
+    )
+    # The week of the dashboard is what the month was made from: one hit, the other beside it.
+    assert results[0]["id"] == "rollup_monthly_202502"
+    assert results[0]["metadata"]["source_entry_count"] == 3
+
+
+def test_how_is_my_project_going(journal, clock):
+    """The seed's fourth example: of all levels, at most five."""
+    a_february(journal, clock)
+    now = clock()
+    results = journal.search(
+        thread_id=OWNER,
+        query="project status progress blockers issues",
+        time_range=(now - timedelta(days=7), now),
+        limit=5,
+    )
+    assert 1 <= len(results) <= 5
+    assert "Blockers" in results[0]["content"]
+
+
+def test_a_rollup_and_what_it_was_made_from_are_one_hit(journal, clock):
+    """Hour, day, week, month and the entry itself say one thing: it is told once."""
+    a_february(journal, clock)
+    results = journal.search(OWNER, "sales analysis dashboard")
+    ids = [x["id"] for x in results]
+    hit = results[0]
+    beside = {*hit["also"], f"timeline:{hit['id']}"}
+    assert {"timeline:rollup_daily_20250211", "timeline:rollup_hourly_20250211_09"} <= beside
+    assert "rollup_daily_20250211" not in ids[1:]
+
+
+def test_a_time_in_the_question_is_read(journal, clock):
+    """`on 4 February` narrows to that day, and a day's rollup is what fits a day."""
+    a_february(journal, clock)
+    results = journal.search(OWNER, "sales data on 4 february 2025")
+    assert results[0]["id"] == "rollup_daily_20250204"
+    assert all("2025-02-04" in x["timestamp"] for x in results)
+
+
+def test_a_blank_question_lists_newest_first(journal, clock):
+    """With filters alone there is nothing to rank by."""
+    a_february(journal, clock)
+    results = journal.search(OWNER, "", entry_types=["raw"])
+    assert [x["timestamp"][:10] for x in results] == [
+        "2025-02-25",
+        "2025-02-11",
+        "2025-02-04",
+        "2025-02-04",
+    ]
+
+
+def test_the_rollup_of_an_open_period_is_none_until_it_is_asked_for_as_partial(journal, clock):
+    """What may still grow is not told as if it were whole."""
+    a_february(journal, clock)
+    assert journal.get_rollup(OWNER, "yearly") is None
+    year = journal.get_rollup(OWNER, "yearly", partial=True)
+    assert (year["id"], year["metadata"]["entries"]) == ("rollup_yearly_2025", 4)
+    assert year["metadata"]["source_entries"] == ["rollup_monthly_202502"]
+
+
+def test_a_closed_rollup_has_the_keys_of_the_design(journal, clock):
+    """Counts and names from rows; the model and its cost are told, and here there was none."""
+    a_february(journal, clock)
+    hour = journal.get_rollup(OWNER, "hourly", START)
+    assert hour["id"] == "rollup_hourly_20250204_10"
+    assert hour["content"].startswith("[10:00-11:00] 2 entries; projects: sales.")
+    assert hour["timestamp"] == "2025-02-04T10:59:59.999999Z"
+    told = hour["metadata"]
+    assert told["source_entry_count"] == len(told["source_entries"]) == 2
+    assert (told["projects"], told["tags"]) == (["sales"], ["work"])
+    assert (told["llm_model"], told["rollup_cost_tokens"]) == (None, 0)
+    assert "productivity_score" not in told
+    assert hour["parent_id"] == "rollup_daily_20250204"
+
+
+def test_a_day_without_an_entry_is_told_as_empty(journal, clock):
+    """Nothing happened: that differs from what was not looked at."""
+    a_february(journal, clock)
+    day = journal.get_rollup(OWNER, "daily", datetime(2025, 2, 5, 12, tzinfo=UTC))
+    assert (day["content"], day["metadata"]["source_entry_count"]) == ("", 0)
+
+
+def test_the_newest_profile_is_told(journal, clock):
+    """Profiles are no activity: no rollup counts them."""
+    assert journal.get_profile_snapshot(OWNER) is None
+    journal.add_entry(OWNER, "Wren is an analyst", entry_type="profile_snapshot")
+    clock.advance(60)
+    journal.add_entry(OWNER, "Wren is a product manager", entry_type="profile_snapshot")
+    assert journal.get_profile_snapshot(OWNER)["content"] == "Wren is a product manager"
+    clock.advance(86_400)
+    assert journal.get_rollup(OWNER, "daily", START)["metadata"]["entries"] == 0
+
+
+def test_a_message_is_added_once(journal):
+    """A conversation that is replayed adds nothing."""
+    first = journal.add_message(OWNER, "user", "Please deploy the report", "msg_1")
+    assert journal.add_message(OWNER, "user", "Please deploy the report", "msg_1") == first
+    entry = journal.get_entry(OWNER, first)
+    assert entry["metadata"]["source"] == "user_message"
+    assert entry["metadata"]["message_id"] == "msg_1"
+
+
+def test_what_was_deleted_is_found_nowhere(journal, clock):
+    """Not the entry, and not in a summary of any level."""
+    a_february(journal, clock)
+    journal.roll_up(OWNER)
+    (entry,) = [
+        x for x in journal.search(OWNER, "", entry_types=["raw"]) if "dashboard" in x["content"]
+    ]
+    journal.delete_entry(OWNER, entry["id"])
+    with pytest.raises(NotFound, match="deleted"):
+        journal.get_entry(OWNER, entry["id"])
+    assert not any("dashboard" in x["content"] for x in journal.search(OWNER, "dashboard"))
+    everything = journal.get_time_range(OWNER, START - timedelta(days=9), clock())
+    assert not any("dashboard" in x["content"] for x in everything)
+    assert journal.get_rollup(OWNER, "monthly", START)["metadata"]["entries"] == 3
+
+
+def test_an_altered_entry_alters_its_rollups(journal, clock):
+    """Every level follows, and the old text is in none."""
+    a_february(journal, clock)
+    journal.roll_up(OWNER)
+    (entry,) = [
+        x for x in journal.search(OWNER, "", entry_types=["raw"]) if "dashboard" in x["content"]
+    ]
+    journal.update_entry(OWNER, entry["id"], content="Completed the harbour report")
+    month = journal.get_rollup(OWNER, "monthly", START)
+    assert "harbour report" in month["content"]
+    assert "dashboard" not in month["content"]
+
+
+def test_context_holds_profile_rollups_and_entries_within_its_budget(journal, clock):
+    """What a prompt should hold, four bytes a token, stored text fenced."""
+    journal.add_entry(OWNER, "Wren is a product manager", entry_type="profile_snapshot")
+    a_february(journal, clock)
+    text = journal.context(OWNER, "what happened with sales in february 2025", budget_tokens=600)
+    assert "product manager" in text
+    assert "rollup_monthly_202502" in text
+    assert len(text.encode()) <= 2400
+    assert text.startswith("```Profile\n")
+
+
+def test_trends_come_from_data(journal, clock):
+    """Days without an entry are counted as nothing, not left out."""
+    a_february(journal, clock)
+    trends = journal.trends(OWNER, period="weekly")
+    assert [(x["period"], x["entries"]) for x in trends["periods"]] == [
+        ("2025-W06", 2),
+        ("2025-W07", 1),
+        ("2025-W08", 0),
+        ("2025-W09", 1),
+    ]
+    assert trends["total"] == {
+        "entries": 4,
+        "hours_active": 3,
+        "projects": {"sales": 4},
+        "tags": {"work": 4},
+    }
+
+
+@pytest.mark.parametrize("other", ["a/b", "..", "A", "a\u0300", "\u0430", "a ", "x" * 128])
+def test_owners_never_share_a_store(journal, home, other):
+    """Whatever their names look like, on any disk."""
+    journal.add_entry("a", "The first one's own words")
+    journal.add_entry(other, "The other one's words")
+    assert [x["content"] for x in journal.search("a", "words")] == ["The first one's own words"]
+    assert [x["content"] for x in journal.search(other, "words")] == ["The other one's words"]
+    assert len(list((home / "users").glob("*/journal/journal.db"))) == 2
+    assert {x.name for x in home.iterdir()} == {"users"}
+
+
+@pytest.mark.parametrize("nobody", ["", "x" * 129, "a\nb"])
+def test_nobody_has_no_timeline(journal, nobody):
+    """An owner is 1 to 128 characters, none of them a control character."""
+    with pytest.raises(Invalid):
+        journal.add_entry(nobody, "words")
+
+
+def test_the_design_s_storage_is_awaited(home, clock):
+    """The same names and signatures, for a program with an event loop."""
+
+    async def use():
+        async with JournalStorage(home=home, timezone="UTC", clock=clock) as journal:
+            await journal.add_entry(thread_id=OWNER, content="Fixed the gate", metadata={})
+            found = await journal.search(thread_id=OWNER, query="gate", limit=3)
+            profile = await journal.get_profile_snapshot(thread_id=OWNER)
+            return [x["content"] for x in found], profile
+
+    assert asyncio.run(use()) == (["Fixed the gate"], None)
