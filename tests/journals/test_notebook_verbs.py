@@ -179,7 +179,7 @@ def test_a_moved_section_keeps_its_history(book):
     notes = book.open()
     entry = notes.write("old/name", "Before.", overview="Known.").entry
     notes.write("old/name/below", "Stays.")
-    assert notes.move("old/name", "new") == ()
+    assert notes.move("old/name", "new") == ((("old/name", "new"),), ())
     assert not (book.folder / "old" / "name.md").exists()
     assert (book.folder / "new.md").read_text() == "Known.\n\n<!-- entry count: 1 -->\n"
     assert book.status() == ""
@@ -199,6 +199,32 @@ def test_a_moved_section_keeps_its_history(book):
         notes.move("nothing", "x")
     with pytest.raises(Invalid):
         notes.move("new", "../x")
+
+
+def test_a_folder_of_sections_is_moved(book):
+    """All or none: a folder alone with what is below it, a section with it if that is asked for."""
+    notes = book.open()
+    ids = {name: notes.write(name, "x").entry.id for name in ("p", "p/a", "p/d/b", "q/c", "pq")}
+    moved, told = notes.move("q/", "r")
+    assert (moved, told) == ((("q/c", "r/c"),), ())
+    assert notes.move("p", "s/t", below=True) == (
+        (("p", "s/t"), ("p/a", "s/t/a"), ("p/d/b", "s/t/d/b")),
+        (),
+    )
+    assert notes.list_sections() == ["pq", "r/c", "s/t", "s/t/a", "s/t/d/b"]
+    for fresh in (notes, book.open()):
+        assert fresh.read_entry(f"s/t/d/b#{ids['p/d/b']}").section == "s/t/d/b"
+        assert fresh.read_entry(f"p/a#{ids['p/a']}").section == "s/t/a"
+    assert book.status() == ""
+    assert sorted(x.name for x in book.folder.iterdir()) == [".git", "pq.md", "r", "s"]
+    head = book.git("rev-parse", "HEAD").stdout
+    notes.write("u/a", "x")
+    for new, error in {"s/t/deeper": Invalid, "u": Conflict, "R/v": Invalid}.items():
+        with pytest.raises(error):
+            notes.move("s/t", new, below=True)
+    with pytest.raises(NotFound):
+        notes.move("nothing/", "x")
+    assert book.git("rev-parse", "HEAD~1").stdout == head
 
 
 def test_what_a_person_edits_in_the_folder_stays(book):

@@ -68,7 +68,15 @@ def commit(repo: GitRepo, head: Head, draft: Draft) -> str:
     it in one step; objects and branch are on the disk when this returns.
     Raises: Moved, Invalid, Unavailable, Denied, Conflict.
     """
-    ran = _import(repo, _render(head.branch, head.commit, draft))
+    return commit_all(repo, head, [draft])
+
+
+def commit_all(repo: GitRepo, head: Head, drafts: Sequence[Draft]) -> str:
+    """Put commits one on the other on the branch, as `commit` does one; the hash of the last.
+
+    drafts: one at least. The branch holds all of them or none. Raises: as `commit`.
+    """
+    ran = _import(repo, _render_chain(head.branch, head.commit, drafts))
     if ran.status == 0:
         return ran.out.decode("ascii", "replace").strip()
     if repo.head() != head:
@@ -82,14 +90,10 @@ def commit_chains(repo: GitRepo, chains: Sequence[tuple[str, str, Sequence[Draft
     chains: a ref that is not there yet, the commit it begins at (empty for none), its commits.
     Raises: Invalid, Unavailable, Denied.
     """
-    stream = bytearray()
-    for ref, start, drafts in chains:
-        for number, draft in enumerate(drafts):
-            # Only the first says where it begins: git goes on with what it has just made.
-            stream += _render(ref, start if number == 0 else "", draft)
+    stream = b"".join(_render_chain(*chain) for chain in chains)
     if not stream:
         return
-    ran = _import(repo, bytes(stream))
+    ran = _import(repo, stream)
     if ran.status:
         raise explained(repo.folder, "fast-import", ran)
 
@@ -142,6 +146,12 @@ def render_person(identity: str) -> str:
             hint="Write it as 'Ann Example <ann@example.org>'.",
         )
     return f"{cleaned} <{address.strip()}>"
+
+
+def _render_chain(ref: str, start: str, drafts: Sequence[Draft]) -> bytes:
+    # Only the first says where it begins: git goes on with what it has just made.
+    starts = [start, *([""] * len(drafts))]
+    return b"".join(_render(ref, x, draft) for x, draft in zip(starts, drafts, strict=False))
 
 
 def _render(ref: str, start: str, draft: Draft) -> bytes:

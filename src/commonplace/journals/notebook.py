@@ -373,14 +373,18 @@ class Notebook:
             is_keyed=idempotency_key is not None,
         )
 
-    def move(self, old: str, new: str) -> tuple[str, ...]:
-        """Give a section another name, its entries with it; sections below it stay.
+    def move(
+        self, old: str, new: str, *, below: bool = False
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        """Give a section another name, its entries with it; a folder alone goes with all below it.
 
-        Sentences on what of the folder was left as it is.
-        Raises: Invalid, NotFound, Conflict where the new name is taken, Denied, Unavailable.
+        below: the sections below it go along. Each former name with the new one, and sentences on
+        what of the folder was left as it was.
+        Raises: Invalid, NotFound, Conflict where a new name is taken, Denied, Unavailable.
         """
-        before, after = parse_section(old), parse_new_section(new)
-        return Writer(self, clock=self._clock, person=self.person).move(before, after)
+        before, after = parse_section(old.rstrip("/")), parse_new_section(new.rstrip("/"))
+        writer = Writer(self, clock=self._clock, person=self.person)
+        return writer.move(before, after, below=below)
 
     def count(self, section: str, file: SectionFile) -> int:
         """How many entries a section has, whose file this is; the ledger is caught up."""

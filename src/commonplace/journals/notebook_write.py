@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import locked
-from commonplace.journals.gitrepo_commit import Draft, Moved, commit, until_settled
+from commonplace.journals.gitrepo_commit import (
+    Draft,
+    Moved,
+    commit,
+    commit_all,
+    until_settled,
+)
 from commonplace.journals.gitrepo_history import Commit
 from commonplace.journals.notebook_format import (
     Entry,
@@ -21,11 +27,16 @@ from commonplace.journals.notebook_format import (
     render_file,
     render_message,
 )
-from commonplace.journals.notebook_names import Address, file_of, refuse_twin
+from commonplace.journals.notebook_names import (
+    Address,
+    file_of,
+    parse_new_section,
+    refuse_twin,
+)
 from commonplace.journals.notebook_tree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from commonplace.journals.gitrepo import Blob, Head
@@ -108,16 +119,19 @@ class Writer:
             written = until_settled(lambda: self._attempt(asked, tree))
             return replace(written, notes=tree.refresh())
 
-    def move(self, old: str, new: str) -> tuple[str, ...]:
-        """Give a section another name in one commit; sentences on what of the folder was left.
+    def move(
+        self, old: str, new: str, *, below: bool
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        """Give a section another name, and with `below` those below it, all or none of them.
 
+        Each former name with the new one; sentences on what of the folder was left.
         Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
         """
         with locked(self._repo.own):
             tree = WorkTree(self._repo)
             tree.refresh()
-            until_settled(lambda: self._attempt_move(old, new, tree))
-            return tree.refresh()
+            moved = until_settled(lambda: self._attempt_move(old, new, tree, below=below))
+            return moved, tree.refresh()
 
     def _attempt(self, asked: Asked, tree: WorkTree) -> Written:
         head = self._settled_head()
@@ -163,42 +177,58 @@ class Writer:
             repeated=True,
         )
 
-    def _attempt_move(self, old: str, new: str, tree: WorkTree) -> str:
+    def _attempt_move(
+        self, old: str, new: str, tree: WorkTree, *, below: bool
+    ) -> tuple[tuple[str, str], ...]:
         head = self._settled_head()
-        source, target = self._repo.read_blobs(head.commit, [file_of(old), file_of(new)])
-        if source is None or source.kind != "blob":
+        sections = self._notebook.list_sections()
+        pairs = _pairs(old, new, sections, below=below)
+        if not pairs:
             raise self._notebook.no_section(old)
-        if target is not None or self._ledger.count(new):
-            raise Conflict(
-                f"There is, or was, a section {new} already.", hint="Choose another name."
-            )
-        refuse_twin(new, [x for x in self._notebook.list_sections() if x != old])
-        tree.expect(head.commit, {file_of(old): source.name, file_of(new): ""})
+        stay = sorted(set(sections) - {x for x, _ in pairs})
+        for _, target in pairs:
+            if target in stay or self._ledger.count(target):
+                raise Conflict(
+                    f"There is, or was, a section {target} already.", hint="Choose another name."
+                )
+            refuse_twin(target, stay)
+        paths = [file_of(x) for x, _ in pairs]
+        blobs = self._repo.read_blobs(head.commit, paths)
+        names = {path: blob.name if blob else "" for path, blob in zip(paths, blobs, strict=True)}
+        tree.expect(head.commit, {**names, **{file_of(x): "" for _, x in pairs}})
+        commit_all(self._repo, head, [self._move_draft(*pair) for pair in pairs])
+        self._ledger.catch_up()
+        return pairs
+
+    def _move_draft(self, old: str, new: str) -> Draft:
         message = Message(
             summary=f"Move {old} to {new}", text="", section=new, verb="move", moved_from=old
         )
-        renames = {file_of(old): file_of(new)}
-        return self._commit(head, message, self._clock(), puts={}, renames=renames).hash
+        return self._draft(message, self._clock(), renames={file_of(old): file_of(new)})
 
-    def _commit(
+    def _draft(
         self,
-        head: Head,
         message: Message,
         at: datetime,
         *,
-        puts: dict[str, bytes],
+        puts: dict[str, bytes] | None = None,
         renames: dict[str, str] | None = None,
-    ) -> Commit:
-        draft = Draft(
+    ) -> Draft:
+        return Draft(
             message=render_message(message),
             author=self._person,
             committer=self._person,
             at=at,
             now=self._clock(),
             zone=self._notebook.zone,
-            puts=puts,
+            puts=puts or {},
             renames=renames or {},
         )
+
+    def _commit(
+        self, head: Head, message: Message, at: datetime, *, puts: dict[str, bytes]
+    ) -> Commit:
+        draft = self._draft(message, at, puts=puts)
         name, _, address = self._person.partition(" <")
         made = Commit(
             hash=commit(self._repo, head, draft),
@@ -210,6 +240,20 @@ class Writer:
         )
         self._ledger.append(made)
         return made
+
+
+def _pairs(
+    old: str, new: str, sections: Iterable[str], *, below: bool
+) -> tuple[tuple[str, str], ...]:
+    """Each section that a move is of, with its new name; a folder alone goes with all below it."""
+    known = set(sections)
+    pairs = [(old, new)] if old in known else []
+    if below or not pairs:
+        inside = sorted(x for x in known if x.startswith(f"{old}/"))
+        if inside and f"{new}/".startswith(f"{old}/"):
+            raise Invalid(f"{new} lies in {old}.", hint="Choose a name outside it.")
+        pairs += [(x, parse_new_section(new + x.removeprefix(old))) for x in inside]
+    return tuple(pairs)
 
 
 def _checked(asked: Asked, blob: Blob | None) -> SectionFile:

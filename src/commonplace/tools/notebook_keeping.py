@@ -65,15 +65,24 @@ class NotebookKeeping:
             lines.append(f"It has {sections} {'section' if sections == 1 else 'sections'}.")
         return answer_of(lines, {"folder": str(folder), "adopted": adopted, "sections": sections})
 
-    def move(self, *, old: str, new: str) -> Answer:
-        """Give a section another name, its entries with it; sections below it stay.
+    def move(self, *, old: str, new: str, below: bool = False) -> Answer:
+        """Give a section another name, its entries with it; a folder alone goes with all below it.
 
-        Raises: Invalid, NotFound, Conflict, Denied, Unavailable.
+        below: the sections below it go along. Raises: Invalid, NotFound, Conflict, Denied,
+        Unavailable.
         """
         desk = self._desk()
-        notes = desk.reading().move(old, new)
+        moved, notes = desk.reading().move(old, new, below=below)
         notes = (*notes, *desk.filing().sweep())
-        return answer_of([f"Moved {old} to {new}."], {"old": old, "new": new}, notes)
+        facts = {
+            "old": old,
+            "new": new,
+            "moved": [{"old": before, "new": after} for before, after in moved],
+        }
+        lines = [f"Moved {before} to {after}." for before, after in moved[:_MOST_NOTES]]
+        if len(moved) > _MOST_NOTES:
+            lines.append(f"And {len(moved) - _MOST_NOTES} more below them.")
+        return answer_of(lines, facts, notes)
 
     def sync(self, *, remote: str, accept_loss: bool = False) -> Answer:
         """Bring the notebook and a remote to hold the same.

@@ -179,15 +179,20 @@ def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
     show(call("journal_search", arguments, after=file_everything), as_json)
 
 
-@notebook.command(short_help="Give a section another name.")
+@notebook.command(short_help="Give a section, or a folder of them, another name.")
 @click.argument("old")
 @click.argument("new")
+@click.option("--all", "below", is_flag=True, help="The sections below it go along.")
 @common_options
-def move(old: str, new: str, as_json: bool) -> None:
-    """Give the section OLD the name NEW, its entries with it; sections below it stay."""
+def move(old: str, new: str, below: bool, as_json: bool) -> None:
+    """Give the section OLD the name NEW, its entries with it.
+
+    Sections below it stay, unless you say --all. A folder that is no section itself goes with all
+    that lies below it.
+    """
     with opened() as app:
         load_encoder(app)
-        show(keeping(app).move(old=old, new=new), as_json)
+        show(keeping(app).move(old=old, new=new, below=below), as_json)
 
 
 @notebook.command(short_help="Bring the notebook and a remote to hold the same.")
