@@ -95,6 +95,8 @@ VALUES = {
     "llm.key_variable": ["A_KEY", "B_KEY", "C_KEY", "D_KEY"],
     "llm.model": ["a", "b", "c", "d"],
     "llm.better_model": ["a", "b", "c", "d"],
+    "llm.price": ["1/5", "0.25/1.25", "3/15", "0/0"],
+    "llm.better_price": ["1/5", "0.25/1.25", "3/15", "0/0"],
     "llm.timeout_s": ["1", "2.5", "30", "4"],
     "llm.tokens_per_run": ["1", "2", "3", "4"],
     "llm.tokens_per_day": ["0", "2", "3", "4"],
@@ -178,7 +180,14 @@ def test_the_defaults(home, project):
     assert settings.notebook_auto_gc is True
     unset = ("log", "private_path", "private_user_path", "private_both_path", "chronicle_path")
     unset += ("encoder_folder", "notebook_path", "notebook_author")
-    unset += ("llm_url", "llm_key_variable", "llm_model", "llm_better_model")
+    unset += (
+        "llm_url",
+        "llm_key_variable",
+        "llm_model",
+        "llm_better_model",
+        "llm_price",
+        "llm_better_price",
+    )
     unset += tuple(key.replace(".", "_") for key in NUMBERS - WITH_DEFAULT)
     assert {name: getattr(settings, name) for name in unset} == dict.fromkeys(unset)
     assert settings.private_share_with_llm is False
@@ -198,6 +207,8 @@ def test_the_defaults(home, project):
         ("llm.key_variable", "0123456789abcdef0123456789abcdef"),
         ("llm.key_variable", "COMMONPLACE_LLM_KEY"),
         ("llm.timeout_s", "0"),
+        ("llm.price", "cheap"),
+        ("llm.price", "-1/5"),
     ],
 )
 def test_what_no_llm_can_be_asked_with(home, project, key, value):
@@ -206,7 +217,7 @@ def test_what_no_llm_can_be_asked_with(home, project, key, value):
         read(project, home, **{row(key).env: value})
     assert row(key).env in caught.value.message
     if not value.startswith("COMMONPLACE_"):
-        assert key in {"llm.shape", "llm.timeout_s"} or value not in str(caught.value)
+        assert key in {"llm.shape", "llm.timeout_s", "llm.price"} or value not in str(caught.value)
 
 
 def test_no_projects_file_may_say_who_is_asked(home, project):

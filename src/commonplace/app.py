@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import make_owner_folder, owner_folder
 from commonplace.core.values import EncoderState
 from commonplace.tools.private import PrivateDesk, PrivateTools
@@ -27,11 +27,10 @@ from commonplace.tools.private import PrivateDesk, PrivateTools
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from commonplace.app_languages import Languages
     from commonplace.config import Settings
-    from commonplace.core.ports import EncoderSlot, Index, Language, OpensRefs, OwnerIndex, Source
-    from commonplace.inference.language import LanguageClient
+    from commonplace.core.ports import EncoderSlot, Index, OpensRefs, OwnerIndex, Source
     from commonplace.inference.models import Missing, Weights
-    from commonplace.inference.spending import Purse
     from commonplace.journals.chronicle import Chronicle
     from commonplace.journals.notebook import Notebook
     from commonplace.journals.private import PrivateJournal
@@ -172,7 +171,7 @@ class App:
             min_score=policy.NOTEBOOK_FLOOR if least is None else least,
             most=policy.NOTEBOOK_MOST if most is None else int(most),
             is_own=settings.notebook_path is None,
-            language=lambda: self.language(better=True),
+            language=lambda: self.languages.find(better=True),
         )
 
     @cached_property
@@ -443,59 +442,12 @@ class App:
             )
         return EncoderState(name=profile.name, identity=found.identity, state="ready")
 
-    def language(self, *, better: bool = False) -> Language | None:
-        """A language model for one run, its tokens counted and capped; None where none is set.
-
-        better: the model for what needs more sense. Raises: as `language_client`.
-        """
-        client = self.language_client(better=better)
-        if client is None:
-            return None
-        from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
-
-        return Metered(client, self.purse, per_run=int(self.settings.llm_tokens_per_run))
-
-    def language_client(self, *, better: bool = False) -> LanguageClient | None:
-        """What asks the language model of the settings, without a cap; None where none is set.
-
-        Raises: Invalid where no model is named, or the key is no text of a header; Denied where
-        there is no key.
-        """
-        settings = self.settings
-        if settings.llm_url is None:
-            return None
-        from commonplace.inference.language import (  # noqa: PLC0415  wired when needed
-            Endpoint,
-            LanguageClient,
-            read_key,
-        )
-
-        model = (settings.llm_better_model if better else None) or settings.llm_model
-        if model is None:
-            raise Invalid("An LLM is set, and no model of it.", hint="Set llm.model.")
-        return LanguageClient(
-            Endpoint(
-                url=settings.llm_url,
-                shape="anthropic" if settings.llm_shape == "anthropic" else "openai",
-                model=model,
-                key=read_key(settings.llm_key_variable, os.environ),
-                key_variable=settings.llm_key_variable or "",
-                timeout_s=settings.llm_timeout_s,
-                share_private=settings.private_share_with_llm,
-            )
-        )
-
     @cached_property
-    def purse(self) -> Purse:
-        """The tokens that this owner's language models have spent."""
-        from commonplace.inference.spending import Purse  # noqa: PLC0415  wired when needed
+    def languages(self) -> Languages:
+        """The language models of the settings, and what they may spend."""
+        from commonplace.app_languages import Languages  # noqa: PLC0415  wired when needed
 
-        return Purse(
-            self.folder / "llm",
-            per_day=int(self.settings.llm_tokens_per_day),
-            clock=self._clock,
-            zone=self.settings.timezone,
-        )
+        return Languages(self.settings, folder=self.folder / "llm", clock=self._clock)
 
     @cached_property
     def finder(self) -> Finder:

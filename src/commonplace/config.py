@@ -22,6 +22,7 @@ from commonplace.config_values import (
     parse_folder,
     parse_owner_name,
     parse_path,
+    parse_price,
     parse_retention_text,
     parse_text,
     parse_toolsets,
@@ -89,6 +90,8 @@ class Settings:
     llm_key_variable: str | None
     llm_model: str | None
     llm_better_model: str | None
+    llm_price: str | None
+    llm_better_price: str | None
     llm_timeout_s: float
     llm_tokens_per_run: float
     llm_tokens_per_day: float
@@ -580,6 +583,20 @@ SETTINGS: tuple[Setting, ...] = (
         parse=parse_text,
         default=nothing,
         help="The model of weeks, months, years and merges; else the same.",
+    ),
+    Setting(
+        key="llm.price",
+        env="COMMONPLACE_LLM_PRICE",
+        parse=parse_price,
+        default=nothing,
+        help="What the model costs: US dollars for a million tokens read and written, as 1/5.",
+    ),
+    Setting(
+        key="llm.better_price",
+        env="COMMONPLACE_LLM_BETTER_PRICE",
+        parse=parse_price,
+        default=nothing,
+        help="Likewise of the better model; else the same.",
     ),
     Setting(
         key="llm.timeout_s",

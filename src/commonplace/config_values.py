@@ -26,6 +26,7 @@ ENV_PREFIX = "COMMONPLACE_"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # A key's variable: upper case, so that a key put there by mistake is refused, and unseen.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+_PRICE = re.compile(r"\d{1,6}(\.\d{1,6})?/\d{1,6}(\.\d{1,6})?", re.ASCII)
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -157,6 +158,17 @@ def parse_variable(value: object, place: Place) -> str:
         raise Invalid(
             f"{place.name} is not the name of a variable, in upper case and without {ENV_PREFIX}.",
             hint="Name the environment variable that holds the key; put no key into a file.",
+        )
+    return text
+
+
+def parse_price(value: object, place: Place) -> str:
+    """What a million tokens read and a million written cost, as `1/5`."""
+    text = parse_text(value, place).strip()
+    if not _PRICE.fullmatch(text):
+        raise Invalid(
+            f"{place.name} is {text!r}.",
+            hint="Write the dollars for a million tokens read and written, as 1/5 or 0.25/1.25.",
         )
     return text
 

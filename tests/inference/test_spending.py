@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.core.errors import Denied, Unavailable
 from commonplace.core.values import Completion, Passage, Question
-from commonplace.inference.spending import Metered, Purse, estimate
+from commonplace.inference.spending import Metered, Purse, Run, estimate
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import ScriptedLanguage
 
@@ -41,7 +41,7 @@ def test_the_estimate():
 
 def test_what_was_spent_counts_and_not_what_was_set_aside(purse):
     """Set aside 10, spent 4 + 2; the rest is there again."""
-    metered = Metered(ScriptedLanguage(cost(4, 2)), purse, per_run=100)
+    metered = Metered(ScriptedLanguage(cost(4, 2)), Run(purse, per_run=100))
     assert metered.complete(ASKED).tokens_in == 4
     assert purse.spent() == 6
     assert metered.name == "scripted-1 in memory"
@@ -51,24 +51,32 @@ def test_what_was_spent_counts_and_not_what_was_set_aside(purse):
 def test_the_run_is_capped(purse):
     """16 tokens: one answer of 8 leaves 8, and 10 are needed."""
     language = ScriptedLanguage(cost(6, 2))
-    metered = Metered(language, purse, per_run=16)
+    metered = Metered(language, Run(purse, per_run=16))
     metered.complete(ASKED)
     with pytest.raises(Denied, match="The tokens of this run are spent: 8 of 16, and 10"):
         metered.complete(ASKED)
     assert len(language.questions) == 1
-    Metered(language, purse, per_run=16).complete(ASKED)
+    Metered(language, Run(purse, per_run=16)).complete(ASKED)
+
+
+def test_two_models_of_a_run_share_its_cap(purse):
+    """16 tokens: 8 by the one leave 8 for the other."""
+    run = Run(purse, per_run=16)
+    Metered(ScriptedLanguage(cost(6, 2)), run).complete(ASKED)
+    with pytest.raises(Denied):
+        Metered(ScriptedLanguage(cost(1, 1)), run).complete(ASKED)
 
 
 def test_the_day_is_capped_over_runs_and_begins_anew(purse, clock):
     """30 tokens a day: 12 and 12 are spent, and 10 more are needed; tomorrow there are 30 again."""
     language = ScriptedLanguage(cost(10, 2))
     for _ in range(2):
-        Metered(language, purse, per_run=100).complete(ASKED)
+        Metered(language, Run(purse, per_run=100)).complete(ASKED)
     with pytest.raises(Denied, match="Today's tokens are spent: 24 of 30, and 10 are needed"):
-        Metered(language, purse, per_run=100).complete(ASKED)
+        Metered(language, Run(purse, per_run=100)).complete(ASKED)
     assert (len(language.questions), purse.spent()) == (2, 24)
     clock.advance(86_400)
-    Metered(language, purse, per_run=100).complete(ASKED)
+    Metered(language, Run(purse, per_run=100)).complete(ASKED)
     assert purse.spent() == 12
 
 
@@ -81,7 +89,7 @@ def test_the_day_is_the_owners(tmp_path, clock):
 
 def test_an_error_costs_nothing(purse):
     """What was set aside for it is there again."""
-    metered = Metered(ScriptedLanguage(Unavailable("No.")), purse, per_run=100)
+    metered = Metered(ScriptedLanguage(Unavailable("No.")), Run(purse, per_run=100))
     with pytest.raises(Unavailable, match=r"No\."):
         metered.complete(ASKED)
     assert purse.spent() == 0
@@ -119,7 +127,7 @@ def test_two_who_reach_for_the_last_tokens(purse):
 
 def test_no_word_is_written_down(purse, tmp_path):
     """Times, models and numbers; readable by its owner alone."""
-    Metered(ScriptedLanguage(cost(4, 2)), purse, per_run=100).complete(ASKED)
+    Metered(ScriptedLanguage(cost(4, 2)), Run(purse, per_run=100)).complete(ASKED)
     (file,) = (tmp_path / "llm").iterdir()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [sorted(x) for x in lines] == [

@@ -176,12 +176,13 @@ class Checkup:
 
     def _look_at_language(self) -> Iterator[Finding]:
         try:
-            client = self._app.language_client()
+            client = self._app.languages.client()
             if client is None:
                 yield "None is set (llm.url): summaries and merges are made without one."
                 return
             client.check()
-            spent, most = self._app.purse.spent(), self._app.purse.per_day
+            purse = self._app.languages.purse
+            spent, most = purse.spent(), purse.per_day
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
             return

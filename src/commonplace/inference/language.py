@@ -126,6 +126,11 @@ class LanguageClient:
         self._limit = _OLD_LIMIT
 
     @property
+    def model(self) -> str:
+        """The model as it is configured."""
+        return self._to.model
+
+    @property
     def name(self) -> str:
         """The model and its host: `claude-haiku-4-5 at api.anthropic.com`."""
         return f"{self._to.model} at {self._to.host}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Denied
@@ -16,6 +17,7 @@ from commonplace.core.files import make_folder, translated
 from commonplace.inference.wire import estimated_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from datetime import tzinfo
     from pathlib import Path
 
@@ -93,16 +95,45 @@ class Purse:
                 os.close(descriptor)
 
 
-class Metered:
-    """A model for one run, whose tokens are counted and capped; implements the port `Language`.
+class Run:
+    """What one run may spend: a call of a tool, a round of summaries; all models of it together."""
 
-    Made anew for each run: a call of a tool, a round of summaries.
-    """
-
-    def __init__(self, language: Language, purse: Purse, *, per_run: int) -> None:
-        self._language = language
+    def __init__(self, purse: Purse, *, per_run: int) -> None:
         self._purse = purse
         self._left = self._per_run = per_run
+
+    @contextmanager
+    def spending(self, tokens: int, model: str) -> Iterator[Callable[[int, int], None]]:
+        """Set so many tokens aside; call what is given with those read and written in the end.
+
+        Where that is never called nothing was spent. Raises: Denied where run or day have not.
+        """
+        if tokens > self._left:
+            raise Denied(
+                f"The tokens of this run are spent: {self._per_run - self._left:,} of "
+                f"{self._per_run:,}, and {tokens:,} are needed.",
+                hint="Run it again, or set llm.tokens_per_run higher.",
+            )
+        key = self._purse.set_aside(tokens, model)
+        spent = (0, 0)
+
+        def note(tokens_in: int, tokens_out: int) -> None:
+            nonlocal spent
+            spent = (tokens_in, tokens_out)
+
+        try:
+            yield note
+        finally:
+            self._purse.settle(key, *spent, model)
+            self._left -= sum(spent)
+
+
+class Metered:
+    """A model whose tokens are counted and capped; implements the port `Language`."""
+
+    def __init__(self, language: Language, run: Run) -> None:
+        self._language = language
+        self._run = run
 
     @property
     def name(self) -> str:
@@ -119,21 +150,9 @@ class Metered:
 
         Raises: Denied where they have not; else as the model.
         """
-        needed = estimate(question)
-        if needed > self._left:
-            raise Denied(
-                f"The tokens of this run are spent: {self._per_run - self._left:,} of "
-                f"{self._per_run:,}, and {needed:,} are needed.",
-                hint="Run it again, or set llm.tokens_per_run higher.",
-            )
-        key = self._purse.set_aside(needed, self.name)
-        tokens_in = tokens_out = 0
-        try:
+        with self._run.spending(estimate(question), self.name) as note:
             completion = self._language.complete(question)
-            tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
-        finally:
-            self._purse.settle(key, tokens_in, tokens_out, self.name)
-        self._left -= tokens_in + tokens_out
+            note(completion.tokens_in, completion.tokens_out)
         return completion
 
 

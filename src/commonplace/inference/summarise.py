@@ -77,6 +77,12 @@ class Price:
     tokens_in: float
     tokens_out: float
 
+    @classmethod
+    def parse(cls, text: str) -> Price:
+        """A price from what `llm.price` holds: `1/5`."""
+        read, _, written = text.partition("/")
+        return cls(tokens_in=float(read), tokens_out=float(written))
+
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """What an answer cost."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000

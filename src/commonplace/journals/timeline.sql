@@ -165,9 +165,10 @@ WHERE r.period_key = :period_key AND e.rollup_level = :level AND e.tz <> :tz
   AND e.status = 'active';
 
 -- name: upgradable
--- Rollups that another summariser might put better, the oldest first, smaller before larger.
+-- Rollups that no model has put into words yet, the oldest first, smaller before larger. What
+-- another model wrote, or this one with other prompts, stays: nobody pays twice unasked.
 SELECT e.seq FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
-WHERE r.generator <> :generator AND e.status = 'active' AND e.content <> ''
+WHERE r.generator LIKE 'extractive %' AND e.status = 'active' AND e.content <> ''
   AND e.rollup_level IN (SELECT value FROM json_each(:levels))
   AND NOT (r.tried = :generator AND r.attempts >= :most) AND r.claimed_until <= :now
   AND (e.period_end, e.rollup_level, e.seq) > (:after_end, :after_level, :after_seq)

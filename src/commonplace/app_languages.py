@@ -1,0 +1,126 @@
+"""The wiring of language models: from settings to what asks one, counts, and rewords rollups.
+
+A part of `app`; imports nothing heavy before a model is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.config import Settings
+    from commonplace.core.clock import Clock, Level
+    from commonplace.core.ports import Language
+    from commonplace.inference.language import LanguageClient
+    from commonplace.inference.spending import Purse, Run
+    from commonplace.journals.timeline_rewording import Rewording
+    from commonplace.journals.timeline_rollups import Rollups
+
+SMALL: tuple[Level, ...] = ("hour", "day")
+LARGE: tuple[Level, ...] = ("week", "month", "year")
+"""What the better model puts into words."""
+
+
+class Languages:
+    """One owner's language models. folder: of what they spent."""
+
+    def __init__(self, settings: Settings, *, folder: Path, clock: Clock) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._clock = clock
+
+    @cached_property
+    def purse(self) -> Purse:
+        """The tokens that this owner's models have spent."""
+        from commonplace.inference.spending import Purse  # noqa: PLC0415  wired when needed
+
+        return Purse(
+            self._folder,
+            per_day=int(self._settings.llm_tokens_per_day),
+            clock=self._clock,
+            zone=self._settings.timezone,
+        )
+
+    def find(self, *, better: bool = False) -> Language | None:
+        """A model for one run, its tokens counted and capped; None where none is set.
+
+        better: the one for what needs more sense. Raises: as `client`.
+        """
+        client = self.client(better=better)
+        if client is None:
+            return None
+        from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
+
+        return Metered(client, self._run())
+
+    def client(self, *, better: bool = False) -> LanguageClient | None:
+        """What asks a model, without a cap; None where none is set.
+
+        Raises: Invalid where no model is named, or the key is no text of a header; Denied where
+        there is no key.
+        """
+        settings = self._settings
+        if settings.llm_url is None:
+            return None
+        from commonplace.inference.language import (  # noqa: PLC0415  wired when needed
+            Endpoint,
+            LanguageClient,
+            read_key,
+        )
+
+        model = (settings.llm_better_model if better else None) or settings.llm_model
+        if model is None:
+            raise Invalid("An LLM is set, and no model of it.", hint="Set llm.model.")
+        return LanguageClient(
+            Endpoint(
+                url=settings.llm_url,
+                shape="anthropic" if settings.llm_shape == "anthropic" else "openai",
+                model=model,
+                key=read_key(settings.llm_key_variable, os.environ),
+                key_variable=settings.llm_key_variable or "",
+                timeout_s=settings.llm_timeout_s,
+                share_private=settings.private_share_with_llm,
+            )
+        )
+
+    def rewording(self, rollups: Rollups) -> Rewording | None:
+        """What has models put a timeline's rollups into words, for one run; None without one.
+
+        Raises: as `client`.
+        """
+        small, large = self.client(), self.client(better=True)
+        if small is None or large is None:
+            return None
+        from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
+        from commonplace.inference.summarise import ModelSummariser, Price  # noqa: PLC0415  as above
+        from commonplace.journals.timeline_rewording import Rewording, Writer  # noqa: PLC0415  as above
+
+        run = self._run()
+        price = self._settings.llm_price
+        asked = ((small, SMALL, price), (large, LARGE, self._settings.llm_better_price or price))
+        return Rewording(
+            rollups,
+            [
+                Writer(
+                    summariser=ModelSummariser(
+                        Metered(client, run),
+                        model=client.model,
+                        levels=levels,
+                        price=Price.parse(told) if told else None,
+                    ),
+                    levels=levels,
+                )
+                for client, levels, told in asked
+            ],
+        )
+
+    def _run(self) -> Run:
+        from commonplace.inference.spending import Run  # noqa: PLC0415  wired when needed
+
+        return Run(self.purse, per_run=int(self._settings.llm_tokens_per_run))

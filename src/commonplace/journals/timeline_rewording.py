@@ -1,0 +1,225 @@
+"""Owns having a model put rollups into words: which, one at a time, and what becomes of a failure.
+
+Never holds a transaction while a model is asked, and stores a text only where the rollup is still
+made from the same: whoever is killed in between has lost that one answer and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Denied, Invalid, Unavailable
+from commonplace.core.rollups import LEVELS, MOST_FAILURES, Summary
+from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline_database import entry_of, sql
+from commonplace.journals.timeline_entry import content_hash, render_metadata, render_time
+from commonplace.journals.timeline_marks import span_of_row
+from commonplace.journals.timeline_material import facts_of, gather, read_fed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from commonplace.core.clock import Level
+    from commonplace.core.rollups import Summariser
+    from commonplace.journals.timeline_entry import Entry
+    from commonplace.journals.timeline_material import Gathered
+    from commonplace.journals.timeline_rollups import Rollups
+
+CLAIM = timedelta(minutes=15)
+"""How long a rollup is one process's: longer than any model may take."""
+
+MOST_IN_A_ROW = 3
+"""After so many periods that got no summary, one after the other, it is the model's fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """A summariser, and the levels it is asked for."""
+
+    summariser: Summariser
+    levels: tuple[Level, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Reworded:
+    """What a run did. stopped: why it ended before everything was put into words; else empty.
+
+    poisoned: periods that are left alone until they change, by their keys.
+    """
+
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    stopped: str = ""
+    poisoned: list[str] = field(default_factory=list)
+
+
+class Rewording:
+    """Puts one owner's rollups into a model's words. Any number of processes may do so at once.
+
+    writers: one for each level at the most; a level without one keeps its extractive text.
+    """
+
+    def __init__(
+        self,
+        rollups: Rollups,
+        writers: Sequence[Writer],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rollups = rollups
+        self._journal = rollups.journal
+        self._writers = writers
+        self._monotonic = monotonic
+
+    def run(self, *, most: int | None = None, within_s: float | None = None) -> Reworded:
+        """Put into words what has only an extractive text, smaller periods before larger.
+
+        What a new text makes stale is rolled up again before its own turn comes, so that each is
+        asked for once. most, within_s: stop after so many, or before one more is begun after so
+        long. Raises: Unavailable where the journal cannot be read or written.
+        """
+        began = self._monotonic()
+        told = Reworded()
+        for level in LEVELS:
+            writer = next((x for x in self._writers if level in x.levels), None)
+            if writer is None:
+                continue
+            self._rollups.catch_up()
+            in_a_row = 0
+            after = ("", 0, 0)
+            while not told.stopped and (most is None or told.done < most):
+                if within_s is not None and self._monotonic() - began >= within_s:
+                    told.stopped = "The time that was given is up."
+                    break
+                entry = self._next(level, writer.summariser.generator, after)
+                if entry is None:
+                    break
+                after = (render_time(entry.end), entry.level, entry.seq)
+                failed = told.failed
+                self._reword(entry, writer.summariser, told)
+                in_a_row = in_a_row + 1 if told.failed > failed else 0
+                if in_a_row == MOST_IN_A_ROW:
+                    told.stopped = f"{in_a_row} periods in a row got no summary of use."
+        # What the new texts made stale has its extractive text again, whoever writes it anew.
+        self._rollups.catch_up()
+        return told
+
+    def _next(self, level: Level, generator: str, after: tuple[str, int, int]) -> Entry | None:
+        """The next rollup of a level that has only an extractive text."""
+        end, number, seq = after
+        found = self._journal.database.ask(
+            "upgradable",
+            generator=generator,
+            levels=json.dumps([LEVELS.index(level) + 1]),
+            most=MOST_FAILURES,
+            now=render_time(self._journal.clock()),
+            after_end=end,
+            after_level=number,
+            after_seq=seq,
+        )
+        if not found:
+            return None
+        (row,) = self._journal.database.ask("by_seq", seq=found[0][0])
+        return entry_of(row)
+
+    def _reword(self, entry: Entry, summariser: Summariser, told: Reworded) -> None:
+        """One rollup, if it is not another's, and still made from what is there."""
+        found = self._gathered(entry)
+        if found is None or not summariser.takes(found.material(self._journal.owner)):
+            return
+        if not self._claim(entry):
+            return
+        began = self._monotonic()
+        failure, summary = "", Summary(text="", generator=summariser.generator)
+        done = False
+        try:
+            summary = summariser.summarise(found.material(self._journal.owner))
+            done = self._commit(entry, found, summary)
+        except (Unavailable, Denied) as exc:
+            failure, told.stopped = "no answer", str(exc)
+            self._unclaim(entry)
+        except Invalid:
+            failure = "no summary"
+            told.failed += 1
+            if self._note_failure(entry, found, summariser.generator) >= MOST_FAILURES:
+                told.poisoned.append(found.key)
+        except BaseException:
+            self._unclaim(entry)
+            raise
+        took = self._monotonic() - began
+        self._rollups.log(found, summary, took_s=took, done=done, failure=failure)
+        told.done += done
+        told.tokens += summary.tokens_in + summary.tokens_out
+        if summary.cost_usd is None or told.cost_usd is None:
+            told.cost_usd = None
+        else:
+            told.cost_usd += summary.cost_usd
+
+    def _gathered(self, entry: Entry) -> Gathered | None:
+        """What a rollup is made from; None where that is no longer what it was made from."""
+        with self._journal.database.reading() as conn:
+            if conn is None:
+                return None
+            times = (render_time(entry.start), render_time(entry.end))
+            span = span_of_row(entry.zone_name, entry.level, *times)
+            with snapshot(conn):
+                found = gather(conn, span, self._journal.owner)
+                facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+        if facts is None or found.missing or facts[1] != found.input_hash or not found.items:
+            return None
+        return read_fed(found, self._rollups.feed)
+
+    def _claim(self, entry: Entry) -> bool:
+        now = self._journal.clock()
+        asked = {"seq": entry.seq, "now": render_time(now), "until": render_time(now + CLAIM)}
+        with self._journal.database.writing() as conn:
+            return conn.execute(sql()["claim"], asked).rowcount == 1
+
+    def _unclaim(self, entry: Entry) -> None:
+        with self._journal.database.writing() as conn:
+            conn.execute(sql()["unclaim"], {"seq": entry.seq})
+
+    def _note_failure(self, entry: Entry, found: Gathered, generator: str) -> int:
+        """Count a failure of this material; how many there are now."""
+        asked = {"seq": entry.seq, "generator": generator, "input_hash": found.input_hash}
+        with self._journal.database.writing() as conn:
+            conn.execute(sql()["note_failure"], asked)
+            facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+        return 0 if facts is None else int(facts[7])
+
+    def _commit(self, entry: Entry, found: Gathered, summary: Summary) -> bool:
+        """Store a text; False where the rollup is made from something else by now."""
+        journal = self._journal
+        now = journal.clock()
+        tokens = summary.tokens_in + summary.tokens_out
+        facts = facts_of(found, generator=summary.generator, model=summary.model, tokens=tokens)
+        metadata = render_metadata(facts)
+        hashed = content_hash(summary.text, metadata, entry.entry_type, render_time(entry.at))
+        text = {
+            "seq": entry.seq,
+            "content": summary.text,
+            "metadata": metadata,
+            "hash": hashed,
+            "now": render_time(now),
+            "input_hash": found.input_hash,
+        }
+        cost = {
+            "day": render_time(now)[:10],
+            "model": summary.model,
+            "tokens": tokens,
+            "cost_usd": summary.cost_usd or 0.0,
+        }
+        with journal.database.writing() as conn:
+            conn.execute(sql()["spend"], cost)
+            if not conn.execute(sql()["set_text"], text).rowcount:
+                return False
+            conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
+            change = journal.note_change(conn, entry.seq)
+            journal.marks.mark_spans(conn, journal.marks.above(found.span), change=change)
+        return True
