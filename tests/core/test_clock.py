@@ -25,6 +25,7 @@ from commonplace.core.clock import (
     day_interval,
     day_of,
     days_of,
+    find_period_key,
     from_local,
     local_date,
     parse_instant,
@@ -413,3 +414,60 @@ def test_an_open_span_has_no_periods():
     """It would have no end."""
     with pytest.raises(Invalid):
         list(periods_in(Interval(start=at("2025-01-01T00:00Z")), "day", UTC))
+
+
+@given(when=instants, level=st.sampled_from(LEVELS), zone=zones)
+@example(when=at("2026-10-25T00:30Z"), level="hour", zone=LOS_ANGELES)
+@example(when=at("2026-11-01T09:30Z"), level="hour", zone=LOS_ANGELES)  # the repeated hour
+@example(when=at("2011-12-29T12:00Z"), level="day", zone=APIA)
+def test_a_period_s_name_leads_back_to_it(when, level, zone):
+    """In every zone, the repeated hour and skipped dates included."""
+    whole = period(when, level, zone)
+    assert find_period_key(period_key(whole.start, level, zone), zone) == (level, whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "start"),
+    [
+        ("2025", "year", "2025-01-01T00:00Z"),
+        ("2025-02", "month", "2025-02-01T00:00Z"),
+        ("2025-W06", "week", "2025-02-03T00:00Z"),
+        ("2025w06", "week", "2025-02-03T00:00Z"),
+        ("2020-W53", "week", "2020-12-28T00:00Z"),
+        (" 2025-02-04 ", "day", "2025-02-04T00:00Z"),
+        ("2025-02-04 10", "hour", "2025-02-04T10:00Z"),
+        ("2025-02-04T10:00", "hour", "2025-02-04T10:00Z"),
+    ],
+)
+def test_names_of_periods_are_read(text, level, start):
+    """As people write them."""
+    found = find_period_key(text, UTC)
+    assert found is not None
+    assert (found[0], found[1].start) == (level, at(start))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "last week", "20250204", "2025-2", "2025-02-04 10:30", "١٢٣٤"]
+)
+def test_other_texts_are_no_names_of_periods(text):
+    """They may be phrases, refs or nothing."""
+    assert find_period_key(text, UTC) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("2025-13", UTC),
+        ("2025-02-30", UTC),
+        ("2025-W53", UTC),
+        ("2025-02-04 24", UTC),
+        ("2025-02-04T10b", UTC),
+        ("0000", UTC),
+        ("2011-12-30", APIA),
+        ("2026-03-08 02", LOS_ANGELES),
+    ],
+)
+def test_names_in_no_calendar_are_refused(text, zone):
+    """A date that does not exist, or that the zone skips, and hours likewise."""
+    with pytest.raises(Invalid, match="calendar"):
+        find_period_key(text, zone)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 
@@ -155,3 +155,26 @@ def test_a_read_only_toolset_offers_no_writing_tool():
     writing = Tool(run=echo, title="Write", effects=Effects(writes=True))
     toolset = Toolset(name="x", guide="", tools=(writing, TOOL))
     assert toolset.read_only().tools == (TOOL,)
+
+
+def noted(*, facts: Annotated[dict[str, Any], Arg("What else.")] = {}) -> Answer:  # noqa: B006  never changed
+    """Keep facts."""
+    return Answer(text="", facts=facts)
+
+
+def test_an_object_is_taken_as_it_is_or_as_json_text():
+    """Some hosts send an object as JSON text; an empty default stands in no schema."""
+    tool = Tool(run=noted, title="Noted")
+    schema = tool.schema["properties"]["facts"]
+    assert (schema["type"], "default" in schema) == ("object", False)
+    assert tool.call({"facts": {"a": [1, None]}}).facts == {"a": [1, None]}
+    assert tool.call({"facts": '{"a": {"b": 2}}'}).facts == {"a": {"b": 2}}
+    assert tool.call({"facts": " "}).facts == tool.call({}).facts == {}
+
+
+@pytest.mark.parametrize("wrong", ["x", "[1]", 3, ["a"], True, "[" * 100_000])
+def test_what_is_no_object_is_refused(wrong):
+    """In one short sentence."""
+    with pytest.raises(Invalid, match=r"^Invalid facts: .* Use an object\.$") as caught:
+        Tool(run=noted, title="Noted").call({"facts": wrong})
+    assert len(str(caught.value)) < 120

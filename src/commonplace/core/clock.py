@@ -202,6 +202,49 @@ def period_key(start: datetime, level: Level, zone: tzinfo) -> str:
             return day.isoformat()[:4]
 
 
+def find_period_key(text: str, zone: tzinfo) -> tuple[Level, Interval] | None:
+    """The period that a name as `period_key` gives it stands for; None for any other text.
+
+    An hour may stand behind a space, and end in `:00`. Raises Invalid for what looks like a name
+    and is in no calendar: 30 February, week 54, an hour that the zone skips.
+    """
+    found = _PERIOD_KEY.fullmatch(text.strip())
+    if found is None:
+        return None
+    level: Level = next(each for each in _NAMED if found[each])
+    with within_calendar(text):
+        if level == "week":
+            day = date.fromisocalendar(int(found["year"]), int(found["week"]), 1)
+        else:
+            day = date(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))
+    if level != "hour":
+        whole = period(start_of_day(day, zone), level, zone)
+        if level == "day" and whole != day_interval(day, zone):
+            raise _not_in_calendar(text)  # a date that the zone skips
+        return level, whole
+    key = f"{day.isoformat()}T{found['hour']}{(found['again'] or '').lower()}"
+    for each in periods_in(day_interval(day, zone), "hour", zone):
+        if each.start is not None and period_key(each.start, "hour", zone) == key:
+            return level, each
+    raise _not_in_calendar(text)
+
+
+def _not_in_calendar(text: str) -> Invalid:
+    return Invalid(
+        f"No such time in the calendar: {opening(text.strip(), 80)!r}.",
+        hint="Name a day and an hour that this zone has.",
+    )
+
+
+_NAMED: tuple[Level, ...] = ("hour", "day", "week", "month", "year")
+_PERIOD_KEY = re.compile(
+    r"(?P<year>[0-9]{4})"
+    r"(?:-?[Ww](?P<week>[0-9]{2})"
+    r"|-(?P<month>[0-9]{2})"
+    r"(?:-(?P<day>[0-9]{2})(?:[Tt ](?P<hour>[0-9]{2})(?P<again>[bB])?(?::00)?)?)?)?"
+)
+
+
 def _is_repeated(local: datetime) -> bool:
     """Whether the clock showed this time before: `fold` alone says so of an offset's change."""
     return local.fold == 1 and local.replace(fold=0).utcoffset() != local.utcoffset()

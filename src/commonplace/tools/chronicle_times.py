@@ -1,4 +1,4 @@
-"""How times come in as arguments of chronicle's verbs; an error names the argument it came in.
+"""How times come in as arguments of verbs; an error names the argument it came in.
 
 Never reads a time itself: `core.when` does.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
@@ -15,10 +15,10 @@ from commonplace.core.when import parse_since, parse_until, read_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
+    from commonplace.core.clock import Clock
     from commonplace.core.values import Interval
-    from commonplace.tools.chronicle import ChronicleDesk
 
 _AT_HINT = "Use a past time such as yesterday 9am, 3 hours ago or 2026-11-03 14:30."
 # What `core.when` says where its examples, spans of time, would lead astray.
@@ -27,7 +27,21 @@ _NO_INSTANT = ("Unknown time phrase", "No beginning")
 _OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message): ")
 
 
-def read_at(desk: ChronicleDesk, at: str) -> datetime | None:
+class Timed(Protocol):
+    """A desk that has a clock, and a zone in which phrases are read."""
+
+    @property
+    def clock(self) -> Clock:
+        """Tells the present instant."""
+        ...
+
+    @property
+    def zone(self) -> tzinfo:
+        """The owner's zone."""
+        ...
+
+
+def read_at(desk: Timed, at: str) -> datetime | None:
     """The instant that `at` names; None where it is blank. Raises Invalid."""
     if not at.strip():
         return None
@@ -40,7 +54,7 @@ def read_at(desk: ChronicleDesk, at: str) -> datetime | None:
             raise
 
 
-def read_span(desk: ChronicleDesk, since: str, until: str) -> Interval | None:
+def read_span(desk: Timed, since: str, until: str) -> Interval | None:
     """The time from the start of `since` to the end of `until`; None without both.
 
     Raises Invalid.

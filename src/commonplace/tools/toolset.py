@@ -83,6 +83,7 @@ class Tool:
             if argument.get("default", 0) in (
                 "",
                 [],
+                {},
                 None,
             ):  # says nothing that an absent one does not
                 del argument["default"]
@@ -91,8 +92,8 @@ class Tool:
     def call(self, arguments: Mapping[str, Any], *, sampler: Language | None = None) -> Answer:
         """Check raw arguments against the signature, then run.
 
-        Null is an absent argument; a list that arrives as JSON text is read as the list. sampler:
-        the client's own model, for a tool that samples.
+        Null is an absent argument; a list or an object that arrives as JSON text is read as one.
+        sampler: the client's own model, for a tool that samples.
         Raises: Invalid, naming the argument, its value and what fits.
         """
         from pydantic import ValidationError  # noqa: PLC0415  80 ms that `--help` need not pay
@@ -125,6 +126,8 @@ class Tool:
             if get_origin(kind) is list:
                 # Some hosts send every list as JSON text.
                 kind = Annotated[kind, BeforeValidator(_listed)]
+            if get_origin(kind) is dict:
+                kind = Annotated[kind, BeforeValidator(_object)]
             if kind is int or kind is float:
                 kind = Annotated[kind, BeforeValidator(_number)]
             required = parameter.default is inspect.Parameter.empty
@@ -159,6 +162,8 @@ class Tool:
         kind, arg = _annotated(self._parameters[name])
         if get_origin(kind) is list:
             return "Use a list of texts."
+        if get_origin(kind) is dict:
+            return "Use an object."
         if choices := get_args(kind):
             return f"Use {_either([str(c) for c in choices])}."
         if arg.least is not None and arg.most is not None:
@@ -188,6 +193,15 @@ def _listed(value: Any) -> Any:
     except ValueError:
         return [value]
     return parsed if isinstance(parsed, list) else [value]
+
+
+def _object(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.strip() else {}
+    except (ValueError, RecursionError):
+        return value
 
 
 def _either(names: list[str]) -> str:
