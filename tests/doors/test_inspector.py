@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-from pathlib import Path
 
-import pytest
+from tests.doors.npm import PROGRAMS, needs_npm
 from tests.doors.stdio import server_command
 
-TOOLS = Path(__file__).parents[2] / ".tools" / "node_modules" / ".bin"
-
-pytestmark = [
-    pytest.mark.npm,
-    pytest.mark.skipif(
-        not shutil.which("npm") or not (TOOLS / "mcp-inspector").exists(),
-        reason="The Inspector is not installed: `make test-npm` does it, and needs npm.",
-    ),
-]
+pytestmark = needs_npm
 
 
 def inspect(
@@ -30,7 +20,7 @@ def inspect(
     environment = {
         **os.environ,
         # The Inspector needs the node that came with it, not the system's.
-        "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
     }
     passed = [
         word
@@ -40,7 +30,7 @@ def inspect(
     ]
     return subprocess.run(
         [
-            TOOLS / "mcp-inspector",
+            PROGRAMS / "mcp-inspector",
             "--cli",
             *server_command(*flags),
             *passed,

@@ -1,0 +1,19 @@
+"""What `make test-npm` installs, and the mark of the tests that need it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+MODULES = Path(__file__).parents[2] / ".tools" / "node_modules"
+PROGRAMS = MODULES / ".bin"
+
+needs_npm = [
+    pytest.mark.npm,
+    pytest.mark.skipif(
+        not shutil.which("npm") or not (PROGRAMS / "mcp-inspector").exists(),
+        reason="The Inspector is not installed: `make test-npm` does it, and needs npm.",
+    ),
+]
