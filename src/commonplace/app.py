@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import make_owner_folder, owner_folder
+from commonplace.core.retention import parse_retention
 from commonplace.core.values import EncoderState
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
@@ -294,6 +295,7 @@ class App:
             filing=lambda: self.filing,
             finder=lambda: self.finder,
             clock=self._clock,
+            retention=parse_retention(self.settings.timeline_retention),
             rolls_up=not self.settings.read_only,
         )
 
@@ -319,6 +321,7 @@ class App:
             filing=lambda: filing,
             finder=lambda: finder,
             clock=self._clock,
+            retention=parse_retention(self.settings.timeline_retention),
         )
 
     def _timeline_of(self, owner: str) -> TimelineJournal:

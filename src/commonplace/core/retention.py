@@ -57,6 +57,10 @@ class Retention:
         return self.keep.get(NAMES[level])
 
 
+KEEP_ALL = Retention({})
+"""Nothing is ever let go of."""
+
+
 def parse_retention(text: str) -> Retention:
     """`off`, `design`, and overrides: `design,raw=30d`, `raw=never`. Raises: Invalid."""
     keep: dict[str, timedelta] = {}

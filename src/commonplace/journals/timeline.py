@@ -29,12 +29,14 @@ from commonplace.journals.timeline_entry import (
     content_hash,
     doc_of,
     key_id,
+    pack_id,
     parse_content,
     parse_own_type,
     parse_time,
     ref_of,
     render_metadata,
     render_time,
+    unpack_id,
 )
 from commonplace.journals.timeline_marks import Marks, span_at
 
@@ -178,9 +180,10 @@ class TimelineJournal:
         if entry is not None:
             return entry
         shown = opening(entry_id, 100)
-        why = self.database.ask("find_tombstone", id=entry_id)
-        if why:
-            raise NotFound(f"The entry {shown!r} is no longer kept: it was {why[0][1]}.")
+        gone = self.database.ask("find_tombstone", id=pack_id(entry_id))
+        if gone:
+            why = "it expired" if gone[0][1] else "it was deleted"
+            raise NotFound(f"The entry {shown!r} is no longer kept: {why}.")
         raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
 
     def find(self, entry_id: str) -> Entry | None:
@@ -285,7 +288,9 @@ class TimelineJournal:
     def covers(self, conn: sqlite3.Connection, seq: int) -> tuple[str, ...]:
         """The refs that a rollup was made from, oldest first."""
         found = conn.execute(sql()["links"], {"rollup": seq}).fetchall()
-        return tuple(ref_of(name) if source > 0 else name for source, name, *_ in found if name)
+        return tuple(
+            ref_of(unpack_id(name)) if source > 0 else name for source, name, *_ in found if name
+        )
 
     def whole(self, conn: sqlite3.Connection, entry: Entry) -> Entry:
         """An entry with what stands around it: what it went into, and what it was made from."""
@@ -301,7 +306,7 @@ class TimelineJournal:
         return replace(
             entry,
             parent_id=parent,
-            sources=tuple(name for _, name, *_ in links if name),
+            sources=tuple(unpack_id(name) for _, name, *_ in links if name),
             # What expired has no hash of its own to differ by.
             stale=marked is not None or any(now and then != now for *_, then, now in links),
         )
@@ -362,7 +367,11 @@ class TimelineJournal:
             created=now,
             updated=now,
         )
-        gone = conn.execute(sql()["find_tombstone"], {"id": made}).fetchone() if draft.key else None
+        gone = (
+            conn.execute(sql()["find_tombstone"], {"id": pack_id(made)}).fetchone()
+            if draft.key
+            else None
+        )
         if gone is not None:
             # It was added once; that it is gone since is no reason to have it again.
             return Added(entry=replace(entry, seq=gone[0], status="deleted"), is_new=False)

@@ -1,8 +1,8 @@
--- The timeline's queries. An entry is read in the columns of `_COLUMNS` in timeline_database.py.
+-- The timeline's queries. An entry is read in the columns that `entry_of` takes.
 
 -- name: state
--- What tells this file from another, and the owner's own zone.
-SELECT name, zone FROM state;
+-- What tells this file from another, the owner's own zone, and how far the log of changes is pruned.
+SELECT name, zone, pruned FROM state;
 
 -- name: set_zone
 -- The owner's own zone; empty for the zone of whoever opens the file.
@@ -47,11 +47,11 @@ DELETE FROM journal_entries WHERE seq = :seq;
 
 -- name: bury
 -- What is gone can still be told from what never was.
-INSERT OR REPLACE INTO tombstones (seq, id, why) VALUES (:seq, :id, :why);
+INSERT OR REPLACE INTO tombstones (seq, id, expired) VALUES (:seq, :id, :expired);
 
 -- name: find_tombstone
--- Why an id is gone.
-SELECT seq, why FROM tombstones WHERE id = :id;
+-- Whether an id that is gone expired, or was deleted.
+SELECT seq, expired FROM tombstones WHERE id = :id;
 
 -- name: tombstone_id
 -- The id of what is gone.
@@ -115,7 +115,7 @@ INSERT OR REPLACE INTO rollup_sources (rollup, source, hash) VALUES (:rollup, :s
 DELETE FROM rollup_sources
 WHERE rollup = :rollup
   AND (source < 0 OR NOT EXISTS (
-      SELECT 1 FROM tombstones WHERE seq = rollup_sources.source AND why = 'expired'
+      SELECT 1 FROM tombstones WHERE seq = rollup_sources.source AND expired
   ));
 
 -- name: links
@@ -363,3 +363,41 @@ WITH RECURSIVE up (seq) AS (
     SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
 )
 SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;
+
+-- name: past
+-- Entries of a level whose time is past, the oldest first, from a place on.
+SELECT seq, id, entry_type, timestamp, period_start, period_end, metadata, content, hash
+FROM journal_entries
+WHERE rollup_level = :level AND status = :status AND timestamp < :before
+  AND (timestamp, seq) > (:after, :after_seq) AND entry_type <> 'profile_snapshot'
+ORDER BY timestamp, seq LIMIT :limit;
+
+-- name: covering
+-- The rollups that an entry went into, with its hash as it was then.
+SELECT l.rollup, l.hash, e.rollup_level FROM rollup_sources AS l
+JOIN journal_entries AS e ON e.seq = l.rollup
+WHERE l.source = :source AND e.status IN ('active', 'archived') ORDER BY e.rollup_level;
+
+-- name: expire_into
+-- What a rollup knows of sources that expired, and what it is made from since.
+UPDATE rollups SET base = :base, input_hash = :input_hash WHERE seq = :seq;
+
+-- name: pages
+-- How many pages the file has, and how many of them hold nothing.
+SELECT
+    (SELECT page_count FROM pragma_page_count()),
+    (SELECT freelist_count FROM pragma_freelist_count());
+
+-- name: prune_to
+-- The last change of what has been gone for long: the log of changes needs them no more.
+SELECT coalesce(max(c.seq), 0) FROM changes AS c JOIN tombstones AS t ON t.seq = c.entry
+WHERE t.expired;
+
+-- name: prune_changes
+-- Changes of what expired leave the log.
+DELETE FROM changes
+WHERE seq <= :seq AND entry IN (SELECT seq FROM tombstones WHERE expired);
+
+-- name: note_pruned
+-- Whoever knows the log up to before this must look at everything once.
+UPDATE state SET pruned = max(pruned, :seq);

@@ -35,6 +35,7 @@ NAMES: Mapping[Level, PeriodName] = {level: name for name, level in PERIODS.item
 LONGEST = 1024 * 1024
 LONGEST_METADATA = 64 * 1024
 LONGEST_KEY = 500
+_PACKED = 16
 _MOST_NAMES = 100
 _TICK = timedelta(microseconds=1)
 _KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
@@ -137,6 +138,28 @@ def key_id(owner: str, key: str) -> str:
             f"Invalid idempotency_key: {len(key):,} characters.", hint=f"Use at most {LONGEST_KEY}."
         )
     return str(uuid.uuid5(_KEYS, well_formed(f"{len(owner)} {owner} {key}")))
+
+
+def pack_id(entry_id: str) -> bytes:
+    """An id as tombstones keep it: a UUID in its 16 bytes, another one in any number but 16."""
+    try:
+        made = uuid.UUID(entry_id)
+    except ValueError:
+        made = None
+    if made is not None and str(made) == entry_id:
+        return made.bytes
+    text = entry_id.encode("utf-8", "replace")
+    # The first byte tells whether a last one was added.
+    return b"+" + text + b"+" if len(text) == _PACKED - 1 else b"=" + text
+
+
+def unpack_id(packed: bytes | str) -> str:
+    """An id from what `pack_id` gave; one that is no tombstone's is as it is."""
+    if isinstance(packed, str):
+        return packed
+    if len(packed) == _PACKED:
+        return str(uuid.UUID(bytes=packed))
+    return (packed[1:-1] if packed.startswith(b"+") else packed[1:]).decode()
 
 
 def render_time(at: datetime) -> str:

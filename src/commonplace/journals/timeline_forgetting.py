@@ -12,7 +12,14 @@ from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import Figures
 from commonplace.journals.timeline import Deleted
 from commonplace.journals.timeline_database import entry_of, sql
-from commonplace.journals.timeline_entry import RAW, content_hash, ref_of, render_time
+from commonplace.journals.timeline_entry import (
+    RAW,
+    content_hash,
+    pack_id,
+    ref_of,
+    render_time,
+    unpack_id,
+)
 from commonplace.journals.timeline_marks import span_of_row
 from commonplace.journals.timeline_material import Base, parse_base, render_base
 
@@ -25,32 +32,32 @@ if TYPE_CHECKING:
 
 def delete(journal: TimelineJournal, entry_id: str) -> Deleted:
     """Delete an entry of its owner's; see `TimelineJournal.delete`."""
-    above: list[tuple[int, str]] = []
+    above: list[tuple[int, str | bytes]] = []
     with journal.database.writing() as conn:
-        gone = conn.execute(sql()["find_tombstone"], {"id": entry_id}).fetchone()
+        gone = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
         # One that was deleted before is gone from every table, and perhaps not from every byte.
-        if gone is None or gone[1] == "expired":
+        if gone is None or gone[1]:
             above = _let_go(journal, conn, entry_id, expired=None if gone is None else gone[0])
         conn.execute(sql()["merge_words"])
     erase(journal)
-    refs = [entry_id, *(name for _, name in above if name)]
+    refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
     return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
 
 def _let_go(
     journal: TimelineJournal, conn: sqlite3.Connection, entry_id: str, *, expired: int | None
-) -> list[tuple[int, str]]:
+) -> list[tuple[int, str | bytes]]:
     """Take an entry and what was made of it out of every table; the rollups it went into."""
     now = journal.clock()
     entry = journal.own(conn, entry_id) if expired is None else None
     seq = entry.seq if entry is not None else expired
-    above: list[tuple[int, str]] = conn.execute(sql()["above"], {"source": seq}).fetchall()
+    above: list[tuple[int, str | bytes]] = conn.execute(sql()["above"], {"source": seq}).fetchall()
     if entry is not None:
         conn.execute(sql()["drop"], {"seq": seq})
         change = journal.note_change(conn, entry.seq)
         if entry.entry_type == RAW:
             journal.marks.mark(conn, entry.at, change=change, now=now)
-    conn.execute(sql()["bury"], {"seq": seq, "id": entry_id, "why": "deleted"})
+    conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
     for each, _ in above:
         _blank(journal, conn, each, ref_of(entry_id), now, expired=entry is None)
     conn.execute(sql()["unlink"], {"source": seq})

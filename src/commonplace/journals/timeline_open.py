@@ -65,9 +65,9 @@ class TimelinePages:
         """What a rollup was made from: entries that are kept, and refs of other journals."""
         found = []
         for source, name, timestamp, *_ in self._journal.database.ask("links", rollup=entry.seq):
-            if source < 0 and name:
+            if source < 0 and isinstance(name, str):
                 found.append(Glimpse(ref=name, at=parse_time(timestamp), text=""))
-            elif name and timestamp:
+            elif isinstance(name, str) and timestamp:
                 found += [x for x in (self._glimpse(name),) if x is not None]
         return tuple(found)
 

@@ -26,6 +26,7 @@ from commonplace.journals.timeline_entry import (
     Entry,
     content_hash,
     last_instant,
+    pack_id,
     parse_time,
     ref_of,
     render_metadata,
@@ -402,7 +403,7 @@ class Rollups:
             began, ended = parse_time(start), parse_time(end)
             if span.interval.holds(began + (ended - began) / 2):
                 conn.execute(sql()["drop"], {"seq": seq})
-                conn.execute(sql()["bury"], {"seq": seq, "id": entry_id, "why": "deleted"})
+                conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
                 self.journal.note_change(conn, seq)
 
     def _computed(self, span: Span) -> Gathered:

@@ -12,7 +12,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline_database import entry_of, sql
-from commonplace.journals.timeline_entry import JOURNAL, ref_of, render_time
+from commonplace.journals.timeline_entry import JOURNAL, ref_of, render_time, unpack_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ class TimelineSource:
             with self._journal.database.reading() as conn:
                 if conn is None:
                     return ""
-                name, _ = conn.execute(sql()["state"]).fetchone()
+                name, *_ = conn.execute(sql()["state"]).fetchone()
                 return f"{name} {conn.execute(sql()['last_change']).fetchone()[0]}"
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
@@ -58,7 +58,9 @@ class TimelineSource:
         Raises: Unavailable where the file cannot be read.
         """
         name, _, known = (since.mark or "").partition(" ")
-        if name and self.mark().partition(" ")[0] == name and known.isdecimal():
+        state = self._ask("state")
+        goes_on = bool(state) and state[0][0] == name and known.isdecimal()
+        if goes_on and int(known) >= state[0][2]:
             yield from self._changed(int(known), since)
         else:
             yield from self._everything(since)
@@ -72,7 +74,7 @@ class TimelineSource:
                 if row:
                     entries.append(entry_of(row[0]))
                 elif gone := self._ask("tombstone_id", seq=number):
-                    yield Drop(ref_of(gone[0][0]))
+                    yield Drop(ref_of(unpack_id(gone[0][0])))
             yield from self._differing(entries, since)
 
     def _everything(self, since: Since) -> Iterator[Change]:

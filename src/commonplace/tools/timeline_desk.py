@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_instant
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.retention import KEEP_ALL
 from commonplace.core.rollups import PERIODS
 from commonplace.core.text import nearest, opening
 from commonplace.journals.timeline_entry import RAW
+from commonplace.journals.timeline_retention import let_go
 from commonplace.journals.timeline_trends import list_trends
 from commonplace.tools.timeline_context import Context, assemble
 from commonplace.tools.timeline_finding import TimelineFound, find
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock, Level
+    from commonplace.core.retention import Retention
     from commonplace.core.values import Interval
     from commonplace.journals.timeline import Deleted, Listed, TimelineJournal
     from commonplace.journals.timeline_entry import Entry
+    from commonplace.journals.timeline_retention import LetGo
     from commonplace.journals.timeline_rollups import Rollups
     from commonplace.journals.timeline_trends import Trends
     from commonplace.search.filing import Filing
@@ -50,7 +54,7 @@ class Written:
 class TimelineDesk:
     """One owner's timeline and what finds it. filing, finder: opened at the first use.
 
-    rolls_up: whether what is due is rolled up before anything is read, for half a second at most.
+    retention: what is let go of by `run_due`. rolls_up: whether what is due is rolled up before anything is read, for half a second at most.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class TimelineDesk:
         filing: Callable[[], Filing],
         finder: Callable[[], Finder],
         clock: Clock,
+        retention: Retention = KEEP_ALL,
         rolls_up: bool = True,
     ) -> None:
         self.journal = journal
@@ -68,6 +73,7 @@ class TimelineDesk:
         self.filing = filing
         self.finder = finder
         self.clock = clock
+        self.retention = retention
         self._rolls_up = rolls_up
 
     @property
@@ -81,6 +87,15 @@ class TimelineDesk:
             if self._rolls_up:
                 return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
         return 0
+
+    def run_due(self, *, dry_run: bool = False) -> tuple[int, LetGo]:
+        """Roll up all that is due, then let go of what retention no longer keeps.
+
+        How many rollups were made, and what was let go of; dry_run: would be, and nothing is made.
+        May be called at any time and as often as one likes. Raises: Unavailable.
+        """
+        made = 0 if dry_run else self.rollups.catch_up()
+        return made, let_go(self.rollups, self.retention, dry_run=dry_run)
 
     def add(
         self,

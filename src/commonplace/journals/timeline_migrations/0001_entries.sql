@@ -94,11 +94,12 @@ CREATE TABLE changes (
     entry INTEGER NOT NULL
 );
 
--- What is gone, so that links and refs can say so; holds nothing of its text.
+-- What is gone, so that links and refs can say so; holds nothing of its text. There is one for every
+-- raw entry that ever expired: a UUID is kept in its 16 bytes.
 CREATE TABLE tombstones (
     seq INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    why TEXT NOT NULL CHECK (why IN ('expired', 'deleted'))
+    id BLOB NOT NULL UNIQUE,
+    expired INTEGER NOT NULL
 );
 
 -- The zones that have cut periods, in the order they came; ids of the first bear no zone.
@@ -130,6 +131,7 @@ CREATE TABLE spent (
     PRIMARY KEY (day, model)
 ) WITHOUT ROWID;
 
--- One row. name: tells this file from one made later in its place; zone: the owner's own, if told.
-CREATE TABLE state (name TEXT NOT NULL, zone TEXT NOT NULL);
-INSERT INTO state (name, zone) VALUES (lower(hex(randomblob(8))), '');
+-- One row. name: tells this file from one made later in its place; zone: the owner's own, if told;
+-- pruned: the last change that is no longer in the log.
+CREATE TABLE state (name TEXT NOT NULL, zone TEXT NOT NULL, pruned INTEGER NOT NULL);
+INSERT INTO state (name, zone, pruned) VALUES (lower(hex(randomblob(8))), '', 0);
