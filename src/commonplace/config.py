@@ -601,7 +601,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         key="llm.timeout_s",
         env="COMMONPLACE_LLM_TIMEOUT_S",
-        parse=number_of(1, 3600),
+        parse=number_of(1, 600),
         default=lambda _start: 120.0,
         help="How many seconds an answer may take, with all tries.",
     ),

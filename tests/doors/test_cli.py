@@ -26,7 +26,7 @@ from commonplace.doors.cli.frame import (
 )
 from commonplace.doors.logs import close_logging
 
-HEAVY = ["numpy", "onnxruntime", "tokenizers", "mcp", "pydantic", "psycopg", "starlette"]
+HEAVY = ["numpy", "onnxruntime", "tokenizers", "mcp", "pydantic", "psycopg", "starlette", "httpx2"]
 LATE = ["asyncio", "rich", "logging", "sqlite3", "importlib.metadata", "commonplace.config"]
 
 

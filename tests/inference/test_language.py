@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -100,6 +103,32 @@ def test_a_cut_answer_is_noticed(fake, naps, shape):
     """`length` and `max_tokens`."""
     fake.say(Reply(text="We ate", whole=False))
     assert not client_of(fake, naps, shape).complete(ASKED).whole
+
+
+def test_reasons_that_servers_of_that_shape_give(fake, naps):
+    """One that is not known ends a whole answer; a filter's does not."""
+
+    def ended(reason):
+        choice = {"message": {"content": "We ate."}, "finish_reason": reason}
+        fake.say(Reply(raw=json.dumps({"choices": [choice]}).encode()))
+        return client_of(fake, naps).complete(ASKED)
+
+    assert [ended(x).whole for x in ("stop", "eos_token", None, "length", "content_filter")] == [
+        *(True, True, True),
+        *(False, False),
+    ]
+    assert ended("stop").model == "small"
+
+
+def test_asking_imports_the_http_library_and_nothing_before_does():
+    """120 ms and 20 MB that a start need not pay."""
+    script = (
+        "import sys, commonplace.app_languages, commonplace.inference.language as m\n"
+        "assert 'httpx2' not in sys.modules\n"
+        "m.LanguageClient(m.Endpoint(url='http://127.0.0.1', shape='openai', model='m'))\n"
+        "assert 'httpx2' not in sys.modules and 'mcp' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_tokens_are_estimated_where_nobody_tells_them(fake, naps):

@@ -21,6 +21,8 @@ Shape: TypeAlias = Literal["openai", "anthropic"]
 
 ANTHROPIC_VERSION = "2023-06-01"
 
+# What servers say of an answer that is not all there; of one that is they say many things.
+_CUT = frozenset({"length", "max_tokens", "content_filter"})
 _BYTES_A_TOKEN = 3
 _THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _TOLD = re.compile(r"[a-z][a-z0-9_]{1,60}")
@@ -97,7 +99,7 @@ class OpenAIWire:
             model=_name(answer),
             tokens_in=_count(usage.get("prompt_tokens")),
             tokens_out=_count(usage.get("completion_tokens")),
-            whole=choice.get("finish_reason") in ("stop", "eos", None),
+            whole=choice.get("finish_reason") not in _CUT,
         )
 
 

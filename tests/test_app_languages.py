@@ -1,0 +1,109 @@
+"""The wiring of language models: from settings to a month in a model's words."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from commonplace.app import App
+from commonplace.config import read_settings
+from commonplace.core.errors import Denied, Invalid
+from commonplace.testing import FrozenClock
+from commonplace.testing_language import FakeLLM
+
+NOON = datetime(2025, 2, 4, 12, 0, tzinfo=UTC)
+LATER = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+
+
+def say(asked):
+    """A sound answer for whatever level is asked for."""
+    if "period is one hour" in asked.instructions:
+        return "The heron was counted."
+    heading = "Accomplishments" if "one day" in asked.instructions else "Learnings"
+    return f"**{heading}**:\n• The heron was counted"
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """Makes apps whose settings are those given, over a home of the test's."""
+    monkeypatch.setenv("TZ", "UTC")
+    made = []
+
+    def open_app(**environ):
+        for name, value in environ.items():
+            monkeypatch.setenv(f"COMMONPLACE_{name.upper()}", value)
+        settings = read_settings(cwd=tmp_path / "project", home=tmp_path / "home")
+        made.append(App(settings, user_home=tmp_path / "home", clock=FrozenClock(LATER)))
+        return made[-1]
+
+    yield open_app
+    for each in made:
+        each.close()
+
+
+def test_nobody_is_asked_where_nothing_is_set(opened):
+    """No model, no rewording, no folder."""
+    app = opened()
+    assert app.languages.client() is None
+    assert app.languages.find(better=True) is None
+    assert app.languages.rewording(app.rollups) is None
+    assert not (app.folder / "llm").exists()
+
+
+@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
+    """Hour and day by the first, the rest by the better one; tokens by day, cost by price."""
+    monkeypatch.setenv("SOME_KEY", "sk-0123456789")
+    with FakeLLM(say) as fake:
+        app = opened(
+            llm_url=fake.url,
+            llm_shape=shape,
+            llm_model="small",
+            llm_better_model="large",
+            llm_key_variable="SOME_KEY",
+            llm_price="1/5",
+            llm_better_price="10/50",
+        )
+        app.timeline.add("Counted the heron.", at=NOON)
+        rewording = app.languages.rewording(app.rollups)
+        assert rewording is not None
+        told = rewording.run()
+        assert (told.done, told.stopped) == (5, "")
+        assert [x.body["model"] for x in fake.asked] == ["small"] * 2 + ["large"] * 3
+        assert {
+            x.headers.get("x-api-key") or x.headers["Authorization"][7:] for x in fake.asked
+        } == {"sk-0123456789"}
+    # 100 tokens in and 20 out each: 0.0002 dollars by the small one, 0.002 by the large one.
+    assert told.cost_usd == pytest.approx(2 * 0.0002 + 3 * 0.002)
+    assert app.languages.purse.spent() == told.tokens == 600
+    year = app.rollups.read("year", NOON)
+    assert year is not None
+    assert year.content == "**2025**\n\n**Learnings**:\n• The heron was counted"
+    for root, _, names in os.walk(app.settings.home):
+        for name in names:
+            with open(os.path.join(root, name), "rb") as file:
+                assert b"sk-0123" not in file.read()
+
+
+def test_what_lacks_is_told(opened, monkeypatch):
+    """A model, a key; what it is that is missing, and never a key itself."""
+    with pytest.raises(Invalid, match="no model of it"):
+        opened(llm_url="http://127.0.0.1:9").languages.client()
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    with pytest.raises(Denied, match="SOME_KEY, which holds the key"):
+        opened(llm_model="m", llm_key_variable="SOME_KEY").languages.client()
+
+
+def test_the_cap_is_one_for_both_models(opened):
+    """A run's tokens are those of all its models together."""
+    with FakeLLM(say) as fake:
+        app = opened(llm_url=fake.url, llm_model="small", llm_tokens_per_run="2000")
+        for day in range(3, 8):
+            app.timeline.add("Counted the heron.", at=NOON.replace(day=day))
+        rewording = app.languages.rewording(app.rollups)
+        assert rewording is not None
+        told = rewording.run()
+        assert "The tokens of this run are spent" in told.stopped
+        assert told.tokens < 2000
