@@ -234,3 +234,29 @@ def test_what_is_gone_is_no_hit():
     world.put("a", 0, 0)
     del world.sides["a"]
     assert refs(world.find()) == []
+
+
+def test_a_question_is_encoded_once():
+    """The search of it has made its vector already; another encoder's counts for nothing."""
+    world = World()
+    world.put("a", 60, 90)
+    asked = []
+    encode = world.encoder.encode_query
+
+    def heard(text):
+        asked.append(text)
+        return encode(text)
+
+    world.encoder.encode_query = heard
+    world.find(context="45", content="30")
+    assert asked.count("45") == asked.count("30") == 1
+    found = {"vector": np.array([1.0, 0.0], dtype=np.float32)}
+    for identity, times in ((world.encoder.identity, 0), ("another", 1)):
+        asked.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            answer = Found(hits=tuple(world.hits), identity=identity, **found)
+            patch.setattr(GivenHits, "find", lambda _self, _question, answer=answer: answer)
+            (hit,) = world.find(context="45", content="30").hits
+        assert asked.count("45") == asked.count("30") == times
+        if not times:
+            assert hit.work_context_score == pytest.approx(0.5, abs=1e-6)  # cos 60, as 0 was given

@@ -314,12 +314,15 @@ class Found:
     """What a search returns: hits, best first, and sentences on what a reader must know.
 
     chance: how likely it is that the best hits are about what was asked, in [0, 1]; None where
-    that cannot be told.
+    that cannot be told. vector: the question's, by the encoder of that identity, for whoever
+    compares it with something else as well; None where words alone were searched.
     """
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
     chance: float | None = None
+    vector: Vector | None = field(default=None, compare=False, repr=False)
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

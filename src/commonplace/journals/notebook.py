@@ -40,9 +40,10 @@ from commonplace.journals.notebook_names import (
     parse_section,
 )
 from commonplace.journals.notebook_open import NotebookPages
+from commonplace.journals.notebook_recent import newest_entries
 from commonplace.journals.notebook_source import NotebookSource, entry_doc, overview_doc
 from commonplace.journals.notebook_toc import Node, grow
-from commonplace.journals.notebook_upkeep import Upkeep, tidy
+from commonplace.journals.notebook_upkeep import Upkeep, has_changed_paths, tidy
 from commonplace.journals.notebook_write import Asked, OverviewConflict, Writer, Written
 
 if TYPE_CHECKING:
@@ -282,6 +283,12 @@ class Notebook:
                 hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
             )
         name = parse_section(section)
+        if self.ledger.is_blank and has_changed_paths(self.repo):
+            # A first question is not to wait for a walk through all that was ever written.
+            head = self.repo.head().commit
+            found = newest_entries(self.repo, head, name, start=start, length=length)
+            if found:
+                return found
         self.ledger.catch_up()
         found = self.ledger.newest(name, start=start, length=length)
         if not found and not self.ledger.count(name):

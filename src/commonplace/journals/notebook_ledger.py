@@ -125,6 +125,11 @@ class Ledger:
             f"The notebook {self._repo.folder} moves all the time.", hint="Try again."
         )
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds no history yet: catching up reads all of it."""
+        return not self._head()
+
     def append(self, commit: Commit) -> None:
         """File one commit of ours, if the ledger stands at its parent; else it is read later."""
         parent = commit.parents[0] if commit.parents else ""

@@ -34,6 +34,12 @@ def tidy(repo: GitRepo) -> None:
     repo.git.run(graph, patience_s=LONG_PATIENCE_S)
 
 
+def has_changed_paths(repo: GitRepo) -> bool:
+    """Whether a commit-graph is kept, as `tidy` writes it. Never raises."""
+    info = repo.shared / "objects" / "info"
+    return (info / "commit-graph").exists() or (info / "commit-graphs").exists()
+
+
 def is_due(repo: GitRepo) -> bool:
     """Whether many objects lie loose. Never raises."""
     with contextlib.suppress(OSError):

@@ -131,6 +131,8 @@ class Finder:
             hits=tuple(_hit(one, found, ranking, question.text) for one in shown),
             notes=notes,
             chance=chance(found, ranking),
+            vector=encoding.result().vector,
+            identity=identity,
         )
 
 

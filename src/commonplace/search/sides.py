@@ -18,11 +18,11 @@ from commonplace.search import policy as numbers
 from commonplace.search.finder import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot
-    from commonplace.core.values import Doc, Filter, Hit, Vector
+    from commonplace.core.values import Doc, Filter, Found, Hit, Vector
     from commonplace.search.finder import Finder
     from commonplace.search.policy import Leaning
 
@@ -137,10 +137,14 @@ class SidedFinder:
             )
         candidates: dict[str, _Candidate] = {}
         notes: dict[str, None] = {}
+        queries: dict[tuple[str, str], Vector] = {}
         for text in (asked.content, asked.work_context):
             if text.strip():
-                notes |= dict.fromkeys(self._gather(text, asked, sides, candidates))
-        hits, why = self._judged(asked, list(candidates.values()))
+                found = self._gather(text, asked, sides, candidates)
+                notes |= dict.fromkeys(found.notes)
+                if found.vector is not None:
+                    queries[found.identity, text] = found.vector
+        hits, why = self._judged(asked, list(candidates.values()), queries)
         if why:
             notes[why] = None
         hits.sort(key=lambda hit: (-hit.score, -hit.sides.at.timestamp(), hit.doc.ref))
@@ -152,8 +156,8 @@ class SidedFinder:
         asked: TwoQuestions,
         sides: Callable[[Doc], Sides | None],
         candidates: dict[str, _Candidate],
-    ) -> tuple[str, ...]:
-        """Add what one question brings up; the search's notes."""
+    ) -> Found:
+        """Add what one question brings up; what the search of it came to."""
         pool = max(
             min(numbers.NOTEBOOK_POOL * asked.limit, numbers.NOTEBOOK_POOL_MOST), asked.limit
         )
@@ -176,17 +180,20 @@ class SidedFinder:
                         continue
                     candidates[ref] = _Candidate(doc=doc, sides=own)
                 _note(candidates[ref], hit, is_content=text is asked.content)
-        return found.notes
+        return found
 
     def _judged(
-        self, asked: TwoQuestions, candidates: Sequence[_Candidate]
+        self,
+        asked: TwoQuestions,
+        candidates: Sequence[_Candidate],
+        queries: Mapping[tuple[str, str], Vector],
     ) -> tuple[list[SidedHit], str]:
         """The candidates that are hits, with their scores; and why there are no cosines, if so."""
         encoder = self._encoder.get()
         if encoder is None:
             return [_by_words(x, asked) for x in candidates if x.matched], ""
         try:
-            contexts, contents = self._cosines(encoder, asked, candidates)
+            contexts, contents = self._cosines(encoder, asked, candidates, queries)
         except MemoryError:
             why = "Searched by words alone: there is not enough memory for the encoder."
             return [_by_words(x, asked) for x in candidates if x.matched], why
@@ -201,9 +208,21 @@ class SidedFinder:
         return [hit for hit in judged if hit.matched or _is_near(hit, floor, asked)], ""
 
     def _cosines(
-        self, encoder: Encoder, asked: TwoQuestions, candidates: Sequence[_Candidate]
+        self,
+        encoder: Encoder,
+        asked: TwoQuestions,
+        candidates: Sequence[_Candidate],
+        queries: Mapping[tuple[str, str], Vector],
     ) -> tuple[list[float | None], list[float | None]]:
-        """Of each candidate: its context with the one question, its content with the other."""
+        """Of each candidate: its context with the one question, its content with the other.
+
+        queries: the questions' vectors that are known, by the encoder and the text.
+        """
+
+        def query_of(text: str) -> Vector:
+            known = queries.get((encoder.identity, text))
+            return encoder.encode_query(text) if known is None else known
+
         none: list[float | None] = [None] * len(candidates)
         contexts, contents = none, none
         by_context = bool(asked.work_context.strip())
@@ -212,10 +231,10 @@ class SidedFinder:
         lines = [x.sides.context for x in candidates] if by_context else []
         kept = self._vectors(encoder, [*lines, *(part for each in chunks for part in each)])
         if by_context:
-            query = encoder.encode_query(asked.work_context)
+            query = query_of(asked.work_context)
             contexts = [float(kept[line] @ query) if line.strip() else None for line in lines]
         if by_content:
-            query = encoder.encode_query(asked.content)
+            query = query_of(asked.content)
             contents = [
                 _best([float(kept[part] @ query) for part in parts], candidate.known, len(parts))
                 for candidate, parts in zip(candidates, chunks, strict=True)
