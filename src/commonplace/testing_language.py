@@ -74,10 +74,11 @@ class FakeLLM:
     """The server; a context manager. `url` for settings, `asked` for what came.
 
     replies: said one after the other; the last one stays. Questions for the list of models are
-    answered with an empty one and leave no trace in `asked`.
+    answered with `models`, an empty list, and leave no trace in `asked`.
     """
 
     model = "fake-1"
+    models = Reply(raw=b'{"data": [], "object": "list"}')
 
     def __init__(self, *replies: Say) -> None:
         self._replies: deque[Say] = deque(replies or ["Yes."])
@@ -162,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        self._send(Reply(raw=b'{"data": [], "object": "list"}'))
+        self._send(self.server.fake.models)
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)

@@ -355,8 +355,19 @@ def test_private_text_goes_to_a_model_that_is_here(fake, naps):
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic"])
 def test_a_check_asks_for_the_models(fake, naps, shape):
-    """No question is put; a refused key and a closed port are told."""
-    client_of(fake, naps, shape).check()
+    """No question is put; a refused key, a closed port and a page of something else are told."""
+    client = client_of(fake, naps, shape)
+    assert client.check()
+    fake.models = Reply(status=404)
+    assert not client.check()
+    for reply, kind in (
+        (Reply(status=401), Denied),
+        (Reply(status=407), Unavailable),
+        (Reply(raw=b"<html>"), Unavailable),
+    ):
+        fake.models = reply
+        with pytest.raises(kind):
+            client.check()
     assert fake.asked == []
     with FakeLLM() as gone:
         pass

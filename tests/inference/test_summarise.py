@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.rollups import Figures, Item, Material
@@ -259,3 +261,48 @@ def test_an_entry_that_gives_orders_stays_fenced(shape):
     for asked in fake.asked:
         assert asked.text.endswith(f"`````10:20\n{hostile}\n`````")
         assert ORDERS not in asked.instructions
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "**Accomplishments**:",
+            "## Next Steps:",
+            "**Mood**: fine",
+            "- Created the work_log table",
+        ),
+        *(
+            "[10:00-11:00] Tested it.",
+            "80% done.",
+            "\n",
+            "\n\n",
+            "**",
+            ":",
+            "•",
+            "1. import is slow",
+        ),
+        *(
+            "\u202e",
+            "```",
+            "work_log " * 70,
+            "表",
+            "0",
+            "²",
+            "<think>",
+            "Created the Q4 table. In 2031.",
+        ),
+    ]
+)
+
+
+@given(answer=st.lists(PIECES, max_size=12).map(" ".join), level=st.sampled_from(LEVELS))
+def test_any_answer_is_refused_or_laid_out(answer, level):
+    """Within bounds, under our title, with no number that nobody wrote and no hidden sign."""
+    try:
+        text = summarise(answer or "x", level).text
+    except Invalid:
+        return
+    assert text.startswith("[10:00-11:00] " if level == "hour" else "**")
+    assert len(text.split()) <= MOST_WORDS[level] * 1.5 + 20
+    for missing in ("2031", "80", "Mood", "\u202e"):
+        assert missing not in text or (missing == "Mood" and level == "hour")

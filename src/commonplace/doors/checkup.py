@@ -180,14 +180,14 @@ class Checkup:
             if client is None:
                 yield "None is set (llm.url): summaries and merges are made without one."
                 return
-            client.check()
+            answers = "answers" if client.check() else "is there, lists no models"
             purse = self._app.languages.purse
             spent, most = purse.spent(), purse.per_day
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
             return
         seen = "may see" if client.sees_private else "never sees"
-        yield f"{client.name} answers, and {seen} private text."
+        yield f"{client.name} {answers}, and {seen} private text."
         yield f"Today it has taken {spent:,} of {most:,} tokens."
 
     def _look_at_start(self) -> Iterator[Finding]:

@@ -49,6 +49,7 @@ CONNECT_S = 10.0
 CHECK_S = 5.0
 
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_NO_LIST = frozenset({404, 405, 501})
 _OF_THE_QUESTION = frozenset({400, 413, 422})
 _SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*")
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
@@ -174,18 +175,24 @@ class LanguageClient:
         )
         return completion
 
-    def check(self) -> None:
-        """See whether the endpoint answers, within 5 s, at no cost.
+    def check(self) -> bool:
+        """See whether the endpoint is there, within 5 s, at no cost, by its list of models.
 
-        Raises: Denied, Unavailable.
+        False where it has no such list, so that only a question can tell. Raises: Denied,
+        Unavailable, Invalid.
         """
         url = self._wire.models_path(self._to.url)
         try:
-            status, _, _ = self._exchanged("GET", url, None, CHECK_S)
+            status, _, content = self._exchanged("GET", url, None, CHECK_S)
         except _Again as again:
             raise again.error from again.__cause__
-        if status in {401, 403} or status >= 500:  # noqa: PLR2004  HTTP's
-            raise self._refusal(status, None).error
+        if status in _NO_LIST:
+            return False
+        if status != 200:  # noqa: PLR2004  HTTP's
+            raise self._refusal(status, _parsed(content)).error
+        if _parsed(content) is None:
+            raise Unavailable(f"{self.name} gave no JSON.", hint="Check llm.url.")
+        return True
 
     def _asked(self, body: dict[str, Any], ends: float) -> Said:
         """Try until there is an answer, no more tries, or no more time."""
