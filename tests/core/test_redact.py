@@ -34,6 +34,9 @@ NAMED = [
     ("API_KEY=0123456789abcdef", "0123456789abcdef"),
     ("client_secret: 9f8e7d6c5b4a", "9f8e7d6c5b4a"),
     ("Authorization: Bearer abcdefghij.klmnopqrst", "abcdefghij.klmnopqrst"),
+    ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
+    ("curl -H 'authorization: s3cr3t-token'", "s3cr3t-token"),
+    ("sent with bearer abcdefgh12345678", "abcdefgh12345678"),
     ("postgres://ada:pa55@db.example.org/x", "pa55"),
     ("https://:token@example.org", "token"),
 ]
@@ -46,6 +49,10 @@ INNOCENT = [
     "https://example.org:8080/a@b",
     "Errors are problem+json; the api key is sent in a header.",
     "task-force-sk-team",
+    "Basic internationalization and basic object-oriented-design.",
+    "PWD=/home/ada/project",
+    "max_tokens: 100000000, tokens = 1234567890.",
+    "The authorization of users is a topic.",
 ]
 
 

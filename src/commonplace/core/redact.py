@@ -32,30 +32,37 @@ _BEGINNINGS = (
 _KINDS = (
     # A private key, to its end, or as far as it goes.
     (
-        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,20000}?"
-        r"(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----)[\s\S]){0,20000}"
+        r"(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
     ),
     # A known beginning.
     rf"(?<![\w-])(?:{'|'.join(_BEGINNINGS)})",
     # The password in an address.
     r"(?<=://)[^\s/:@'\"<>]{0,200}:(?P<address>[^\s/@'\"<>]{1,200})(?=@)",
-    # A header.
-    r"(?i:\b(?:bearer|basic)[ \t]+)(?P<header>[\w.~+/=-]{16,2000})",
-    # A password after its name.
+    # A header by its name; without it, what holds a digit and so is no long word.
+    (
+        r"(?i:authorization[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?:(?:bearer|basic|token)[ \t]+)?)"
+        r"(?P<named>[^\s\"'`,;<>\[\]]{6,2000})"
+    ),
+    (
+        r"(?i:\b(?:bearer|basic)[ \t]+)"
+        r"(?P<header>(?=[\w.~+/-]{0,2000}[\d=])[\w.~+/=-]{16,2000})"
+    ),
+    # A password after its name; no path, for `pwd` is a folder as well.
     (
         r"(?i:(?:passwor[dt]|passwd|passphrase|pwd|kennwort|contraseña|mot de passe)[\"'`]?"
-        r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)(?P<password>[^\s\"'`,;<>\[\]]{3,200})"
+        r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)(?P<password>(?!/)[^\s\"'`,;<>\[\]]{3,200})"
     ),
     # The same in prose, where it holds a digit.
     (
         r"(?i:(?:passwor[dt]|passphrase|pwd|pin) (?:is|was)[ \t]+[\"'`]?)"
         r"(?P<told>(?=[^\s\"'`]{0,60}\d)[^\s\"'`,;<>\[\]]{3,200}(?<![.]))"
     ),
-    # A token after its name, where it is no word.
+    # A token after its name, where it is neither a word nor a count.
     (
         r"(?i:(?:secret|token|credential|(?:api|access|private|account)[_ -]?key)s?[\"'`]?"
         r"[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?)"
-        r"(?P<token>(?=[^\s\"'`,;]{0,200}\d)[^\s\"'`,;<>\[\]]{8,400})"
+        r"(?P<token>(?!\d+\.?(?![\w.]))(?=[^\s\"'`,;]{0,200}\d)[^\s\"'`,;<>\[\]]{8,400})"
     ),
 )
 _SECRET = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
