@@ -7,6 +7,7 @@ import stat
 
 import pytest
 
+from commonplace.core.errors import Unavailable
 from commonplace.core.values import Since
 
 
@@ -157,6 +158,8 @@ def test_a_missing_object_is_not_fetched(book, hostile, trap):
     kept = lost.read_bytes()
     lost.unlink()
     assert hostile.repo.read_blobs(head, ["a.md"]) == [None]
+    with pytest.raises(Unavailable, match="lacks an object"):
+        hostile.write("a", "Nothing is written over what cannot be read.")
     assert not mark.exists()
     lost.write_bytes(kept)
 

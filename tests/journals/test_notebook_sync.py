@@ -72,7 +72,7 @@ def test_overviews_changed_in_different_places_are_merged(team):
     team.write(1, "a", "Bob", "One.\n\nTwo.\n\nThree?\n\nFour.")
     both(team)
     assert team.files(0) == {"a": "One!\n\nTwo.\n\nThree?\n\nFour.\n\n" + COUNT.format(3)}
-    assert team.notes[0].clashes().list() == []
+    assert team.notes[0].clashes().list_open() == []
     team.write(1, "a", "Bob again", "Odd  \n\n\n\nspacing.")
     team.write(0, "a", "Ann again")
     both(team)
@@ -94,12 +94,12 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(team):
     """Theirs stands, ours is listed with both texts, entries and other sections are synced."""
     clash(team)
     both(team)
-    (waits,) = team.notes[0].clashes().list()
+    (waits,) = team.notes[0].clashes().list_open()
     assert (waits.section, waits.ours, waits.theirs, waits.base) == (
         "a", "It is green.\n\nIt is round.", "It is blue.\n\nIt is round.",
         "It is red.\n\nIt is round.",
     )  # fmt: skip
-    assert team.notes[1].clashes().list() == []
+    assert team.notes[1].clashes().list_open() == []
     assert (
         team.files(1)
         == team.files(0)
@@ -108,7 +108,8 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(team):
             "b": "Of its own.\n\n" + COUNT.format(1),
         }
     )
-    assert team.notes[0].clashes().list() == [waits]
+    assert team.notes[0].clashes().list_open() == [waits]
+    assert team.notes[0].clashes().sections() == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_a_conflict_is_settled(team, text, now):
     clash(team)
     clashes = team.notes[0].clashes()
     assert clashes.settle(clashes.find("a"), text) == ()
-    assert clashes.list() == []
+    assert clashes.list_open() == []
     with pytest.raises(NotFound):
         clashes.find("a")
     both(team)
@@ -248,6 +249,26 @@ def test_counts_that_people_left_wrong_are_put_right(team):
     assert team.files(1) == {"a": COUNT.format(4)}
     assert team.git(0, "log", "--format=%s", "--grep=Commonplace: recount").count("Count") == 2
     assert team.notes[0].ledger.count("a") == 4
+
+
+def test_what_a_rebase_by_hand_lost_is_told(team):
+    """An entry is taken for nothing new whose count is there already; it is told how to get it."""
+    team.write(0, "a", "x")
+    both(team)
+    id_ = team.write(0, "a", "Ann")
+    team.write(1, "a", "Bob")
+    team.sync(1)
+    team.git(0, "pull", "-q", "--rebase", "origin", "main")
+    assert team.entries(0) == [("a", "x"), ("a", "Bob")]
+    (note,) = team.sync(0).notes
+    assert note.startswith("A rebase by hand lost an entry of a, 'Ann': git -C ")
+    command = note.partition(": ")[2].partition(" brings")[0].split()
+    team.git(0, *command[3:])
+    assert team.sync(0).notes == ()
+    both(team)
+    assert team.entries(1) == [("a", "x"), ("a", "Ann"), ("a", "Bob")]
+    assert team.files(1) == {"a": COUNT.format(3)}
+    assert team.notes[1].ledger.by_id(id_)
 
 
 def test_removed_and_written_to(team):

@@ -106,7 +106,7 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
     between(monkeypatch, "push", lambda: team.write(0, "b", "Late"), after=True)
     team.sync(0)
     both(team)
-    (waits,) = team.notes[0].clashes().list()
+    (waits,) = team.notes[0].clashes().list_open()
     assert (waits.ours, waits.theirs) == ("Ann's.\n\nTwo.", "Bob's.\n\nTwo.")
 
 
@@ -183,7 +183,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(team, where):
         ["first", "Ann", "Ann in b", "By hand", "Bob", "Later", "Bob in b"]
     )
     assert team.entries(0) == team.entries(1)
-    assert [x.ours for x in team.notes[0].clashes().list()] == ["Ann's.\n\nTwo."]
+    assert [x.ours for x in team.notes[0].clashes().list_open()] == ["Ann's.\n\nTwo."]
     assert team.git(0, "for-each-ref", "refs/commonplace/sync") == ""
 
 
@@ -518,7 +518,7 @@ class Play:
         assert team.head(0) == team.head(1) == team.remote_head()
         for which in (0, 1):
             notes = team.notes[which]
-            while waiting := notes.clashes().list():
+            while waiting := notes.clashes().list_open():
                 notes.clashes().settle(waiting[0], None)
             found = Counter(x[1] for x in team.entries(which))
             written = Counter(f"entry {n}" for n in range(len(self.ids)))

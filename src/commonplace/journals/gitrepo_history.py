@@ -98,6 +98,36 @@ def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Comm
     return list(_parse_history(iter([*tokens, rest] if rest.strip() else tokens)))
 
 
+def former_heads(repo: GitRepo, branch: str, *, since: str) -> list[str]:
+    """Where a branch was before it was rebased by hand, as its reflog tells; the newest first.
+
+    since: the beginning of a reason; only what was after the last move for it counts.
+    Raises: Unavailable, Denied.
+    """
+    ran = repo.git.run(
+        [
+            "log",
+            "-g",
+            "--no-show-signature",
+            "--format=%H %gs",
+            "-n1000",
+            "--end-of-options",
+            branch,
+        ],
+        statuses=(0, 128),
+    )
+    found: list[str] = []
+    was_rebase = False
+    for line in ran.out.decode("utf-8", "replace").splitlines() if ran.status == 0 else ():
+        name, _, why = line.partition(" ")
+        if was_rebase:
+            found.append(name)
+        if why.startswith(since):
+            break
+        was_rebase = why.startswith(("rebase", "pull"))
+    return found
+
+
 def _tokens(out: IO[bytes]) -> Iterator[bytes]:
     rest = b""
     while chunk := out.read(_CHUNK):

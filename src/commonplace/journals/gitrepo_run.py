@@ -119,6 +119,7 @@ class Git:
         self.folder = folder
         self._place = ["-C", str(folder), *([] if is_bare else [f"--work-tree={folder}"])]
         self._trust: list[str] | None = None
+        self._own: Mapping[str, str] | None = None
 
     def run(
         self,
@@ -151,10 +152,12 @@ class Git:
         is asked for a password: the command has no terminal, and ends with all it started.
         Raises: Unavailable when it takes too long, Denied.
         """
+        if self._own is None:
+            self._own = _own_to_talk(self.folder)
         environment = {
             **{k: x for k, x in _surroundings(self.folder).items() if k not in _FILES_OF_OTHERS},
             **{k: x for k, x in os.environ.items() if k.upper() in _KEPT_TALKING},
-            **_own_to_talk(self.folder),
+            **self._own,
             "GIT_ALLOW_PROTOCOL": _TRANSPORTS,
         }
         command = self._command(arguments)
@@ -385,6 +388,14 @@ def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
     return Unavailable(
         f"git {verb} failed in {folder} ({ran.status}): {opening(line, 200)}",
         hint=f"Look what `git -C {folder} fsck` and `git -C {folder} status` say.",
+    )
+
+
+def lacking(folder: Path) -> Unavailable:
+    """What to raise where an object is named and not there: it must not pass for nothing."""
+    return Unavailable(
+        f"The notebook {folder} lacks an object.",
+        hint=f"Run: git -C {folder} fsck; then fetch what is missing from a clone.",
     )
 
 

@@ -102,7 +102,7 @@ class Clashes:
         self._notebook = notebook
         self._repo = notebook.repo
 
-    def list(self) -> list[OverviewClash]:
+    def list_open(self) -> list[OverviewClash]:
         """All that wait, oldest first. Raises: Unavailable, Denied."""
         if not may_have_clashes(self._repo):
             return []
@@ -111,10 +111,14 @@ class Clashes:
         found = [x for ref, name in refs.items() if (x := self._read(ref, name, head.commit))]
         return sorted(found, key=lambda x: (x.at, x.section, x.ref))
 
+    def sections(self) -> list[str]:
+        """The sections in which one waits; asks git only where there may be any."""
+        return list(dict.fromkeys(x.section for x in self.list_open()))
+
     def find(self, section: str) -> OverviewClash:
         """The oldest that waits in a section. Raises: NotFound, Invalid, Unavailable."""
         name = parse_section(section)
-        found = next((x for x in self.list() if x.section == name), None)
+        found = next((x for x in self.list_open() if x.section == name), None)
         if found is None:
             raise NotFound(
                 f"No overview of {opening(name, 80)} waits to be settled.",

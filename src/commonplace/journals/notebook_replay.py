@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.gitrepo_commit import Draft
 from commonplace.journals.gitrepo_history import raw_message, read_history, zone_of
+from commonplace.journals.gitrepo_run import lacking
 from commonplace.journals.gitrepo_trees import Leaf, list_leaves
 from commonplace.journals.notebook_format import (
     Message,
@@ -446,8 +447,9 @@ class _Overviews:
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]
             for name, blob in zip(some, self._repo.read_objects(some), strict=True):
-                content = blob.content if blob else b""
-                self._known[name] = parse_file(content, errors="surrogateescape").overview
+                if blob is None:
+                    raise lacking(self._repo.folder)
+                self._known[name] = parse_file(blob.content, errors="surrogateescape").overview
 
     def of_blob(self, blob: str) -> str | None:
         if not blob:

@@ -62,21 +62,31 @@ class NotebookSource:
     def scan(self, since: Since) -> Iterator[Change]:
         """Puts of the entries that came since, oldest first, then of overviews; drops of the gone.
 
-        One stream of git's history. Where the old mark lies in no history of the branch any more,
-        or a section was moved, all of it is read, and what differs from the stamps is handed over.
+        One stream of git's history. Where the branch was rewritten, what lies in the old history
+        alone is looked at as well. Where the two share nothing, or a section was moved, all of it
+        is read, and what differs from the stamps is handed over.
         Raises: Unavailable, Denied where the repository cannot be read.
         """
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
         mark = since.mark or ""
-        is_known = mark.isalnum() and bool(head) and repo.is_ancestor(mark, head)
-        if is_known:
-            commits = _Commits(read_history(repo, head, since=mark))
-            yield from self._puts(commits, since)
-            if not commits.moved:
-                yield from self._overviews(head, sorted(commits.touched), since)
+        if mark.isalnum() and head and (common := repo.common(mark, head)):
+            gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
+            left = [x for commit in gone for x in self._docs(commit)]
+            come = _Commits(read_history(repo, head, since=mark))
+            yield from self._puts(come, since)
+            if not (come.moved or gone.moved):
+                yield from self._drops(left, since)
+                yield from self._overviews(head, sorted(come.touched | gone.touched), since)
                 return
         yield from self._everything(head, since)
+
+    def _drops(self, docs: Sequence[Doc], since: Since) -> Iterator[Change]:
+        """Of docs that a history no longer leads to, those that are nowhere else in it."""
+        for doc in docs:
+            entry_id = doc.ref.rpartition("#")[2]
+            if not self._notebook.ledger.by_id(entry_id) and since.stamps(doc.ref).get(doc.ref):
+                yield Drop(doc.ref)
 
     def _everything(self, head: str, since: Since) -> Iterator[Change]:
         known = since.stamps(f"{JOURNAL}:")

@@ -18,7 +18,7 @@ from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
 from commonplace.core.text import opening
 from commonplace.journals.gitrepo_commit import Moved, commit_chains
-from commonplace.journals.gitrepo_history import read_history
+from commonplace.journals.gitrepo_history import former_heads, read_history
 from commonplace.journals.gitrepo_refs import RefMove, list_refs, move_refs
 from commonplace.journals.gitrepo_remote import fetch, find_remote, push
 from commonplace.journals.gitrepo_trees import compare_trees, list_leaves
@@ -35,7 +35,7 @@ from commonplace.journals.notebook_replay import Hand, Plan, Replay, Sides, upke
 from commonplace.journals.notebook_tree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.journals.gitrepo import Head
@@ -48,6 +48,7 @@ TRIES = 10
 _PAUSE_S = 0.2
 _AT_ONCE = 500
 _TENTH = 10
+_NAMED = 10
 _OURS = "refs/commonplace"
 _LOCK = "commonplace-sync"
 
@@ -92,6 +93,7 @@ class _Made:
     received: int = 0
     sent: int = 0
     dropped: int = 0
+    notes: Sequence[str] = ()
 
 
 class Sync:
@@ -165,7 +167,7 @@ class Sync:
             conflicts=tuple(sorted({x.section for x in made.plan.clashes})),
             before=head.commit,
             now=made.to,
-            notes=(*made.plan.notes, *notes),
+            notes=(*made.plan.notes, *made.notes, *notes),
         )
 
     def _refuse_shallow(self) -> None:
@@ -218,6 +220,7 @@ class Sync:
                 self._count_anew(met, made, ledger)
                 made.received = ledger.total() - self._ledger.total() + made.dropped
                 self._refuse_loss(made, ours, ledger)
+                made.notes = self._dropped_by_rebase(met, made.to, ledger)
                 ledger.catch_up(theirs)
                 made.sent += self._only_in(made.to, theirs, ledger)
             finally:
@@ -356,6 +359,28 @@ class Sync:
                 hint="If they are to go: sync again with --accept-loss. If not, bring their files"
                 " back there first.",
             )
+
+    def _dropped_by_rebase(self, met: _Met, to: str, ledger: Ledger) -> list[str]:
+        """Entries that a rebase by hand took for nothing new, since the last sync.
+
+        git leaves a commit out whose change is there already, as that of a count may be.
+        """
+        olds = former_heads(self._repo, met.head.branch, since="commonplace sync")
+        if not olds or not met.head.commit:
+            return []
+        lost = {
+            entry.id: (entry, commit.hash)
+            for old in olds
+            for commit in read_history(self._repo, old, since=(to, met.theirs))
+            for entry in entries_of(commit)
+            if not entry.by_hand and not ledger.by_id(entry.id)
+        }
+        git = f"git -C {self._repo.folder}"
+        return [
+            f"A rebase by hand lost an entry of {entry.section}, {opening(entry.summary, 60)!r}:"
+            f" {git} commit --allow-empty -C {name[:12]} brings it back, then sync again."
+            for entry, name in [*lost.values()][:_NAMED]
+        ]
 
     def _only_in(self, to: str, theirs: str, ledger: Ledger) -> int:
         since = theirs or ""

@@ -18,6 +18,7 @@ from commonplace.journals.gitrepo_commit import (
     until_settled,
 )
 from commonplace.journals.gitrepo_history import Commit
+from commonplace.journals.gitrepo_run import lacking
 from commonplace.journals.notebook_format import (
     Entry,
     Message,
@@ -140,7 +141,10 @@ class Writer:
         path = file_of(asked.section)
         (blob,) = self._repo.read_blobs(head.commit, [path])
         if blob is None:
-            refuse_twin(asked.section, self._notebook.list_sections())
+            sections = self._notebook.list_sections()
+            if asked.section in sections:
+                raise lacking(self._repo.folder)
+            refuse_twin(asked.section, sections)
         elif blob.kind != "blob":
             raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
         file = _checked(asked, blob)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.values import Interval
-    from commonplace.journals.notebook import OverviewConflict, Written
+    from commonplace.journals.notebook import Notebook, OverviewConflict, Written
     from commonplace.tools.notebook_desk import NotebookDesk
 
 NOTHING = "No entries found."
@@ -93,7 +93,7 @@ class NotebookTools:
             return entry_answer(notebook.read_entry(id), desk.zone)
         section = notebook.read_section(id.strip().removeprefix("notebook:"))
         desk.reads.remember(section.name, section.version, section.overview)
-        return section_answer(section, desk.zone)
+        return section_answer(section, desk.zone, notes=_waiting(notebook, section.name))
 
     def journal_write(
         self,
@@ -280,6 +280,14 @@ class NotebookTools:
         if written.repeated:
             return ()
         return tuple(desk.filing().file(desk.notebook.changes_of(written)).notes)
+
+
+def _waiting(notebook: Notebook, section: str) -> list[str]:
+    """What a reader must know of an overview beside which another waits."""
+    if section not in notebook.clashes().sections():
+        return []
+    how = f"`commonplace notebook conflicts` shows both, `commonplace notebook resolve {section}`"
+    return [f"Another overview written here could not be merged with this one: {how} settles it."]
 
 
 def _section_of(path: str) -> str:

@@ -100,14 +100,14 @@ class NotebookKeeping:
             clock=notebook.clock,
             person=notebook.person,
         ).run()
-        waiting = [x.section for x in notebook.clashes().list()]
+        waiting = [x.section for x in notebook.clashes().list_open()]
         notes = [*synced.notes, *desk.filing().refresh(_FILING_S)]
         return synced_answer(synced, waiting=waiting, notes=notes)
 
     def conflicts(self) -> Answer:
         """The overviews that a sync could not merge. Raises: NotFound, Unavailable, Denied."""
         desk = self._desk()
-        return clashes_answer(desk.reading().clashes().list(), desk.zone)
+        return clashes_answer(desk.reading().clashes().list_open(), desk.zone)
 
     def clash(self, *, section: str) -> OverviewClash:
         """The oldest overview of a section that waits. Raises: NotFound, Invalid, Unavailable."""
@@ -122,7 +122,7 @@ class NotebookKeeping:
         notebook = desk.reading()
         notes = notebook.clashes().settle(clash, text)
         notes = (*notes, *desk.filing().refresh(_FILING_S))
-        left = [x.section for x in notebook.clashes().list()]
+        left = [x.section for x in notebook.clashes().list_open()]
         version = notebook.read_section(clash.section).version
         return settled_answer(clash, version=version, left=left, notes=notes)
 

@@ -59,7 +59,7 @@ def line_line(line: Line, zone: tzinfo) -> str:
     return f"- {when_of(line.at, zone)} {summary} (ID: {named(line.section, line.id)})"
 
 
-def section_answer(section: Section, zone: tzinfo) -> Answer:
+def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ()) -> Answer:
     """A section's overview, after a line that says of which version it is."""
     facts = {
         "id": section.name,
@@ -73,7 +73,7 @@ def section_answer(section: Section, zone: tzinfo) -> Answer:
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += ["", section.overview if section.overview.strip() else NO_OVERVIEW]
-    return answer_of(lines, facts)
+    return answer_of(lines, facts, notes)
 
 
 def entry_answer(entry: Entry, zone: tzinfo) -> Answer:
