@@ -16,7 +16,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import chronicles, filings, fronts, homes, memory, recalls, searches, starts, writes
+from bench import (
+    chronicles,
+    filings,
+    fronts,
+    homes,
+    memory,
+    notebooks,
+    recalls,
+    searches,
+    starts,
+    writes,
+)
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
 
@@ -36,6 +47,7 @@ PARTS = (
     "reindex",
     "help",
     "chronicle",
+    "notebook",
     "recall",
 )
 MILLION = 1_000_000
@@ -54,6 +66,7 @@ class Plan:
     reindex: tuple[int, int]
     catch_up_again: int
     chronicle: chronicles.Sizes
+    notebook: notebooks.Sizes
     recall: recalls.Sizes
 
 
@@ -68,6 +81,7 @@ FULL = Plan(
     chronicle=chronicles.Sizes(
         entries=100_000, adds=200, questions=60, openings=11, first_searches=5, slice=2_000
     ),
+    notebook=notebooks.Sizes(entries=(10_000, 100_000), times=40, part=2_000),
     recall=recalls.Sizes(entries=100_000, questions=60, colds=11, servers=3),
 )
 QUICK = Plan(
@@ -81,6 +95,7 @@ QUICK = Plan(
     chronicle=chronicles.Sizes(
         entries=2_000, adds=30, questions=15, openings=3, first_searches=2, slice=1_200
     ),
+    notebook=notebooks.Sizes(entries=(2_000,), times=15, part=300),
     recall=recalls.Sizes(entries=2_000, questions=15, colds=3, servers=1),
 )
 
@@ -137,11 +152,14 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    if set(parts) - {"chronicle", "recall", "fronts"}:
+    if set(parts) - {"chronicle", "notebook", "recall", "fronts"}:
         yield from _of_private(plan, cache, scratch, parts)
     if "chronicle" in parts:
         _say("Chronicle")
         yield from chronicles.chronicle_figures(plan.chronicle, cache, scratch)
+    if "notebook" in parts:
+        _say("The notebook")
+        yield from notebooks.notebook_figures(plan.notebook, cache, scratch)
     if "fronts" in parts:
         _say("Starts from a snapshot")
         yield from _fronted(plan, cache)
