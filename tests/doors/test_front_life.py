@@ -162,7 +162,7 @@ def test_starts_killed_at_random_leave_nothing(tmp_path):
         last.ask("tools/list")
         until(lambda: any(name.endswith(".json") for name in listed()))
         assert last.end() == 0
-    left = {x.suffix for x in (tmp_path / "home").rglob("*") if x.is_file()}
+    left = {x.suffix or x.name for x in (tmp_path / "home").rglob("*") if x.is_file()}
     assert left <= {".json", ".db", ".db-wal", ".db-shm"}, "a lock or a temporary file"
 
 

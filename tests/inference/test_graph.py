@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -132,3 +134,31 @@ def test_broken_weights_are_named(tmp_path):
 
     assert raised.value.message.startswith(f"The weights in {folder}/onnx are broken: ")
     assert "\n" not in raised.value.message
+
+
+LOADS = """
+from pathlib import Path
+from tests.inference.small_models import minilm_weights
+from commonplace.inference.graph import open_graph
+open_graph(minilm_weights(Path({home!r})))
+"""
+# What the runtime takes for a test machine, where it keeps silent by itself.
+OF_TESTS = ("CI", "GITHUB", "GITLAB", "BUILD", "TF_", "JENKINS", "TEAMCITY", "PYTEST", "AGENT")
+
+
+def test_loading_the_model_tells_nobody(tmp_path):
+    """No identifier of this device, no event waiting to be sent: the home holds only what is ours."""
+    minilm_weights(tmp_path / "ours")
+    home = tmp_path / "theirs"
+    home.mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(OF_TESTS)}
+    environment = {**kept, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS.format(home=str(tmp_path / "ours"))],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [x for x in home.rglob("*") if x.is_file()] == []

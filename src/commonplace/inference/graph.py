@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from commonplace.core.values import Vector
     from commonplace.inference.models import Weights
 
+# Unless told so before it is imported, it writes an identifier of the device into the user's cache
+# and reports its use to its maker over the network; the name changed once between its releases.
+_SILENT = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 _POOLED_OUTPUT = "vectors"
 _HIDDEN_OUTPUT = "last_hidden_state"
@@ -78,9 +82,9 @@ def _pooled(hidden: Vector, mask: np.typing.NDArray[np.int64]) -> Vector:
 
 def open_graph(weights: Weights) -> Graph:
     """Load a profile's model, in about 60 ms for 90 MB. Raises Invalid for broken weights."""
+    os.environ |= _SILENT
     import onnxruntime  # noqa: PLC0415  costs 140 ms; only a process that encodes pays
 
-    # Its Windows builds report usage to their maker unless told not to.
     onnxruntime.disable_telemetry_events()
     options = _options(onnxruntime)
     model: bytes | str = str(weights.model)
