@@ -174,10 +174,16 @@ def periods_in(span: Interval, level: Level, zone: tzinfo) -> Iterator[Interval]
     if span.start is None or span.end is None:
         raise Invalid("An open span has no end of periods.", hint="Give both sides.")
     at = span.start
+    day = day_of(at, zone)
     while at < span.end:
-        found = period(at, level, zone)
-        yield found
-        at = found.end or span.end
+        if level == "hour":
+            after = min(at + _HOUR, span.end)
+        else:
+            day = days_of(day, level)[1]
+            after = start_of_day(day, zone)
+        if at < after:
+            yield Interval(start=at, end=after)
+        at = after
 
 
 def period_key(start: datetime, level: Level, zone: tzinfo) -> str:

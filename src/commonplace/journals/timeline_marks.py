@@ -176,8 +176,10 @@ class Marks:
 
     def begin(self, conn: sqlite3.Connection, name: str, now: datetime) -> None:
         """Have a zone in the list of those that cut periods."""
-        facts = {"tz": name, "since": render_time(now), "tzdata": _tzdata()}
-        conn.execute(sql()["add_series"], facts)
+        known = conn.execute(sql()["list_series"]).fetchall()
+        if name not in {tz for tz, _ in known}:
+            facts = {"tz": name, "since": render_time(now), "tzdata": _tzdata()}
+            conn.execute(sql()["add_series"], facts)
 
     def _others(self, conn: sqlite3.Connection, zone: tzinfo, now: datetime) -> list[str]:
         own = zone_name(zone)

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.core.clock import period_key, periods_in
+from commonplace.core.clock import period_key
 from commonplace.core.rollups import (
     MADE_FROM,
     Figures,
@@ -33,7 +33,7 @@ from commonplace.journals.timeline_entry import (
     ref_of,
     render_time,
 )
-from commonplace.journals.timeline_marks import Span
+from commonplace.journals.timeline_marks import Span, smaller_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -261,22 +261,23 @@ def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
     own = {x.start: x for x in children if x.zone_name == span.zone_name}
     others = [x for x in children if x.zone_name != span.zone_name]
     taken: list[_Child] = []
-    missing: list[Span] = []
-    empty: list[Span] = []
-    parts = list(periods_in(span.interval, smaller, span.zone))
-    for part in parts:
-        assert part.start is not None
-        assert part.end is not None
-        piece = Span(level=smaller, start=part.start, end=part.end, zone_name=span.zone_name)
+    bare_ones: list[tuple[Span, list[_Child]]] = []
+    pieces = smaller_of(span)
+    for piece in pieces:
         # What another zone cut stands where its detail is gone, and until ours is made.
-        foreign = [x for x in others if part.holds(x.middle)]
-        if (child := own.get(part.start)) is not None:
+        foreign = [x for x in others if piece.interval.holds(x.middle)]
+        if (child := own.get(piece.start)) is not None:
             taken.append(child)
         elif any(x.has_base for x in foreign):
             taken += foreign
-        elif has_raw(conn, piece):
-            missing.append(piece)
-        elif foreign:
+        else:
+            bare_ones.append((piece, foreign))
+    missing = _recorded(conn, [piece for piece, _ in bare_ones])
+    empty: list[Span] = []
+    for piece, foreign in bare_ones:
+        if piece in missing:
+            continue
+        if foreign:
             taken += foreign
         else:
             empty.append(piece)
@@ -287,7 +288,7 @@ def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
         counted=merged(x.figures for x in told),
         missing=tuple(missing),
         empty=tuple(empty),
-        expected=len(parts),
+        expected=len(pieces),
     )
 
 
@@ -316,6 +317,24 @@ def _child(row: tuple[Any, ...]) -> _Child:
     )
     ended = parse_time(end)
     return _Child(seq, entry_id, began, ended, tz, item, counted, digest, bool(base))
+
+
+def _recorded(conn: sqlite3.Connection, pieces: Sequence[Span]) -> list[Span]:
+    """Those of some periods, oldest first, in which anything was recorded.
+
+    Periods that follow one another are asked about at once: most are nights, or days off.
+    """
+    runs: list[list[Span]] = []
+    for piece in pieces:
+        if runs and runs[-1][-1].end == piece.start:
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    found: list[Span] = []
+    for run in runs:
+        if has_raw(conn, replace(run[0], end=run[-1].end)):
+            found += [x for x in run if has_raw(conn, x)]
+    return found
 
 
 def has_raw(conn: sqlite3.Connection, span: Span) -> bool:

@@ -158,7 +158,7 @@ class Rollups:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return
-            lacking = self._stored(conn, span) is None and self._mark_of(conn, span) is None
+            lacking = self._row(conn, span) is None and self._mark_of(conn, span) is None
             lacking = lacking and has_raw(conn, span)
         if lacking:
             # No mark and no rollup, yet something is there: another zone cut it so far.
@@ -172,10 +172,10 @@ class Rollups:
             self.journal.marks.begin(conn, span.zone_name, self.journal.clock())
             change = conn.execute(sql()["last_change"]).fetchone()[0]
             spans = [span, *all_smaller(span)]
-            kept = [x for x in spans if self._stored(conn, x) is not None or has_raw(conn, x)]
+            kept = [x for x in spans if self._row(conn, x) is not None or has_raw(conn, x)]
             self.journal.marks.mark_spans(conn, kept, change=change)
             for each in kept:
-                found = self._stored(conn, each)
+                found = self._row(conn, each)
                 if found is not None:
                     conn.execute(sql()["forget_input"], {"seq": found.seq})
         before = len(kept)
@@ -215,6 +215,10 @@ class Rollups:
                 return parse_figures(json.loads(facts[3]))
         return self._computed(span).figures
 
+    def compute_at(self, level: Level, at: datetime) -> Entry:
+        """The period that holds an instant as its rollup would be now; see `compute`."""
+        return self.compute(span_at(at, level, self.journal.zone))
+
     def compute(self, span: Span) -> Entry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
         found = self._computed(span)
@@ -231,7 +235,7 @@ class Rollups:
         with journal.database.writing() as conn:
             if not conn.execute(sql()["unmark"], {**_key(span), "mark": mark}).rowcount:
                 return False
-            old = self._stored(conn, span)
+            old = self._row(conn, span)
             journal.marks.begin(conn, span.zone_name, now)
             suffix = journal.marks.suffix(conn, span.zone_name)
             facts = facts_of(
@@ -316,7 +320,7 @@ class Rollups:
     def _is_made(self, found: Gathered) -> bool:
         """Whether the rollup that is there was made from the very same."""
         with self.journal.database.reading() as conn:
-            old = None if conn is None else self._stored(conn, found.span)
+            old = None if conn is None else self._row(conn, found.span)
             if old is None or conn is None or old.status != "active":
                 return False
             facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
@@ -327,10 +331,16 @@ class Rollups:
             conn.execute(sql()["unmark"], {**_key(due.span), "mark": due.mark})
         return False
 
-    def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+    def _row(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+        """The rollup of a period as its row has it."""
         asked = {**_key(span), "thread_id": self.journal.owner}
         row = conn.execute(sql()["by_period"], asked).fetchone()
-        return None if row is None else self.journal.whole(conn, entry_of(row))
+        return None if row is None else entry_of(row)
+
+    def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+        """The same with what it went into and was made from."""
+        found = self._row(conn, span)
+        return None if found is None else self.journal.whole(conn, found)
 
     def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
         found = self._stored(conn, span)
@@ -378,9 +388,9 @@ class Rollups:
 
     def _put_empty(self, conn: sqlite3.Connection, span: Span, suffix: str) -> None:
         """Record that nothing happened in a period, so that it differs from one not looked at."""
-        if self._stored(conn, span) is not None or self._mark_of(conn, span) is not None:
+        if self._row(conn, span) is not None or self._mark_of(conn, span) is not None:
             return
-        found = gather(conn, span, self.journal.owner)
+        found = bare(span)
         generator = self.extractive.generator
         facts = facts_of(found, generator=generator)
         entry = self._entry(span, found, content="", facts=facts, suffix=suffix)

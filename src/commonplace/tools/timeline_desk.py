@@ -54,7 +54,8 @@ class Written:
 class TimelineDesk:
     """One owner's timeline and what finds it. filing, finder: opened at the first use.
 
-    retention: what is let go of by `run_due`. rolls_up: whether what is due is rolled up before anything is read, for half a second at most.
+    retention: what `run_due` lets go of. rolls_up: whether what is due is rolled up before anything
+    is read, for half a second at most.
     """
 
     def __init__(
