@@ -113,6 +113,24 @@ def test_a_larger_period_is_made_of_the_new_texts(world):
     assert world.rollups.list_due() == []
 
 
+def test_the_last_weeks_come_first(world):
+    """Then the past; each period is asked for once all the same."""
+    for days in (0, 20, 400, 800):
+        world.add(hours=-24 * days)
+    told = world.rewording().run(most=4)
+    assert told.done == 4
+    assert world.rollup("day").metadata["generator"].startswith("small ")
+    assert world.rewording().run().stopped == ""
+    asked = [x.instructions.partition("The period is one ")[2][:5] for x in world.fake.asked]
+    assert {x: asked.count(x) for x in asked} == {
+        "hour.": 4,
+        "day; ": 4,
+        "week;": 4,
+        "month": 4,
+        "year;": 2,
+    }
+
+
 def test_the_extractive_text_stands_until_a_model_answers(world):
     """Without one, and while it fails; then it is replaced."""
     world.add()

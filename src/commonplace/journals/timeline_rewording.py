@@ -21,7 +21,7 @@ from commonplace.journals.timeline_marks import span_of_row
 from commonplace.journals.timeline_material import facts_of, gather, read_fed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 
 CLAIM = timedelta(minutes=15)
 """How long a rollup is one process's: longer than any model may take."""
+
+RECENT: Mapping[Level, timedelta] = {
+    "hour": timedelta(days=75),
+    "day": timedelta(days=75),
+    "week": timedelta(days=40),
+    "month": timedelta(days=40),
+}
+"""What ended so lately comes before all else. A month that did has no day that is older than the
+days here, so that it is asked for once."""
 
 MOST_IN_A_ROW = 3
 """After so many periods that got no summary, one after the other, it is the model's fault."""
@@ -59,6 +68,16 @@ class Reworded:
     poisoned: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """How far a run may go. failed: what it has tried, and tries no second time."""
+
+    most: int | None
+    ends: float | None
+    failed: set[int] = field(default_factory=set)
+    told: Reworded = field(default_factory=Reworded)
+
+
 class Rewording:
     """Puts one owner's rollups into a model's words. Any number of processes may do so at once.
 
@@ -80,35 +99,49 @@ class Rewording:
     def run(self, *, most: int | None = None, within_s: float | None = None) -> Reworded:
         """Put into words what has only an extractive text, smaller periods before larger.
 
-        What a new text makes stale is rolled up again before its own turn comes, so that each is
-        asked for once. most, within_s: stop after so many, or before one more is begun after so
-        long. Raises: Unavailable where the journal cannot be read or written.
+        The last weeks come first: under a cap a long past takes days, and is read less. What a new
+        text makes stale is rolled up again before its own turn, so that each is asked for once.
+        most, within_s: stop after so many, or before one more is begun after so long.
+        Raises: Unavailable where the journal cannot be read or written.
         """
-        began = self._monotonic()
-        told = Reworded()
-        for level in LEVELS:
-            writer = next((x for x in self._writers if level in x.levels), None)
-            if writer is None:
-                continue
-            self._rollups.catch_up()
-            in_a_row = 0
-            after = ("", 0, 0)
-            while not told.stopped and (most is None or told.done < most):
-                if within_s is not None and self._monotonic() - began >= within_s:
-                    told.stopped = "The time that was given is up."
-                    break
-                entry = self._next(level, writer.summariser.generator, after)
-                if entry is None:
-                    break
-                after = (render_time(entry.end), entry.level, entry.seq)
-                failed = told.failed
-                self._reword(entry, writer.summariser, told)
-                in_a_row = in_a_row + 1 if told.failed > failed else 0
-                if in_a_row == MOST_IN_A_ROW:
-                    told.stopped = f"{in_a_row} periods in a row got no summary of use."
+        ends = None if within_s is None else self._monotonic() + within_s
+        turn = _Turn(most=most, ends=ends)
+        now = self._journal.clock()
+        recent = {level: render_time(now - kept) for level, kept in RECENT.items()}
+        for since in (recent, dict.fromkeys(LEVELS, "")):
+            for level, start in since.items():
+                writer = next((x for x in self._writers if level in x.levels), None)
+                if writer is not None and not turn.told.stopped:
+                    self._rollups.catch_up()
+                    self._reword_level(level, writer.summariser, start, turn)
         # What the new texts made stale has its extractive text again, whoever writes it anew.
         self._rollups.catch_up()
-        return told
+        return turn.told
+
+    def _reword_level(self, level: Level, summariser: Summariser, start: str, turn: _Turn) -> None:
+        """The rollups of a level that end after an instant, the oldest first."""
+        told = turn.told
+        after = (start, 0, 0)
+        in_a_row = 0
+        while not told.stopped and (turn.most is None or told.done < turn.most):
+            if turn.ends is not None and self._monotonic() >= turn.ends:
+                told.stopped = "The time that was given is up."
+                return
+            entry = self._next(level, summariser.generator, after)
+            if entry is None:
+                return
+            after = (render_time(entry.end), entry.level, entry.seq)
+            if entry.seq in turn.failed:
+                continue
+            failed = told.failed
+            self._reword(entry, summariser, told)
+            if told.failed == failed:
+                in_a_row = 0
+                continue
+            turn.failed.add(entry.seq)
+            in_a_row += 1
+            if in_a_row == MOST_IN_A_ROW:
+                told.stopped = f"{in_a_row} periods in a row got no summary of use."
 
     def _next(self, level: Level, generator: str, after: tuple[str, int, int]) -> Entry | None:
         """The next rollup of a level that has only an extractive text."""
