@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.search.sides import SidedFinder
-    from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
+    from commonplace.tools.chronicle import ChronicleTools
+    from commonplace.tools.chronicle_desk import ChronicleDesk
     from commonplace.tools.notebook import NotebookTools
     from commonplace.tools.notebook_desk import NotebookDesk
-    from commonplace.tools.recall import RecallDesk, RecallTools
+    from commonplace.tools.recall import RecallTools
+    from commonplace.tools.recall_desk import RecallDesk
     from commonplace.tools.timeline_desk import TimelineDesk
     from commonplace.tools.toolset import Toolset
 
@@ -125,7 +127,7 @@ class App:
 
     @cached_property
     def _chronicle_desk(self) -> ChronicleDesk:
-        from commonplace.tools.chronicle import ChronicleDesk  # noqa: PLC0415  if it is offered
+        from commonplace.tools.chronicle_desk import ChronicleDesk  # noqa: PLC0415  if it is offered
 
         return ChronicleDesk(
             chronicle=self.chronicle,
@@ -199,7 +201,7 @@ class App:
 
     @cached_property
     def _recall_desk(self) -> RecallDesk:
-        from commonplace.tools.recall import RecallDesk  # noqa: PLC0415  if it is offered
+        from commonplace.tools.recall_desk import RecallDesk  # noqa: PLC0415  if it is offered
 
         journals: dict[str, OpensRefs] = {}
         lost: dict[str, str] = {}

@@ -13,7 +13,8 @@ from commonplace.journals.chronicle_places import Place
 from commonplace.search.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
-from commonplace.tools.chronicle import ChronicleDesk, ChronicleTools
+from commonplace.tools.chronicle import ChronicleTools
+from commonplace.tools.chronicle_desk import ChronicleDesk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,14 +31,10 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import tzinfo
-    from pathlib import Path
 
-    from commonplace.core.clock import Clock
     from commonplace.core.values import Hit
-    from commonplace.journals.chronicle import Added, Chronicle, Event
-    from commonplace.search.filing import Filing
-    from commonplace.search.finder import Finder
+    from commonplace.journals.chronicle import Added, Event
+    from commonplace.tools.chronicle_desk import ChronicleDesk
     from commonplace.tools.chronicle_finding import Same, Sames
     from commonplace.tools.chronicle_question import AskedWhen
 
@@ -61,22 +56,6 @@ _PLACE = re.compile(r"r([1-9][0-9]?|100)\.([1-9][0-9]{0,4})", re.ASCII)
 _NOT_SURE = "None bears every word or comes near in meaning: these are the best there are."
 _TAGS_ARG = Arg("Tags: plain ones any of, '+tag' required, '-tag' excluded.")
 _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChronicleDesk:
-    """What the tools work with, wired for one owner and one folder.
-
-    folder: the project's or the working folder, where a `.chronicle` is looked for; None for none.
-    """
-
-    chronicle: Chronicle
-    filing: Filing
-    finder: Finder
-    clock: Clock
-    zone: tzinfo
-    folder: Path | None
-    home: Path | None
 
 
 class ChronicleTools:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Found, Hit
     from commonplace.journals.chronicle import Event
-    from commonplace.tools.chronicle import ChronicleDesk
+    from commonplace.tools.chronicle_desk import ChronicleDesk
     from commonplace.tools.chronicle_question import AskedWhen
 
 _NEAREST = 300

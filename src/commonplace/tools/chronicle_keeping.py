@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle import Act, Event, Upgraded
     from commonplace.journals.chronicle_spelling import Logged
     from commonplace.search.filing import Filed
-    from commonplace.tools.chronicle import ChronicleDesk
+    from commonplace.tools.chronicle_desk import ChronicleDesk
 
 Format: TypeAlias = Literal["json", "yaml", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)

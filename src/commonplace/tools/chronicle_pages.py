@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from commonplace.journals.chronicle import Event
-    from commonplace.tools.chronicle import ChronicleDesk
+    from commonplace.tools.chronicle_desk import ChronicleDesk
 
 _RECENT = 10
 _TODAY = 1000

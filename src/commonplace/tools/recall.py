@@ -19,14 +19,11 @@ from commonplace.tools.recall_lines import Teller, Told
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import tzinfo
+    from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.core.clock import Clock
-    from commonplace.core.ports import OpensRefs, OwnerIndex
-    from commonplace.core.values import EncoderState, Found
-    from commonplace.search.filing import Filing
-    from commonplace.search.finder import Finder
+    from commonplace.core.ports import OpensRefs
+    from commonplace.core.values import Found
+    from commonplace.tools.recall_desk import RecallDesk
 
 NOTHING = "No entries found."
 
@@ -36,24 +33,6 @@ know, whenever an earlier decision, event or preference may matter. Open what it
 open_ref."""
 
 _SHOWN_QUERY = 120
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallDesk:
-    """What the tools work with, wired for one owner.
-
-    journals: what opens the refs of each journal, by its name. lost: the journals that could not
-    even be found, and why.
-    """
-
-    finder: Finder
-    filing: Filing
-    index: OwnerIndex
-    journals: Mapping[str, OpensRefs]
-    lost: Mapping[str, str]
-    encoder: Callable[[], EncoderState]
-    clock: Clock
-    zone: tzinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

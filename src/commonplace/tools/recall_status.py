@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from commonplace.core.values import EncoderState, Tally
-    from commonplace.tools.recall import RecallDesk
+    from commonplace.tools.recall_desk import RecallDesk
 
 _HEAD = ("JOURNAL", "ENTRIES", "PENDING", "LAST WRITE")
 _MEGABYTE = 1_000_000
