@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Leaning
 
 _LEAST_COSINE = -1.0
+_ASIDE = 4
 _DAY = timedelta(days=1)
 
 
@@ -125,6 +127,7 @@ class SidedFinder:
         self._encoder = encoder
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._aside = ThreadPoolExecutor(_ASIDE, thread_name_prefix="second question")
 
     def find(self, asked: TwoQuestions, *, sides: Callable[[Doc], Sides | None]) -> SidedFound:
         """The best entries. sides: of a doc; None for one that is gone.
@@ -138,30 +141,23 @@ class SidedFinder:
         candidates: dict[str, _Candidate] = {}
         notes: dict[str, None] = {}
         queries: dict[tuple[str, str], Vector] = {}
-        for text in (asked.content, asked.work_context):
-            if text.strip():
-                found = self._gather(text, asked, sides, candidates)
-                notes |= dict.fromkeys(found.notes)
-                if found.vector is not None:
-                    queries[found.identity, text] = found.vector
+        for text, found in self._search(asked):
+            _gather(found, candidates, sides, is_content=text is asked.content)
+            notes |= dict.fromkeys(found.notes)
+            if found.vector is not None:
+                queries[found.identity, text] = found.vector
         hits, why = self._judged(asked, list(candidates.values()), queries)
         if why:
             notes[why] = None
         hits.sort(key=lambda hit: (-hit.score, -hit.sides.at.timestamp(), hit.doc.ref))
         return SidedFound(hits=tuple(hits[: asked.limit]), notes=tuple(notes))
 
-    def _gather(
-        self,
-        text: str,
-        asked: TwoQuestions,
-        sides: Callable[[Doc], Sides | None],
-        candidates: dict[str, _Candidate],
-    ) -> Found:
-        """Add what one question brings up; what the search of it came to."""
+    def _search(self, asked: TwoQuestions) -> list[tuple[str, Found]]:
+        """What each question brings up, the content's first; two are asked side by side."""
         pool = max(
             min(numbers.NOTEBOOK_POOL * asked.limit, numbers.NOTEBOOK_POOL_MOST), asked.limit
         )
-        found = self._finder.find(
+        questions = [
             Question(
                 text=text,
                 within=asked.within,
@@ -169,18 +165,13 @@ class SidedFinder:
                 floor=_LEAST_COSINE,
                 policy=numbers.NOTEBOOK,
             )
-        )
-        for hit in found.hits:
-            # Twins of one text are entries of their own.
-            for ref in (hit.doc.ref, *hit.also):
-                if ref not in candidates:
-                    doc = replace(hit.doc, ref=ref)
-                    own = sides(doc)
-                    if own is None:
-                        continue
-                    candidates[ref] = _Candidate(doc=doc, sides=own)
-                _note(candidates[ref], hit, is_content=text is asked.content)
-        return found
+            for text in (asked.content, asked.work_context)
+            if text.strip()
+        ]
+        # Most of a search is spent where other threads may go on: in the index and in products.
+        others = [self._aside.submit(self._finder.find, each) for each in questions[1:]]
+        found = [self._finder.find(questions[0]), *(each.result() for each in others)]
+        return [(each.text, one) for each, one in zip(questions, found, strict=True)]
 
     def _judged(
         self,
@@ -257,6 +248,26 @@ class SidedFinder:
                 while len(self._kept) > numbers.NOTEBOOK_VECTORS:
                     self._kept.popitem(last=False)
         return found
+
+
+def _gather(
+    found: Found,
+    candidates: dict[str, _Candidate],
+    sides: Callable[[Doc], Sides | None],
+    *,
+    is_content: bool,
+) -> None:
+    """Add what one question brought up."""
+    for hit in found.hits:
+        # Twins of one text are entries of their own.
+        for ref in (hit.doc.ref, *hit.also):
+            if ref not in candidates:
+                doc = replace(hit.doc, ref=ref)
+                own = sides(doc)
+                if own is None:
+                    continue
+                candidates[ref] = _Candidate(doc=doc, sides=own)
+            _note(candidates[ref], hit, is_content=is_content)
 
 
 def _note(candidate: _Candidate, hit: Hit, *, is_content: bool) -> None:
