@@ -18,6 +18,7 @@ from commonplace.tools.chronicle import ChronicleTools
 from commonplace.tools.notebook import NotebookTools
 from commonplace.tools.private import PrivateTools
 from commonplace.tools.recall import RecallTools
+from commonplace.tools.timeline import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.tools.toolset import Tool
@@ -73,6 +74,7 @@ TOOLSETS = {
     "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
     "recall": RecallTools(desk=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,
+    "timeline": TimelineTools(desk=no_desk).toolset.tools,
 }
 
 

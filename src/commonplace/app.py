@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from commonplace.tools.notebook_desk import NotebookDesk
     from commonplace.tools.recall import RecallTools
     from commonplace.tools.recall_desk import RecallDesk
+    from commonplace.tools.timeline import TimelineTools
     from commonplace.tools.timeline_desk import TimelineDesk
     from commonplace.tools.toolset import Toolset
 
@@ -88,6 +89,7 @@ class App:
             "chronicle": lambda: self.chronicle_tools.toolset,
             "recall": lambda: self.recall_tools.toolset,
             "notebook": lambda: self.notebook_tools.toolset,
+            "timeline": lambda: self.timeline_tools.toolset,
         }
         chosen = [made[name]() for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
@@ -192,10 +194,10 @@ class App:
         return RecallTools(desk=self.recall_desk)
 
     def recall_desk(self) -> RecallDesk:
-        """What recall's tools work with; anew once there is a notebook that was not there."""
+        """What recall's tools work with; anew once there is a journal that was not there."""
         with self._wiring:
-            known = self._recall_desk
-            if "notebook" not in {*known.journals, *known.lost} and self._has_notebook():
+            known = {*self._recall_desk.journals, *self._recall_desk.lost}
+            if not known.issuperset(self._pages()):
                 del self.__dict__["_recall_desk"]
             return self._recall_desk
 
@@ -282,6 +284,13 @@ class App:
         """What rolls this owner's timeline up."""
         return self._rollups_of(self.timeline)
 
+    @cached_property
+    def timeline_tools(self) -> TimelineTools:
+        """The timeline's tools."""
+        from commonplace.tools.timeline import TimelineTools  # noqa: PLC0415  if it is offered
+
+        return TimelineTools(desk=self.timeline_desk)
+
     def timeline_desk(self) -> TimelineDesk:
         """What the timeline's tools work with."""
         with self._wiring:
@@ -349,6 +358,15 @@ class App:
         """Whether there may be one: whoever has none pays a look at one file."""
         offered = "timeline" in self.settings.toolsets
         return offered or (self.folder / "journal" / "journal.db").is_file()
+
+    def _awaited_timeline(self) -> Source:
+        """The timeline as the index follows it, even if it is begun while a server runs."""
+        from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
+
+        def find() -> Source:
+            return self.timeline.source()
+
+        return Awaited("timeline", is_there=self._has_timeline, find=find)
 
     def _awaited_notebook(self) -> Source:
         """The notebook as the index follows it, even if it is made while a server runs."""
@@ -457,14 +475,11 @@ class App:
     @cached_property
     def finder(self) -> Finder:
         """What searches this owner's index."""
-        from commonplace.search.finder import Finder  # noqa: PLC0415  wired at the first call
+        from commonplace.search.awaited import AwaitedLineage  # noqa: PLC0415  at the first call
+        from commonplace.search.finder import Finder  # noqa: PLC0415  as above
 
-        return Finder(
-            index=self.index,
-            encoder=self.encoder,
-            filing=self.filing,
-            lineage=self.timeline if self._has_timeline() else None,
-        )
+        lineage = AwaitedLineage(is_there=self._has_timeline, find=lambda: self.timeline)
+        return Finder(index=self.index, encoder=self.encoder, filing=self.filing, lineage=lineage)
 
     def sources(self) -> list[Source]:
         """What the index follows; a journal that cannot even be found is left out, and logged."""
@@ -473,7 +488,7 @@ class App:
             "The private journal": lambda: self.journal.sources(),  # noqa: PLW0108  as above
             "Chronicle": lambda: [self.chronicle.source()],
             "The notebook": lambda: [self._awaited_notebook()],
-            "The timeline": lambda: [self.timeline.source()] if self._has_timeline() else (),
+            "The timeline": lambda: [self._awaited_timeline()],
         }
         for name, find in wired.items():
             try:

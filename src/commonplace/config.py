@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROJECT_FILE = ".commonplace.toml"
-TOOLSETS = ("private", "chronicle", "recall", "notebook")
+TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline")
 DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
 # Read by the tests and by what connects to a database of several users, not here.
 FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"

@@ -425,7 +425,8 @@ class TimelineJournal:
 
 def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
     before, _, seq = cursor.partition("/")
-    if cursor and not (seq.isdecimal() and len(before) == len(_BEYOND)):
+    is_cursor = seq.isdecimal() and len(seq) <= _LONGEST_SEQ and len(before) == len(_BEYOND)
+    if cursor and not is_cursor:
         raise Invalid(
             f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
         )
@@ -449,4 +450,5 @@ def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
 
 
 _LAST_YEAR = 9990
+_LONGEST_SEQ = 18  # digits of a number that SQLite holds
 _BEYOND = "9999-12-31T23:59:59.999999Z"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.ports import Source
+    from commonplace.core.rollups import Lineage
     from commonplace.core.values import Change, Since
 
 
@@ -51,3 +52,15 @@ class Awaited:
         if self._found is None:
             self._found = self._find()
         return self._found
+
+
+class AwaitedLineage:
+    """What tells summaries from what went into them, once there is anything; see `Lineage`."""
+
+    def __init__(self, *, is_there: Callable[[], bool], find: Callable[[], Lineage]) -> None:
+        self._is_there = is_there
+        self._find = find
+
+    def above(self, refs: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """The refs of all summaries each of these went into; never raises."""
+        return self._find().above(refs) if self._is_there() else {}

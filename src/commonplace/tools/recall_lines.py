@@ -60,7 +60,7 @@ class Teller:
                 continue
             shown = [(hit, excerpt(hit.doc.text, words, length)) for hit in hits]
             answer = self._answer(told, shown, left_out=0)
-            if _tokens(answer) <= budget_tokens:
+            if tokens_of(answer) <= budget_tokens:
                 return answer
         if not shown:
             shown = [(hit, excerpt(hit.doc.text, words, _LENGTHS[-1])) for hit in hits]
@@ -69,9 +69,9 @@ class Teller:
             return self._answer(told, shown[:count], left_out=len(hits) - count)
 
         counts = range(1, len(hits))
-        fitting = bisect(counts, budget_tokens, key=lambda count: _tokens(cut(count)))
+        fitting = bisect(counts, budget_tokens, key=lambda count: tokens_of(cut(count)))
         answer = cut(fitting)
-        if _tokens(answer) <= budget_tokens:
+        if tokens_of(answer) <= budget_tokens:
             return answer
         bare = Told(head=told.head[:1], facts=told.facts)
         return self._answer(bare, [], left_out=len(hits))
@@ -177,7 +177,7 @@ def _some(refs: Sequence[str]) -> list[str]:
     return [*refs[:_SAME_SHOWN], *([f"and {rest} more"] if rest > 0 else [])]
 
 
-def _tokens(answer: Answer) -> int:
+def tokens_of(answer: Answer) -> int:
     """What an answer costs at the most: a host shows a model its text, its facts, or both."""
     facts = json.dumps(dict(answer.facts), ensure_ascii=False).encode("utf-8", "replace")
     longest = max(len(answer.text.encode("utf-8", "replace")), len(facts))
