@@ -222,10 +222,9 @@ def test_few_candidates_are_taken():
         SidedFinder(finder=hits, encoder=ReadySlot(AngleEncoder())).find(
             asked, sides=lambda _doc: None
         )
-        assert [(q.text, q.limit, q.policy) for q in hits.asked] == [
-            ("1", pool, policy.NOTEBOOK),
-            ("0", pool, policy.NOTEBOOK),
-        ]
+        # Both are asked at once: either may be first.
+        assert sorted((q.text, q.limit) for q in hits.asked) == [("0", pool), ("1", pool)]
+        assert {q.policy for q in hits.asked} == {policy.NOTEBOOK}
 
 
 def test_what_is_gone_is_no_hit():
