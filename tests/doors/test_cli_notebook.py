@@ -182,3 +182,112 @@ def test_what_an_editor_leaves(tmp_path, body, code, overview, summary):
     assert on_terminal("notebook", "write", "a", env=env)[0] == code
     read = facts("notebook", "read", "a")
     assert (read["overview"], read["last_entry"]["summary"]) == (overview, summary)
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """Two notebooks with one bare remote; a function that makes one of them this user's."""
+    bare = tmp_path / "meeting.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(bare)], check=True)
+
+    def become(name):
+        monkeypatch.setenv("COMMONPLACE_NOTEBOOK", str(tmp_path / name))
+        monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / f"{name}-own"))
+
+    for name in ("ann", "bob"):
+        become(name)
+        assert run("notebook", "init").exit_code == 0
+        add = ["git", "-C", str(tmp_path / name), "remote", "add", "origin", str(bare)]
+        subprocess.run(add, check=True)
+    return become
+
+
+def clash(shared):
+    """Both change one overview; whoever is asked for it last syncs last, and meets the other's."""
+    shared("ann")
+    write("a", "x", "--overview", "It is red.")
+    assert run("notebook", "sync").exit_code == 0
+    shared("bob")
+    assert facts("notebook", "sync")["received"] == 1
+    version = version_of("It is red.")
+    write("a", "Bob", "--overview", "It is blue.", "--base-version", version)
+    assert run("notebook", "sync").exit_code == 0
+    shared("ann")
+    write("a", "Ann", "--overview", "It is green.", "--base-version", version)
+
+
+def test_two_notebooks_are_synced(shared):
+    """What came is found at once; overviews that clash wait, and are settled."""
+    clash(shared)
+    done = run("notebook", "sync")
+    assert done.exit_code == 0
+    assert "1 entry received, 1 entry sent." in done.stdout
+    assert "Both sides changed the overview of a: theirs stands, yours waits." in done.stdout
+    assert facts("notebook", "search", "Bob")["results"][0]["summary"] == "Bob"
+    read = facts("notebook", "read", "a")
+    assert (read["overview"], len(read["notes"])) == ("It is blue.", 1)
+    (waiting,) = facts("notebook", "conflicts")["conflicts"]
+    assert (waiting["ours"], waiting["theirs"]) == ("It is green.", "It is blue.")
+    assert "It is green." in run("notebook", "conflicts").stdout
+    for words in (["--ours", "--file", "x"], []):
+        assert run("notebook", "resolve", "a", *words).exit_code == 2
+    assert run("notebook", "resolve", "b", "--ours").exit_code == 3
+    assert run("notebook", "resolve", "a", "--file", "-", input="It is teal.\n").exit_code == 0
+    assert run("notebook", "conflicts").stdout == "No overview waits to be settled.\n"
+    assert facts("notebook", "read", "a")["notes"] == []
+    assert facts("notebook", "sync")["conflicts"] == []
+    shared("bob")
+    assert facts("notebook", "sync")["received"] == 1
+    assert facts("notebook", "read", "a")["overview"] == "It is teal."
+
+
+@pytest.mark.parametrize(("side", "now"), [("--ours", "It is green."), ("--theirs", "It is blue.")])
+def test_one_side_is_taken(shared, side, now):
+    """By its name."""
+    clash(shared)
+    run("notebook", "sync")
+    assert facts("notebook", "resolve", "a", side)["version"] == version_of(now)
+    assert facts("notebook", "read", "a")["overview"] == now
+
+
+@needs_terminal
+def test_a_clash_is_settled_in_an_editor(shared, tmp_path):
+    """It opens with both texts between marks, which must not stay."""
+    clash(shared)
+    run("notebook", "sync")
+    leave = {"EDITOR": editor(tmp_path, "pass"), "VISUAL": ""}
+    assert on_terminal("notebook", "resolve", "a", env=leave)[0] == 2
+    seen = tmp_path / "seen"
+    change = f"Path({str(seen)!r}).write_text(text); text = 'It is teal.'"
+    settle = {"EDITOR": editor(tmp_path, change), "VISUAL": ""}
+    assert on_terminal("notebook", "resolve", "a", env=settle)[0] == 0
+    assert "It is green." in seen.read_text()
+    assert "It is blue." in seen.read_text()
+    assert facts("notebook", "read", "a")["overview"] == "It is teal."
+
+
+def test_what_a_sync_refuses(shared):
+    """No such remote is 3, a conflict 4, what is no remote 2; nobody is asked anything."""
+    shared("ann")
+    assert run("notebook", "sync", "--remote", "nobody").exit_code == 3
+    assert run("notebook", "sync", "--remote=--upload-pack=x").exit_code == 2
+    write("a", "x")
+    subprocess.run(
+        ["git", "-C", os.environ["COMMONPLACE_NOTEBOOK"], "checkout", "-q", "--detach"], check=True
+    )
+    done = run("notebook", "sync")
+    assert done.exit_code == 4
+    assert "switch main" in done.stderr
+
+
+def test_a_folder_is_moved():
+    """With all that lies below it."""
+    write("p/a", "The lighthouse is lit.")
+    write("p/b/c", "x")
+    moved = facts("notebook", "move", "p", "q")["moved"]
+    assert moved == [{"old": "p/a", "new": "q/a"}, {"old": "p/b/c", "new": "q/b/c"}]
+    assert run("notebook", "move", "q/a", "r/a").stdout == "Moved q/a to r/a.\n"
+    write("q/b", "y")
+    assert len(facts("notebook", "move", "q/b", "s", "--all")["moved"]) == 2
+    (hit, *_) = facts("notebook", "search", "lighthouse")["results"]
+    assert hit["id"].startswith("r/a#")
