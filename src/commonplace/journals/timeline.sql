@@ -342,10 +342,6 @@ JOIN rollups AS r ON r.seq = e.seq
 WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.tz <> :tz
   AND e.period_start >= :low AND e.period_start < :high AND r.base = '';
 
--- name: forget_input
--- A rollup is made anew, whatever it was made from.
-UPDATE rollups SET input_hash = x'' WHERE seq = :seq;
-
 -- name: unlink
 -- Nothing is linked to what was deleted.
 DELETE FROM rollup_sources WHERE source = :source;
@@ -363,6 +359,21 @@ WITH RECURSIVE up (seq) AS (
     SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
 )
 SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;
+
+-- name: forget_inputs
+-- Rollups in a span are made anew, whatever they were made from.
+UPDATE rollups SET input_hash = x''
+WHERE seq IN (
+    SELECT seq FROM journal_entries
+    WHERE thread_id = :thread_id AND tz = :tz AND rollup_level BETWEEN 1 AND :level
+      AND period_start >= :period_start AND period_end <= :end
+);
+
+-- name: made_within
+-- The rollups in a span, up to a level.
+SELECT rollup_level, period_start, period_end FROM journal_entries
+WHERE thread_id = :thread_id AND tz = :tz AND rollup_level BETWEEN 1 AND :level
+  AND period_start >= :start AND period_end <= :end;
 
 -- name: past
 -- Entries of a level whose time is past, the oldest first, from a place on.

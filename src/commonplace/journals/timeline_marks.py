@@ -107,12 +107,6 @@ def smaller_of(span: Span) -> tuple[Span, ...]:
     )
 
 
-def all_smaller(span: Span) -> tuple[Span, ...]:
-    """The periods that one is made from, and those that they are made from."""
-    direct = smaller_of(span)
-    return (*direct, *(x for each in direct for x in all_smaller(each)))
-
-
 def bounds(now: datetime, grace: timedelta) -> dict[str, str]:
     """When the periods of each level must have ended to be due now. grace: what more of it."""
     return {level: render_time(now - grace - GRACE[level]) for level in LEVELS}

@@ -36,7 +36,6 @@ from commonplace.journals.timeline_entry import (
 from commonplace.journals.timeline_marks import (
     Due,
     Span,
-    all_smaller,
     bounds,
     is_open,
     smaller_of,
@@ -171,16 +170,12 @@ class Rollups:
             span = span_at(at, level, self.journal.marks.zone(conn))
             self.journal.marks.begin(conn, span.zone_name, self.journal.clock())
             change = conn.execute(sql()["last_change"]).fetchone()[0]
-            spans = [span, *all_smaller(span)]
-            kept = [x for x in spans if self._row(conn, x) is not None or has_raw(conn, x)]
-            self.journal.marks.mark_spans(conn, kept, change=change)
-            for each in kept:
-                found = self._row(conn, each)
-                if found is not None:
-                    conn.execute(sql()["forget_input"], {"seq": found.seq})
-        before = len(kept)
+            spans = self._made_or_due(conn, span)
+            self.journal.marks.mark_spans(conn, spans, change=change)
+            whole = {**_key(span), "level": span.number, "end": render_time(span.end)}
+            conn.execute(sql()["forget_inputs"], {**whole, "thread_id": self.journal.owner})
         self.settle(span)
-        return before
+        return len(spans)
 
     def roll_up(self, span: Span) -> bool:
         """Make one rollup if it is due; whether anything was written.
@@ -191,6 +186,8 @@ class Rollups:
         for _ in range(_TRIES):
             due, found = self._gather(span)
             if due is None or found is None:
+                return False
+            if found.base is None and self._hand_over(due):
                 return False
             if found.missing:
                 self._make(found.missing)
@@ -284,6 +281,22 @@ class Rollups:
     def _bounds(self) -> dict[str, str]:
         return bounds(self.journal.clock(), self.grace)
 
+    def _made_or_due(self, conn: sqlite3.Connection, whole: Span) -> set[Span]:
+        """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
+        asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
+        times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
+        times += [row[3] for row in conn.execute(sql()["fed_within"], asked)]
+        levels = LEVELS[: whole.number]
+        found = {
+            span
+            for at in sorted(times)
+            for span in self.journal.marks.spans(parse_time(at), whole.zone)
+            if span.level in levels and whole.start <= span.start and span.end <= whole.end
+        }
+        owned = {"tz": whole.zone_name, "level": whole.number, "thread_id": self.journal.owner}
+        rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
+        return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
+
     def _due(self, limit: int) -> list[Due]:
         rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
         return [Due(span_of_row(*row[:4]), row[4]) for row in rows]
@@ -297,6 +310,22 @@ class Rollups:
                 if mark is None:
                     return None, None
                 return Due(span, mark), gather(conn, span, self.journal.owner)
+
+    def _hand_over(self, due: Due) -> bool:
+        """Whether a period was of a zone that is the owner's no longer: its own now is due instead.
+
+        The old rollup stays until that is made. One whose detail is gone stays for good.
+        """
+        span, marks = due.span, self.journal.marks
+        with self.journal.database.reading() as conn:
+            if zone_name(zone := marks.zone(conn)) == span.zone_name:
+                return False
+        with self.journal.database.writing() as conn:
+            conn.execute(sql()["unmark"], {**_key(span), "mark": due.mark})
+            if self._row(conn, span) is not None:
+                middle = span.start + (span.end - span.start) / 2
+                marks.mark_spans(conn, [span_at(middle, span.level, zone)], change=due.mark)
+        return True
 
     def _make(self, spans: tuple[Span, ...]) -> None:
         """Make smaller rollups that a larger one lacks."""
