@@ -120,7 +120,7 @@ class _Run:
                 covered = [x for x in free if self._is_covered(conn, x)]
                 if not self._dry_run:
                     self._let_go(conn, covered)
-            gone += len(covered)
+            gone += sum(bool(x.content) for x in covered)
             kept += len(free) - len(covered)
             if len(rows) < _AT_ONCE:
                 return gone, kept

@@ -1,0 +1,226 @@
+"""Letting go of detail: never before what covers it is there, fresh, and was read back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.journals.timeline_world import World, at
+
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.retention import DESIGN, parse_retention
+from commonplace.journals.timeline_retention import let_go
+
+ALL = parse_retention("design")
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def pass_over(world, until, retention=ALL, **more):
+    world.clock.at = at(until)
+    return let_go(world.rollups, retention, **more)
+
+
+def statuses(world):
+    query = (
+        "SELECT entry_type, status, count(*) FROM journal_entries WHERE content <> '' GROUP BY 1, 2"
+    )
+    return {(kind.partition("_")[0], status): count for kind, status, count in world.rows(query)}
+
+
+def test_a_setting_names_the_design_and_what_differs():
+    """Off, all of it, or level by level."""
+    assert not parse_retention("off").is_on
+    assert parse_retention("design").keep == DESIGN
+    told = parse_retention("design, raw=30d, hourly=never")
+    assert told.of(0) == timedelta(days=30)
+    assert told.of(1) is None
+    assert told.of(2) == timedelta(days=90)
+    assert parse_retention("raw=2w").keep == {"raw": timedelta(days=14)}
+
+
+@pytest.mark.parametrize("wrong", ["on", "raw", "raw=", "raw=0d", "raw=5m", "all=1d", "raw=-1d"])
+def test_a_setting_that_means_nothing_is_refused(wrong):
+    """What is deleted by a slip of the pen is gone."""
+    with pytest.raises(Invalid, match="retention"):
+        parse_retention(wrong)
+
+
+def test_off_lets_go_of_nothing(world):
+    """However old."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    done = pass_over(world, "2045-01-01T00:00", parse_retention("off"))
+    assert (done.archived, done.deleted) == ({}, {})
+    assert ("raw", "active") in statuses(world)
+
+
+def test_raw_entries_are_archived_then_deleted_and_told_of(world):
+    """After 24 hours in no search; a week later gone, and its id says so."""
+    entry = world.add("fixed the gate", "2025-02-04T10:15")
+    pass_over(world, "2025-02-05T10:00")
+    assert statuses(world)[("raw", "active")] == 1
+    done = pass_over(world, "2025-02-05T11:00")
+    assert done.archived["raw"] == 1
+    assert world.journal.read(entry.id).status == "archived"
+    assert entry.id not in world.shown()
+    done = pass_over(world, "2025-02-12T11:00")
+    assert done.deleted["raw"] == 1
+    with pytest.raises(NotFound, match="expired"):
+        world.journal.read(entry.id)
+    hour = world.read("hour", "2025-02-04T10:00")
+    assert (hour.sources, hour.stale, hour.metadata["entries"]) == ((entry.id,), False, 1)
+    assert "fixed the gate" in hour.content
+
+
+def test_nothing_goes_while_what_covers_it_is_not_there(world):
+    """After ten days of sleep the hour is rolled up first; where that fails nothing goes."""
+
+    class Broken:
+        generator = "broken"
+
+        def takes(self, material):
+            return True
+
+        def summarise(self, material):
+            raise Broken.Error
+
+        class Error(Exception):
+            pass
+
+    world.add("fixed the gate", "2025-02-04T10:15")
+    broken = world.again(summariser=Broken())
+    with pytest.raises(Broken.Error):
+        pass_over(broken, "2025-02-14T10:00")
+    assert statuses(world) == {("raw", "active"): 1}
+    done = pass_over(world, "2025-02-14T10:00", parse_retention("raw=24h"))
+    assert done.archived["raw"] == 1
+    assert ("hourly", "active") in statuses(world)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE journal_entries SET content = 'x' WHERE rollup_level = 1",
+        "UPDATE rollup_sources SET hash = x'00'",
+        "DELETE FROM rollup_sources",
+        "DELETE FROM journal_entries WHERE rollup_level = 1",
+        "UPDATE journal_entries SET metadata = '{\"a\": 1}' WHERE rollup_level = 1",
+        'UPDATE rollups SET figures = \'{"entries": 0, "hours": 0}\'',
+    ],
+)
+def test_nothing_goes_when_what_covers_it_does_not_read_as_it_was_kept(world, harm):
+    """A rollup that somebody touched, or that is not of this entry, covers nothing."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    world.roll_up("2025-02-14T10:00")
+    with world.journal.database.writing() as conn:
+        conn.execute(harm)
+    done = pass_over(world, "2025-02-14T10:00", parse_retention("raw=24h"))
+    assert (done.archived, done.kept["raw"]) == ({"raw": 0}, 1)
+
+
+def test_pinned_entries_and_profiles_stay(world):
+    """Whatever their age."""
+    world.add("keep this", "2025-02-04T10:15", pinned=True)
+    world.journal.add("who I am", entry_type="profile_snapshot", at=at("2025-02-04T10:15"))
+    world.add("fixed the gate", "2025-02-04T10:16")
+    pass_over(world, "2025-06-01T00:00")
+    pass_over(world, "2025-07-01T00:00")
+    found = statuses(world)
+    assert (found[("raw", "active")], found[("profile", "active")]) == (1, 1)
+
+
+def test_each_level_goes_by_the_design_s_table(world):
+    """24 hours, 48 hours, 90 days, a year, 7 years, and years for ever."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    levels = {"raw", "hourly", "daily", "weekly", "monthly", "yearly"}
+    ends = {
+        "2025-03-14T12:00": levels - {"raw", "hourly"},
+        "2025-06-01T12:00": levels - {"raw", "hourly", "daily"},
+        "2026-03-01T12:00": levels - {"raw", "hourly", "daily", "weekly"},
+        "2032-03-20T12:00": {"yearly"},
+        "2060-01-01T12:00": {"yearly"},
+    }
+    for when, left in ends.items():
+        pass_over(world, when)
+        pass_over(world, when)
+        there = {kind for kind, _ in statuses(world)}
+        # The year's rollup is made in January 2026.
+        assert there - {"yearly"} == left - {"yearly"}
+    year = world.read("year", "2025-02-04T10:00")
+    assert year.metadata["entries"] == 1
+    assert "fixed the gate" in year.content
+
+
+def test_a_day_stays_until_its_week_and_its_month_cover_it(world):
+    """It has two parents, and each must be there."""
+    world.add("fixed the gate", "2025-02-28T10:15")
+    keep = parse_retention("daily=1h")
+    done = pass_over(world, "2025-03-01T12:00", keep)
+    assert (done.archived["daily"], done.kept["daily"]) == (0, 1)
+    done = pass_over(world, "2025-03-03T12:00", keep)
+    assert done.archived["daily"] == 1
+
+
+def test_a_late_entry_is_added_to_what_is_known_of_expired_ones(world):
+    """The hour still tells of what it was made from, and counts one more."""
+    world.add("Decided to paint the gate", "2025-02-04T10:15", projects=["garden"])
+    world.add("fixed the lock", "2025-02-04T10:40", projects=["garden"])
+    pass_over(world, "2025-02-05T12:00", parse_retention("raw=24h"))
+    pass_over(world, "2025-02-13T12:00", parse_retention("raw=24h"))
+    assert statuses(world).get(("raw", "active")) is None
+    assert world.roll_up() == 0
+    world.add("remembered the harbour", "2025-02-04T10:50", projects=["boats"])
+    world.roll_up()
+    hour = world.read("hour", "2025-02-04T10:00")
+    assert hour.metadata["entries"] == 3
+    assert hour.metadata["projects"] == ["garden", "boats"]
+    assert len(hour.sources) == 3
+    for text in ("Decided to paint the gate", "fixed the lock", "remembered the harbour"):
+        assert text in hour.content
+    day = world.read("day", "2025-02-04T10:00")
+    assert (day.metadata["entries"], day.metadata["hours_active"]) == (3, 1)
+
+
+def test_an_entry_that_expired_can_still_be_forgotten(world, tmp_path):
+    """Its words leave every rollup that tells of it."""
+    entry = world.add("Decided on zanzibarquartz", "2025-02-04T10:15", projects=["zanzibarquartz"])
+    world.add("fixed the lock", "2025-02-04T10:40")
+    for when in ("2025-02-05T12:00", "2025-02-13T12:00"):
+        pass_over(world, when, parse_retention("raw=24h"))
+    assert "zanzibarquartz" in world.read("day", "2025-02-04T10:00").content
+    world.journal.delete(entry.id)
+    world.roll_up()
+    assert "zanzibarquartz" not in world.read("day", "2025-02-04T10:00").content
+    assert "zanzibarquartz" not in world.read("hour", "2025-02-04T10:00").content
+    assert "fixed the lock" in world.read("hour", "2025-02-04T10:00").content
+    assert world.read("month", "2025-02-04T10:00", partial=True).metadata["entries"] == 1
+    assert b"zanzibarquartz" not in (tmp_path / "journal.db").read_bytes()
+
+
+def test_a_dry_run_only_tells(world):
+    """Nothing is rolled up, archived or deleted."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    world.roll_up("2025-02-14T10:00")
+    before = statuses(world)
+    done = pass_over(world, "2025-02-14T10:00", dry_run=True)
+    assert done.archived["raw"] == 1
+    assert statuses(world) == before
+
+
+def test_the_index_drops_what_is_archived(world):
+    """Even one that knows the log only up to before it was pruned."""
+    from commonplace.core.values import Drop, Since
+
+    entry = world.add("fixed the gate", "2025-02-04T10:15")
+    source = world.journal.source()
+    mark = source.mark()
+    for when in ("2025-02-05T12:00", "2025-02-13T12:00"):
+        pass_over(world, when, parse_retention("raw=24h"))
+    stamps = {entry.ref: "known"}
+    since = Since(mark=mark, stamps=lambda prefix: {k: v for k, v in stamps.items() if prefix in k})
+    assert Drop(entry.ref) in list(source.scan(since))
