@@ -384,6 +384,49 @@ def test_a_large_file_is_left_to_git(team, monkeypatch):
     assert team.git(0, "status", "--porcelain") == ""
 
 
+def test_a_partial_clone_is_told_how_to_become_whole(team, tmp_path):
+    """What git left at the remote is not fetched unasked, and never passes for nothing."""
+    for number in range(3):
+        team.write(0, "a", str(number), f"Known {number}.\n\nTwo.")
+    team.sync(0)
+    team.git(None, "config", "uploadpack.allowFilter", "true", at=team.bare)
+    words = ("clone", "-q", "--filter=blob:none", f"file://{team.bare}", "partial")
+    team.git(None, *words, at=tmp_path)
+    team.notes[1].close()
+    team.notes[1] = team.open(1, tmp_path / "partial")
+    team.write(1, "a", "Bob", "Known 2.\n\nTwo, by Bob.")
+    team.write(0, "a", "Ann", "Known, by Ann.\n\nTwo.")
+    team.write(0, "a", "Ann", "Known 2, by Ann.\n\nTwo.")
+    team.sync(0)
+    with pytest.raises(Unavailable, match="is a partial clone") as told:
+        team.sync(1)
+    command = told.value.hint.partition(": git -C ")[2].split()[1:]
+    team.git(None, *command, at=tmp_path / "partial")
+    assert team.sync(1).sent == 1
+    assert team.notes[1].read_section("a").overview == "Known 2, by Ann.\n\nTwo, by Bob."
+
+
+def test_a_commit_message_longer_than_an_entry_may_be(team, monkeypatch):
+    """Whoever wrote it by hand: it goes along as it is."""
+    monkeypatch.setattr("commonplace.journals.notebook_format.LARGEST", 1000)
+    team.hand(0, "Long\n\n" + "word " * 1000, c="C.\n")
+    team.write(1, "b", "x")
+    team.sync(1)
+    team.sync(0)
+    (line,) = team.notes[0].list_entries("c")
+    assert len(team.notes[0].read_entry(f"c#{line.id}").text) > 5000
+
+
+def test_one_key_in_two_sections_is_one_entry(team):
+    """That of whoever was first; no empty section is left behind."""
+    team.write(0, "b", "one", idempotency_key="k")
+    team.write(1, "c", "two", idempotency_key="k")
+    team.sync(1)
+    both(team)
+    assert team.entries(0) == team.entries(1) == [("a", "first"), ("c", "two")]
+    assert team.files(0).keys() == {"a", "c"}
+
+
 sections = st.sampled_from(["a", "b", "d/c"])
 who = st.integers(0, 1)
 steps = st.lists(

@@ -401,6 +401,12 @@ def lacking(folder: Path) -> Unavailable:
 
 _EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
     (
+        "from promisor remote",
+        Unavailable,
+        "The notebook {folder} is a partial clone, and lacks an object.",
+        "Fetch all of it: git -C {folder} fetch --refetch --no-filter",
+    ),
+    (
         "dubious ownership",
         Denied,
         "The notebook {folder} belongs to another user, and git does not trust it.",

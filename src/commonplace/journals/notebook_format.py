@@ -191,8 +191,13 @@ def _parse_plain(message: str) -> Message:
 def render_message(message: Message) -> bytes:
     """A commit message: summary, the text as it is, and one paragraph of ours.
 
-    Raises: Invalid for NUL, which git keeps in no message.
+    Raises: Invalid for NUL, which git keeps in no message, and for what is too long.
     """
+    return checked_text(compose_message(message), "message").encode()
+
+
+def compose_message(message: Message) -> str:
+    """A commit message of what was committed already, however long it is."""
     trailers = [
         ("Work-Context", message.work_context),
         ("Section", message.section),
@@ -202,7 +207,7 @@ def render_message(message: Message) -> bytes:
     ]
     last = "\n".join(f"{key}: {value}" for key, value in trailers if value)
     body = f"{message.summary}\n\n{message.text}" if message.text else message.summary
-    return checked_text(f"{body}\n\n{last}\n", "message").encode()
+    return f"{body}\n\n{last}\n"
 
 
 def entry_message(

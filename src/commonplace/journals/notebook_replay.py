@@ -16,6 +16,7 @@ from commonplace.journals.gitrepo_run import lacking
 from commonplace.journals.gitrepo_trees import Leaf, list_leaves
 from commonplace.journals.notebook_format import (
     Message,
+    compose_message,
     entries_of,
     parse_file,
     parse_message,
@@ -383,6 +384,8 @@ class Replay:
             return
         base, theirs = self._sides_of(section)
         ours = self._texts.of(leaf) or ""
+        if base is None and theirs is None and not ours and not self._count(place):
+            return  # its one entry is told elsewhere: one key, two sections
         wanted = ours if theirs is None else settle(base or "", ours, theirs)
         if wanted is None:
             assert theirs is not None
@@ -499,7 +502,8 @@ def _said(entry: Entry) -> tuple[str, ...]:
 def _named(message: Message, entry: Entry, place: str, raw: bytes) -> bytes:
     """The message of an entry, which names its section and its id; all else is as it was."""
     if entry.by_hand:
-        return render_message(replace(message, entry_id=entry.id, section=place))
+        said = compose_message(replace(message, entry_id=entry.id, section=place))
+        return said.encode("utf-8", "replace")
     if message.section == place:
         return raw
     body, sign, last = raw.rstrip(b"\n").rpartition(b"\n\n")

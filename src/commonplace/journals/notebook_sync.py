@@ -345,11 +345,16 @@ class Sync:
         now = {x for path in list_leaves(self._repo, made.to) if (x := find_section(path))}
         before = {x for path in list_leaves(self._repo, ours) if (x := find_section(path))}
         tallies = self._ledger.tallies()
-        gone = {
-            name: tallies[name].count
+        missing = [
+            name
             for name in before & tallies.keys()
             if now.isdisjoint({name, ledger.name_now(name), made.plan.places.get(name, name)})
-        }
+        ]
+        gone: dict[str, int] = {}
+        for name in missing:
+            lines = self._ledger.newest(name, length=tallies[name].count)
+            unseen = [x for x in lines if now.isdisjoint(y.section for y in ledger.by_id(x.id))]
+            gone |= {name: len(unseen)} if unseen else {}
         total, dropped = self._ledger.total(), sum(gone.values())
         if dropped * _TENTH > total and not self._accepts:
             names = opening(", ".join(sorted(gone)), 200)
@@ -453,12 +458,19 @@ class Sync:
             move_refs(self._repo, moves, why=f"commonplace sync: {met.remote.name}")
             notes = tree.refresh()
         self._ledger.catch_up()
-        return (*notes, *([] if self._repo.is_bare else _left_to_git(changes)))
+        left = () if self._repo.is_bare else _left_to_git(self._repo.folder, changes)
+        return (*notes, *left)
 
 
-def _left_to_git(changes: Mapping[str, Change]) -> list[str]:
-    """What lies in the tree that only git itself brings into a folder."""
-    odd = [path for path, x in changes.items() if x.after is not None and not x.after.is_file]
-    if not odd:
-        return []
-    return [f"Links and repositories are left to git: {opening(', '.join(odd), 200)}."]
+def _left_to_git(folder: Path, changes: Mapping[str, Change]) -> list[str]:
+    """What lies in the tree, or lay there, that only git itself brings into a folder."""
+    odd = [
+        path
+        for path, change in changes.items()
+        if any(x is not None and not x.is_file for x in (change.before, change.after))
+    ]
+    return [
+        f"{path} is a link, or another repository, and is left to git: git -C {folder} restore --"
+        f" {path}."
+        for path in sorted(odd)[:_NAMED]
+    ]
