@@ -38,7 +38,7 @@ from commonplace.journals.timeline_entry import (
     render_time,
     unpack_id,
 )
-from commonplace.journals.timeline_marks import Marks, span_at
+from commonplace.journals.timeline_marks import Marks
 
 if TYPE_CHECKING:
     import sqlite3
@@ -107,8 +107,9 @@ class TimelineJournal:
     ) -> None:
         self.owner = owner
         self.clock = clock
-        self.database = TimelineDatabase(folder, prepare)
+        self.database = TimelineDatabase(folder, prepare, self._adopt)
         self.marks = Marks(owner, zone)
+        self._zone = zone
         self._random_bytes = random_bytes
 
     @property
@@ -346,12 +347,26 @@ class TimelineJournal:
         """Let go of the file; may be called twice."""
         self.database.close()
 
+    def _adopt(self, path: Path) -> None:
+        """Take over a file of the program that this journal's design was first built in."""
+        from commonplace.journals.timeline_original import adopt, is_original  # noqa: PLC0415  once
+
+        if is_original(path):
+            adopt(
+                path,
+                lambda folder: TimelineJournal(
+                    folder, owner=self.owner, zone=self._zone, clock=self.clock
+                ),
+            )
+
     def _add(self, conn: sqlite3.Connection, draft: Draft, *, now: datetime, zone: tzinfo) -> Added:
         at = draft.at or now
         if at.tzinfo is None:
             raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
-        made = key_id(self.owner, draft.key) if draft.key else new_id(at, self._random_bytes(10))
-        hour = span_at(at, "hour", zone)
+        made = draft.id or new_id(at, self._random_bytes(10))
+        if draft.key:
+            made = key_id(self.owner, draft.key)
+        hour, *_ = self.marks.spans(at, zone)
         entry = Entry(
             seq=0,
             id=made,
@@ -390,7 +405,7 @@ class TimelineJournal:
         )
 
     def _row(self, entry: Entry, *, now: datetime, zone: tzinfo) -> dict[str, Any]:
-        hour = span_at(entry.at, "hour", zone)
+        hour, *_ = self.marks.spans(entry.at, zone)
         metadata = render_metadata(entry.metadata)
         timestamp = render_time(entry.at)
         return {

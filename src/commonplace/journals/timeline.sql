@@ -174,6 +174,12 @@ WHERE r.generator LIKE 'extractive %' AND e.status = 'active' AND e.content <> '
   AND (e.period_end, e.rollup_level, e.seq) > (:after_end, :after_level, :after_seq)
 ORDER BY e.period_end, e.rollup_level, e.seq LIMIT 1;
 
+-- name: count_upgradable
+-- How many rollups no model has put into words.
+SELECT count(*) FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
+WHERE r.generator LIKE 'extractive %' AND e.status = 'active' AND e.content <> ''
+  AND e.rollup_level IN (SELECT value FROM json_each(:levels));
+
 -- name: claim
 -- Take a rollup for a while, so that no second process pays for the same summary.
 UPDATE rollups SET claimed_until = :until WHERE seq = :seq AND claimed_until <= :now;
@@ -275,6 +281,16 @@ SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_
 FROM journal_entries
 WHERE entry_type = 'profile_snapshot' AND status = 'active'
 ORDER BY timestamp DESC, seq DESC LIMIT 1;
+
+-- name: memories
+-- What was kept as a memory, newest first; of one type, or of all.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE rollup_level = 0 AND status = 'active'
+  AND json_extract(metadata, '$.memory_type') IS NOT NULL
+  AND (:memory_type = '' OR json_extract(metadata, '$.memory_type') = :memory_type)
+ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 
 -- name: range
 -- Shown entries of a level that overlap a span, newest first, from a place on. A rollup's time is

@@ -38,10 +38,16 @@ def sql() -> Mapping[str, str]:
 class TimelineDatabase:
     """The file of one owner, made at the first write. Thread-safe.
 
-    prepare: called before it is made.
+    prepare: called before it is made. adopt: called before it is opened, with its path.
     """
 
-    def __init__(self, folder: Path, prepare: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        prepare: Callable[[], object] | None = None,
+        adopt: Callable[[Path], None] | None = None,
+    ) -> None:
+        self._adopt = adopt
         self._prepare = prepare
         self.folder = folder
         self.path = folder / FILE_NAME
@@ -106,6 +112,8 @@ class TimelineDatabase:
         if self._prepare is not None:
             self._prepare()
         make_folder(self.folder)
+        if self._adopt is not None:
+            self._adopt(self.path)
         database = Database(self.path, open_connection=_connect)
         try:
             with database.using() as conn:

@@ -111,13 +111,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants to add. at: None for now. key: the same twice is one entry."""
+    """What somebody wants to add. at: None for now. key: the same twice is one entry.
+
+    id: of an entry that had one before, in another database; else one is made.
+    """
 
     content: str
     entry_type: str = RAW
     at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     key: str = ""
+    id: str = ""
 
 
 def ref_of(entry_id: str) -> str:
