@@ -110,6 +110,20 @@ def test_a_larger_period_is_made_of_the_new_texts(world):
     assert len(world.fake.asked) == 4
     assert world.rewording().run().done == 0
     assert len(world.fake.asked) == 4
+
+
+def test_a_run_tells_how_far_it_is(world):
+    """What is done, and what has an extractive text still: hour, day, week, month."""
+    world.add()
+    told = []
+    world.rewording().run(tell=lambda *counts: told.append(counts))
+    assert told == [(1, 3), (2, 2), (3, 1), (4, 0)]
+
+
+def test_nothing_is_due_after_a_run(world):
+    """Whatever a new text makes stale is made anew in it."""
+    world.add()
+    world.rewording().run()
     assert world.rollups.list_due() == []
 
 

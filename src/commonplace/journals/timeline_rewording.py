@@ -10,7 +10,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.core.rollups import LEVELS, MOST_FAILURES, Summary
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline_entry import Entry
     from commonplace.journals.timeline_material import Gathered
     from commonplace.journals.timeline_rollups import Rollups
+
+Tell: TypeAlias = "Callable[[int, int], None]"
 
 CLAIM = timedelta(minutes=15)
 """How long a rollup is one process's: longer than any model may take."""
@@ -74,6 +76,7 @@ class _Turn:
 
     most: int | None
     ends: float | None
+    tell: Tell | None
     failed: set[int] = field(default_factory=set)
     told: Reworded = field(default_factory=Reworded)
 
@@ -96,16 +99,19 @@ class Rewording:
         self._writers = writers
         self._monotonic = monotonic
 
-    def run(self, *, most: int | None = None, within_s: float | None = None) -> Reworded:
+    def run(
+        self, *, most: int | None = None, within_s: float | None = None, tell: Tell | None = None
+    ) -> Reworded:
         """Put into words what has only an extractive text, smaller periods before larger.
 
         The last weeks come first: under a cap a long past takes days, and is read less. What a new
         text makes stale is rolled up again before its own turn, so that each is asked for once.
-        most, within_s: stop after so many, or before one more is begun after so long.
+        most, within_s: stop after so many, or before one more is begun after so long. tell: called
+        with (put into words so far, how many have an extractive text still).
         Raises: Unavailable where the journal cannot be read or written.
         """
         ends = None if within_s is None else self._monotonic() + within_s
-        turn = _Turn(most=most, ends=ends)
+        turn = _Turn(most=most, ends=ends, tell=tell)
         now = self._journal.clock()
         recent = {level: render_time(now - kept) for level, kept in RECENT.items()}
         for since in (recent, dict.fromkeys(LEVELS, "")):
@@ -135,6 +141,8 @@ class Rewording:
                 continue
             failed = told.failed
             self._reword(entry, summariser, told)
+            if turn.tell is not None:
+                turn.tell(told.done, self._left())
             if told.failed == failed:
                 in_a_row = 0
                 continue
@@ -142,6 +150,12 @@ class Rewording:
             in_a_row += 1
             if in_a_row == MOST_IN_A_ROW:
                 told.stopped = f"{in_a_row} periods in a row got no summary of use."
+
+    def _left(self) -> int:
+        """How many have an extractive text, whether or not a model may or will be asked."""
+        levels = json.dumps([LEVELS.index(x) + 1 for each in self._writers for x in each.levels])
+        ((count,),) = self._journal.database.ask("count_upgradable", levels=levels)
+        return int(count)
 
     def _next(self, level: Level, generator: str, after: tuple[str, int, int]) -> Entry | None:
         """The next rollup of a level that has only an extractive text."""
