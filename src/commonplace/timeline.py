@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config import Settings
     from commonplace.core.clock import Clock
+    from commonplace.journals.timeline_entry import Entry
+    from commonplace.journals.timeline_memories import MemoryBackend
     from commonplace.tools.timeline_desk import TimelineDesk
     from commonplace.tools.timeline_finding import TimelineHit
 
@@ -192,6 +194,17 @@ class Timeline:
         """Counts, active hours, projects and tags of each period, from data alone."""
         within = Interval(start=_aware(start), end=_aware(end))
         return self.desk(thread_id).trends(within, level=parse_period(period)).as_dict()
+
+    def memories(self, thread_id: str) -> MemoryBackend:
+        """A memory system's storage on this owner's timeline: `create_memory`, `list_memories`."""
+        from commonplace.journals.timeline_memories import MemoryBackend  # noqa: PLC0415  for few
+
+        desk = self.desk(thread_id)
+
+        def filed(entries: Sequence[Entry]) -> None:
+            desk.filing().file(desk.journal.docs(entries))
+
+        return MemoryBackend(desk.journal, filed=filed)
 
     def roll_up(self, thread_id: str) -> int:
         """Roll up all that is due, at any time and as often as one likes; how many were made."""

@@ -67,6 +67,26 @@ def test_the_toolset_alone_is_lean(app):
     assert len(json.dumps(listed, separators=(",", ":")).encode()) / 4 <= 1100
 
 
+def test_a_read_only_server_reads(world, app, autumn):
+    """Neither an entry nor a profile can be written; a rollup that is due is told all the same."""
+    reader = world.open(
+        model=False, COMMONPLACE_TOOLSETS="timeline", COMMONPLACE_READ_ONLY="1"
+    ).toolsets()[0]
+    assert [tool.name for tool in reader.tools] == [
+        "timeline_search",
+        "timeline_range",
+        "timeline_rollup",
+        "timeline_context",
+    ]
+    stored = list(app.timeline.tallies())
+    week = reader.tool("timeline_rollup").call({"period": "weekly", "at": "2026-W41"})
+    assert (week.facts["entries"], week.facts["state"]) == (2, "whole")
+    assert reader.tool("timeline_search").call({"query": "dashboard"}).facts["count"] == 1
+    context = reader.tool("timeline_context").call({"query": "sales in october"})
+    assert "Completed the sales dashboard" in context.text
+    assert list(app.timeline.tallies()) == stored
+
+
 def test_what_was_i_working_on_last_week(app, autumn):
     """The design's first question: the week's rollup, its interval shown, its sources beside it."""
     answer = ask(

@@ -128,11 +128,14 @@ class Rollups:
                 made += self.roll_up(each.span)
         return made
 
-    def read(self, level: Level, at: datetime, *, partial: bool = False) -> Entry | None:
+    def read(
+        self, level: Level, at: datetime, *, partial: bool = False, stores: bool = True
+    ) -> Entry | None:
         """The rollup of the period that holds an instant, rolled up now where it is due.
 
         None for a period that is still open; with `partial` it is computed, marked so and stored
-        nowhere. One in which nothing was recorded is an entry without text. Raises: Unavailable.
+        nowhere. One in which nothing was recorded is an entry without text. stores: False for
+        whoever may only read: what is due is computed then. Raises: Unavailable.
         """
         now = self.journal.clock()
         with self.journal.database.reading() as conn:
@@ -144,6 +147,9 @@ class Rollups:
             return self.compute(span) if partial else None
         if not self.journal.exists:
             return self._nothing(span)
+        if not stores:
+            told = self.compute(span)
+            return replace(told, metadata={**told.metadata, "partial": False})
         self.settle(span)
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._stored(conn, span)

@@ -14,6 +14,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
+from commonplace.journals.timeline_entry import RAW
 from commonplace.search import policy
 from commonplace.tools.recall_lines import TOKEN_BYTES
 
@@ -54,7 +55,8 @@ def assemble(desk: TimelineDesk, query: str, *, budget_tokens: int) -> Context:
             f"Invalid budget_tokens: {budget_tokens}.",
             hint=f"Use {FEWEST_TOKENS} to {MOST_TOKENS:,}.",
         )
-    found = desk.find(query, limit=_HITS) if query.strip() else desk.find("", limit=_HITS)
+    # Without a question the summaries of the last while stand above: what is new is told below.
+    found = desk.find(query, types=() if query.strip() else (RAW,), limit=_HITS)
     page = _Page(budget_tokens * TOKEN_BYTES)
     profile = desk.journal.profile()
     if profile is not None:
@@ -111,7 +113,7 @@ def _rollups(desk: TimelineDesk, within: Interval | None) -> Iterator[Entry]:
         yield from desk.list_entries(within, level=number, limit=_ROLLUPS).entries
         return
     for level, ago in _LAST:
-        entry = desk.rollups.read(level, now - ago, partial=level == "day" and not ago)
+        entry = desk.rollup(level, now - ago, partial=level == "day" and not ago)
         if entry is not None and entry.content:
             yield entry
 

@@ -179,7 +179,8 @@ class TimelineDesk:
         None for an open one, unless it is asked for as partial. Raises: Invalid, Unavailable.
         """
         self.keep_up()
-        return self.rollups.read(parse_period(period), at or self.clock(), partial=partial)
+        level, when = parse_period(period), at or self.clock()
+        return self.rollups.read(level, when, partial=partial, stores=self._rolls_up)
 
     def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries."""

@@ -93,13 +93,13 @@ def list_instead(
     return found
 
 
-def read_named(desk: TimelineDesk, text: str) -> Interval:
+def read_named(desk: TimelineDesk, text: str, *, argument: str = "at") -> Interval:
     """The time that names a period: its name (`2026-W41`, `2026-10-07 14`), or a phrase.
 
-    Raises: Invalid, also for what has no beginning or has not begun.
+    Raises: Invalid, naming the argument, also for what has no beginning or has not begun.
     """
     now, zone = desk.clock(), desk.zone
-    with naming("at"):
+    with naming(argument):
         key = find_period_key(text, zone)
         found = parse_when(text, now=now, zone=zone) if key is None else key[1]
         if found.start is None:
@@ -115,8 +115,9 @@ def read_period(desk: TimelineDesk, text: str) -> tuple[Level, Interval]:
 
     Raises: Invalid, also for a time that is no hour, day, week, month or year.
     """
-    key = find_period_key(text, desk.zone)
-    named = read_named(desk, text)
+    with naming("period"):
+        key = find_period_key(text, desk.zone)
+    named = read_named(desk, text, argument="period")
     if key is not None:
         return key
     assert named.start is not None

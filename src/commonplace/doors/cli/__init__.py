@@ -30,6 +30,14 @@ COMMANDS = {
     "notebook": Lazy(
         "commonplace.doors.cli.notebook:notebook", "Keep what is understood, and how it came about."
     ),
+    "timeline": Lazy(
+        "commonplace.doors.cli.timeline:timeline",
+        "Record what happens, and read how hours, days and years went.",
+    ),
+    "rollup": Lazy(
+        "commonplace.doors.cli.rollup:rollup",
+        "Roll the timeline up: what is due, or a period anew.",
+    ),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),

@@ -191,6 +191,20 @@ def text_input(argument: str | None) -> str:
         raise Invalid("The text on stdin is not UTF-8.", hint="Convert it first.") from exc
 
 
+def file_text(source: str) -> str:
+    """The text of a file, or of stdin for `-`. Raises: NotFound, Invalid where it is not UTF-8."""
+    if source == "-":
+        return text_input("-")
+    from commonplace.core.files import translated  # noqa: PLC0415  not for --help
+
+    with translated(source):
+        content = Path(source).read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise Invalid(f"{source} is not UTF-8.", hint="Name another file, or convert it.") from exc
+
+
 def speak_utf8() -> None:
     """Write UTF-8 whatever the locale; what UTF-8 cannot hold is shown escaped, as in JSON."""
     for stream in (sys.stdout, sys.stderr):

@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.files import translated
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import (
     call_tool,
@@ -25,6 +23,7 @@ from commonplace.doors.cli.calls import (
 )
 from commonplace.doors.cli.frame import (
     common_options,
+    file_text,
     flag_of,
     home_folder,
     show,
@@ -239,7 +238,7 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
         if take:
             text = clash.ours if take == "ours" else None
         else:
-            text = _text_in(source) if source else _settled_by_hand(clash.marked)
+            text = file_text(source) if source else _settled_by_hand(clash.marked)
         load_encoder(app)
         show(keeper.resolve(clash=clash, text=text), as_json)
 
@@ -262,7 +261,7 @@ def import_json(source: str, as_json: bool) -> None:
 
     FILE is that file, or `-` for stdin. An overview that is there stays.
     """
-    text = _text_in(source)
+    text = file_text(source)
     with opened() as app:
         app.encoder.start()
         with show_counting("Importing entries") as tell:
@@ -271,14 +270,3 @@ def import_json(source: str, as_json: bool) -> None:
             )
         file_everything(app)
         show(answer, as_json)
-
-
-def _text_in(source: str) -> str:
-    if source == "-":
-        return text_input("-")
-    with translated(source):
-        content = Path(source).read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise Invalid(f"{source} is not UTF-8.", hint="Name another file, or convert it.") from exc

@@ -1,0 +1,44 @@
+"""`commonplace rollup`: what cron calls, and what people call to see what it would do.
+
+Never decides what is due: it parses, calls one verb and shows its answer.
+"""
+
+from __future__ import annotations
+
+import click
+
+from commonplace.core.errors import Invalid
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.progress import show_counting
+from commonplace.doors.cli.timeline import keeping
+
+
+@click.command(short_help="Roll the timeline up: what is due, or a period anew.")
+@click.option("--due", is_flag=True, help="Roll up all that is due; for cron or a timer.")
+@click.option("--rebuild", metavar="PERIOD", help="Make a period, and all it is made from, anew.")
+@click.option("--status", is_flag=True, help="Show what is kept and what is due.")
+@click.option("--dry-run", is_flag=True, help="Show what --due would do, and do nothing.")
+@common_options
+def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json: bool) -> None:
+    """Roll the timeline up, from hours to years.
+
+    --due may run at any time, as often as one likes, in several processes: the summaries are the
+    same. PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
+    """
+    if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):
+        raise Invalid(
+            "One thing at a time.", hint="Give --due, --due --dry-run, --rebuild or --status."
+        )
+    with opened() as app:
+        keeper = keeping(app)
+        if status:
+            show(keeper.status(), as_json)
+        elif dry_run:
+            show(keeper.dry_run(), as_json)
+        elif rebuild is not None:
+            show(keeper.rebuild(text=rebuild), as_json)
+        else:
+            with show_counting("Rolling up") as tell:
+                answer = keeper.roll_up(tell=tell)
+            show(answer, as_json)

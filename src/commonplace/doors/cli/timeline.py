@@ -1,0 +1,235 @@
+"""`commonplace timeline`: what happened, summed up by hour, day, week, month and year.
+
+Never decides anything about the timeline: each command parses, calls one verb, shows its answer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.errors import Invalid
+from commonplace.doors.cli.calls import (
+    call_tool,
+    file_everything,
+    load_encoder,
+    opened,
+    tool_option,
+)
+from commonplace.doors.cli.frame import common_options, file_text, show, text_input
+from commonplace.doors.cli.progress import show_counting
+from commonplace.tools.timeline import TimelineTools
+
+if TYPE_CHECKING:
+    from commonplace.app import App
+    from commonplace.tools.timeline_keeping import TimelineKeeping
+
+call = partial(call_tool, lambda app: app.timeline_tools.toolset)
+
+
+def keeping(app: App) -> TimelineKeeping:
+    """The verbs that no model is offered."""
+    from commonplace.tools.timeline_keeping import TimelineKeeping  # noqa: PLC0415  for a few
+
+    return TimelineKeeping(
+        desk=app.timeline_desk, rewording=lambda: app.languages.rewording(app.rollups)
+    )
+
+
+def time_options(command: Any) -> Any:
+    """`--when`, `--since` and `--until`."""
+    for name in ("until", "since", "when"):
+        command = tool_option(TimelineTools.timeline_search, name, f"--{name}", metavar="TIME")(
+            command
+        )
+    return command
+
+
+@click.group()
+def timeline() -> None:
+    """Record what happens, and read how hours, days and years went."""
+
+
+@timeline.command(short_help="Record what happened.")
+@click.argument("content", nargs=-1)
+@click.option(
+    "--type",
+    "entry_type",
+    type=click.Choice(["raw", "profile_snapshot"]),
+    default="raw",
+    show_default=True,
+    help="What it is.",
+)
+@tool_option(TimelineTools.timeline_add, "at", "--at", metavar="TIME")
+@click.option("-p", "--project", "projects", multiple=True, metavar="NAME", help="A project of it.")
+@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag of it.")
+@click.option("--metadata", metavar="JSON", default="", help="An object of anything else.")
+@tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
+@click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+def add(
+    content: tuple[str, ...],
+    projects: tuple[str, ...],
+    tags: tuple[str, ...],
+    metadata: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Record what happened.
+
+    CONTENT is its words; without them it is read from stdin or your editor. `-` reads stdin.
+    --project and --tag may be given several times.
+    """
+    named = {"projects": list(projects), "tags": list(tags)}
+    arguments = {
+        **given,
+        "content": text_input(" ".join(content) if content else None),
+        "metadata": {**_object(metadata), **{key: x for key, x in named.items() if x}},
+    }
+    show(call("timeline_add", arguments, after=load_encoder), as_json)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError) as exc:
+        raise Invalid("Invalid --metadata: it is no JSON.", hint="Give an object.") from exc
+    if not isinstance(found, dict):
+        raise Invalid("Invalid --metadata: it is no object.", hint='Use {"key": …}.')
+    return found
+
+
+@timeline.command(short_help="Find entries and summaries by words and meaning.")
+@click.argument("query", nargs=-1)
+@time_options
+@click.option(
+    "--type", "entry_types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."
+)
+@tool_option(TimelineTools.timeline_search, "limit", "-n", "--limit", type=int)
+@common_options
+def search(
+    query: tuple[str, ...], entry_types: tuple[str, ...], as_json: bool, **given: Any
+) -> None:
+    """Find entries and summaries by words and meaning; without QUERY the newest first.
+
+    A time in the QUERY is read out of it: `what was I working on last week`.
+    """
+    words = " ".join(query)
+    arguments = {**given, "query": words, "entry_types": list(entry_types)}
+    after = file_everything if words.strip() else None
+    show(call("timeline_search", arguments, after=after), as_json)
+
+
+@timeline.command(name="range", short_help="List what lies in a time, newest first.")
+@click.argument("when", default="")
+@tool_option(TimelineTools.timeline_range, "start", "--start", metavar="TIME")
+@tool_option(TimelineTools.timeline_range, "end", "--end", metavar="TIME")
+@click.option(
+    "--level",
+    type=click.Choice(["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]),
+    default="all",
+    show_default=True,
+    help="Entries as written, or one kind of summary.",
+)
+@tool_option(TimelineTools.timeline_range, "limit", "-n", "--limit", type=int)
+@tool_option(TimelineTools.timeline_range, "cursor", "--cursor", metavar="CURSOR")
+@common_options
+def list_range(when: str, as_json: bool, **given: Any) -> None:
+    """List what lies in a time, newest first: all, or one kind of summary.
+
+    WHEN is a phrase such as `yesterday` or `2026-W41`.
+    """
+    show(call("timeline_range", {**given, "when": when}), as_json)
+
+
+@timeline.command(name="show", short_help="Show a period, and the way down to each raw entry.")
+@click.argument("period", nargs=-1)
+@click.option("--depth", type=click.IntRange(0, 5), help="Steps down; else as many as fit a page.")
+@common_options
+def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> None:
+    """Show how a period went, and the way down to each raw entry.
+
+    PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as `last
+    week`, or a ref; without it today.
+    """
+    with opened() as app:
+        show(keeping(app).show(text=" ".join(period), depth=depth), as_json)
+
+
+@timeline.command(short_help="Read the profile, or store it anew.")
+@click.argument("text", nargs=-1)
+@common_options
+def profile(text: tuple[str, ...], as_json: bool) -> None:
+    """Read who you are, or store it anew.
+
+    TEXT is the whole profile; `-` reads it from stdin.
+    """
+    given = text_input(" ".join(text)) if text else ""
+    if text and not given.strip():
+        raise Invalid("Invalid text: it is blank.", hint="Write the whole profile.")
+    show(call("timeline_profile", {"text": given}, after=load_encoder if text else None), as_json)
+
+
+@timeline.command(short_help="Gather what a prompt should hold.")
+@click.argument("query", nargs=-1)
+@tool_option(TimelineTools.timeline_context, "budget_tokens", "--budget", "budget_tokens", type=int)
+@common_options
+def context(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Gather what a prompt should hold: the profile, summaries, the nearest entries."""
+    words = " ".join(query)
+    after = file_everything if words.strip() else None
+    show(call("timeline_context", {**given, "query": words}, after=after), as_json)
+
+
+@timeline.command(short_help="Count entries, hours, projects and tags over time.")
+@time_options
+@click.option(
+    "--period",
+    type=click.Choice(["hourly", "daily", "weekly", "monthly", "yearly"]),
+    help="Of which length; else what fits the time.",
+)
+@common_options
+def trends(period: str | None, as_json: bool, **given: Any) -> None:
+    """Count entries, active hours, projects and tags over time; counted, never guessed."""
+    with opened() as app:
+        phrases = {name: phrase or "" for name, phrase in given.items()}
+        show(keeping(app).trends(period=period or "", **phrases), as_json)
+
+
+@timeline.command(short_help="Delete an entry for good, also from every summary.")
+@click.argument("ref")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def delete(ref: str, yes: bool, as_json: bool) -> None:
+    """Delete the entry under REF for good: its text, and all that was made from it.
+
+    Summaries that held it are made anew from what is left.
+    """
+    with opened() as app:
+        if not yes:
+            if not sys.stdin.isatty():
+                raise Invalid("Deleting is asked about, and nobody is there.", hint="Give --yes.")
+            click.confirm(f"Delete {ref} for good?", abort=True, err=True)
+        show(keeping(app).delete(ref=ref), as_json)
+
+
+@timeline.command(name="import-memories", short_help="Add what a memory system kept.")
+@click.argument("source", metavar="FILE")
+@click.option("--thread", default="", metavar="NAME", help="Only the memories of this thread.")
+@common_options
+def import_memories(source: str, thread: str, as_json: bool) -> None:
+    """Add the memories of FILE, JSON lines with `type` and `content`, each once.
+
+    Facts become entries at their own time; of all profile memories one profile is made. `-` reads
+    stdin.
+    """
+    text = file_text(source)
+    name = "stdin" if source == "-" else source
+    with opened() as app:
+        with show_counting("Importing memories") as tell:
+            answer = keeping(app).import_memories(text=text, name=name, thread=thread, tell=tell)
+        file_everything(app)
+        show(answer, as_json)

@@ -1,0 +1,181 @@
+"""The way down from a period to each raw entry: what lies in it, level by level.
+
+Only reads; what is not rolled up yet stands in its place all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import local_date, period, period_key, render_instant
+from commonplace.core.fence import visible_line
+from commonplace.core.rollups import LEVELS, MADE_FROM
+from commonplace.core.text import first_words
+from commonplace.journals.timeline_entry import RAW, label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.clock import Level
+    from commonplace.core.values import Interval
+    from commonplace.journals.timeline_entry import Entry
+    from commonplace.tools.timeline_desk import TimelineDesk
+
+MOST_LINES = 400
+"""Lines of a way down that goes as far as it may; where there would be more it ends higher up."""
+
+MOST_READ = 20_000
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One step: a period, or an entry in an hour (level None).
+
+    count: raw entries it stands for. lost: those of them whose text is no longer kept.
+    """
+
+    level: Level | None
+    key: str
+    at: datetime
+    ref: str
+    text: str
+    count: int = 1
+    lost: int = 0
+    down: tuple[Node, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON holds it."""
+        return {
+            "level": self.level or RAW,
+            "period": self.key or None,
+            "timestamp": self.at.isoformat(),
+            "ref": visible_line(self.ref) or None,
+            "entries": self.count,
+            "no_longer_kept": self.lost,
+            "text": visible_line(self.text),
+            "down": [node.as_dict() for node in self.down],
+        }
+
+    def cut(self, depth: int) -> Node:
+        """The same with so many steps below it."""
+        down = tuple(node.cut(depth - 1) for node in self.down) if depth else ()
+        return Node(**{name: getattr(self, name) for name in _KEPT}, down=down)
+
+    def lines_to(self, depth: int) -> int:
+        """How many lines it takes with so many steps below it, itself left out."""
+        return sum(1 + node.lines_to(depth - 1) for node in self.down) if depth else 0
+
+
+_KEPT = ("level", "key", "at", "ref", "text", "count", "lost")
+
+
+def way_down(desk: TimelineDesk, level: Level, within: Interval) -> Node:
+    """A period with all that lies in it, down to each raw entry that is kept."""
+    kept = {number: _read(desk, within, number) for number in range(LEVELS.index(level) + 1)}
+    kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
+    return _node(desk, level, within, kept)
+
+
+def _read(desk: TimelineDesk, within: Interval, number: int) -> list[Entry]:
+    """What is stored of one level and begins in a span, oldest first."""
+    found: list[Entry] = []
+    cursor = ""
+    while len(found) < MOST_READ:
+        page = desk.journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
+        found += page.entries
+        cursor = page.cursor
+        if not cursor:
+            break
+    inside = (x for x in found if within.holds(x.start if number else x.at))
+    return sorted(inside, key=lambda x: (x.at, x.seq))
+
+
+def _node(desk: TimelineDesk, level: Level, within: Interval, kept: dict[int, list[Entry]]) -> Node:
+    assert within.start is not None
+    number = LEVELS.index(level) + 1
+    mine = next((x for x in kept.get(number, ()) if x.start == within.start), None)
+    smaller = MADE_FROM[level]
+    inside = {
+        n: [x for x in each if within.holds(x.start if n else x.at)] for n, each in kept.items()
+    }
+    if smaller is None:
+        down = tuple(_leaves(desk, mine, inside[0]))
+    else:
+        down = tuple(
+            _node(desk, smaller, span, inside) for span in _pieces(smaller, inside, desk.zone)
+        )
+    there = sum(node.count for node in down)
+    count = max(_counted(mine), there)
+    return Node(
+        level=level,
+        key=period_key(within.start, level, desk.zone),
+        at=within.start,
+        ref="" if mine is None else mine.ref,
+        text="" if mine is None else first_words(mine.content),
+        count=count,
+        lost=count - there + sum(node.lost for node in down),
+        down=down,
+    )
+
+
+def _pieces(level: Level, inside: dict[int, list[Entry]], zone: tzinfo) -> list[Interval]:
+    """The periods of a level in which anything lies, oldest first."""
+    number = LEVELS.index(level) + 1
+    stored = [x.start for n in range(1, number + 1) for x in inside.get(n, ()) if _counted(x)]
+    starts = [*stored, *(x.at for x in inside[0])]
+    found = {period(at, level, zone) for at in starts}
+    return sorted(found, key=lambda x: x.start or starts[0])
+
+
+def _leaves(desk: TimelineDesk, hour: Entry | None, entries: Sequence[Entry]) -> Iterator[Node]:
+    """The raw entries of an hour, and what other journals gave to it."""
+    for entry in entries:
+        text = first_words(entry.content)
+        yield Node(level=None, key="", at=entry.at, ref=entry.ref, text=text)
+    whole = None if hour is None else desk.journal.find(hour.id)
+    if whole is not None:
+        for name in whole.sources:
+            if ":" in name:
+                yield Node(level=None, key="", at=whole.start, ref=name, text="")
+
+
+def _counted(entry: Entry | None) -> int:
+    counted = 0 if entry is None else entry.metadata.get("entries", 0)
+    return counted if isinstance(counted, int) else 0
+
+
+def deepest(node: Node) -> int:
+    """How many steps down a page of lines can hold."""
+    depth = 1
+    while depth < len(LEVELS) and node.lines_to(depth + 1) <= MOST_LINES:
+        depth += 1
+    return depth
+
+
+def node_lines(node: Node, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
+    """What lies below a node, each in a line, deeper ones indented."""
+    for each in node.down:
+        yield visible_line(f"{'  ' * indent}{_line(each, zone)}")
+        yield from node_lines(each, zone, indent=indent + 1)
+    if node.level == "hour" and node.lost:
+        yield f"{'  ' * indent}({node.lost:,} no longer kept)"
+
+
+def _line(node: Node, zone: tzinfo) -> str:
+    if node.level is None:
+        return f"{render_instant(node.at, zone)[-5:]}  {node.text}  {node.ref}"
+    count = f"{node.count:,} {'entry' if node.count == 1 else 'entries'}"
+    ref = f"  {node.ref}" if node.ref else ""
+    return f"{_name(node, zone)}  {count}{ref}"
+
+
+def _name(node: Node, zone: tzinfo) -> str:
+    """`14:00`, `7 October 2026 (Wed)`: what a reader goes by."""
+    if node.level == "hour":
+        return node.key.partition("T")[2][:2] + ":00" + ("b" if node.key.endswith("b") else "")
+    if node.level == "day":
+        return f"{node.key} {local_date(node.at, zone):%a}"
+    return f"{node.key} {label_of(node.level, node.at, zone)}" if node.level else ""
