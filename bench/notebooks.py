@@ -27,6 +27,7 @@ from commonplace.journals.notebook_format import (
     render_message,
     summary_of,
 )
+from commonplace.journals.notebook_sync import Sync
 from commonplace.search.filing import Filing
 from commonplace.testing import ReadySlot
 
@@ -51,6 +52,7 @@ RARE = "archive/rarely-touched"
 RARE_ENTRIES = 12
 _LONGEST = 60
 _WARM = 5
+_TOLD = 5
 _GIT = shutil.which("git") or "git"
 _WORK = ("debugging", "design", "review", "planning", "release", "research")
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
@@ -76,6 +78,7 @@ def notebook_figures(sizes: Sizes, cache: Path, scratch: Path) -> Iterator[Figur
             yield from _read_figures(app, entries=entries, times=sizes.times)
             yield from _search_figures(app, entries=entries, times=sizes.times)
         yield _bare_figure(home, scratch, entries=entries)
+        yield _sync_figure(home, scratch / f"sync-{entries}", entries=entries)
     yield _catch_up_figure(cache, scratch, entries=sizes.part)
 
 
@@ -232,6 +235,40 @@ def _bare_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
         rule=f"{LIST_BARE_MS:.0f} ms",
         note="the ledger is a new file each time.",
     )
+
+
+def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
+    """Two clones that both wrote, and a bare repository on this disk: the second one's sync."""
+    scratch.mkdir()
+    _git(scratch, "clone", "-q", "--bare", str(place_of(home)), "meeting.git")
+    clones: list[Notebook] = []
+    for name in ("one", "two"):
+        _git(scratch, "clone", "-q", "meeting.git", name)
+        clones.append(_opened(scratch / name, scratch / f"{name}.db"))
+        clones[-1].ledger.catch_up()
+    took: list[float] = []
+    for number in range(_WARM + 1):
+        for notes in clones:
+            for part in range(_TOLD):
+                notes.write(f"project-{part:02d}/part-{part:03d}", f"Entry {number} of {part}.")
+        _sync(clones[0])
+        took.append(_ms(_sync, clones[1]))
+        _sync(clones[0])
+    for notes in clones:
+        notes.close()
+    return Figure(
+        name=f"notebook sync of {_TOLD} entries on either side, {entries:,} entries",
+        unit="ms",
+        measured=Spread.of(took[1:]),
+        floor=None,
+        limit=None,
+        rule="",
+        note="fetched, told again, counted and pushed; the remote is a folder.",
+    )
+
+
+def _sync(notes: Notebook) -> None:
+    Sync(notes, remote="origin", clock=utc_now, person=_AUTHOR).run()
 
 
 def _full(lines: list[Any]) -> None:
