@@ -316,10 +316,13 @@ class TimelineJournal:
         """The refs of all rollups that each of these went into; see `core.rollups.Lineage`."""
         found: dict[str, frozenset[str]] = {}
         with suppress(CommonplaceError), self.database.reading() as conn:
-            for ref in refs if conn is not None else ():
-                if ref.startswith(f"{JOURNAL}:") and conn is not None:
-                    rows = conn.execute(sql()["above_id"], {"id": ref.removeprefix(f"{JOURNAL}:")})
-                    found[ref] = frozenset(ref_of(name) for (name,) in rows)
+            if conn is None:
+                return found
+            for ref in refs:
+                own = ref.startswith(f"{JOURNAL}:")
+                query, key = ("above_id", "id") if own else ("above_ref", "ref")
+                rows = conn.execute(sql()[query], {key: ref.removeprefix(f"{JOURNAL}:")})
+                found[ref] = frozenset(ref_of(name) for (name,) in rows)
         return found
 
     def note_change(self, conn: sqlite3.Connection, seq: int) -> int:

@@ -1,4 +1,5 @@
--- The timeline's queries. An entry is read in the columns that `entry_of` takes.
+-- The timeline's queries. An entry is read in the columns that `entry_of` takes. `rollup_level > 0`
+-- stands where the index of rollups alone is to serve: a bound value does not tell SQLite that it may.
 
 -- name: state
 -- What tells this file from another, the owner's own zone, and how far the log of changes is pruned.
@@ -69,8 +70,8 @@ INSERT INTO dirty (tz, level, period_start, period_end, mark)
 SELECT :tz, :level, :period_start, :period_end, :mark
 WHERE EXISTS (
     SELECT 1 FROM journal_entries
-    WHERE thread_id = :thread_id AND rollup_level = :level AND period_start = :period_start
-      AND tz = :tz AND status = 'active'
+    WHERE thread_id = :thread_id AND rollup_level = :level AND rollup_level > 0
+      AND period_start = :period_start AND tz = :tz AND status = 'active'
 )
 ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
@@ -271,8 +272,8 @@ FROM journal_entries WHERE seq = :seq;
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries
-WHERE thread_id = :thread_id AND rollup_level = :level AND period_start = :period_start
-  AND tz = :tz;
+WHERE thread_id = :thread_id AND rollup_level = :level AND rollup_level > 0
+  AND period_start = :period_start AND tz = :tz;
 
 -- name: profile
 -- The newest snapshot of who the owner is.
@@ -331,7 +332,7 @@ ORDER BY timestamp, seq LIMIT 1;
 SELECT e.seq, e.id, e.period_start, e.period_end, e.tz, e.content, e.entry_type, e.hash,
     r.figures, r.points, r.is_private, r.base
 FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
-WHERE e.thread_id = :thread_id AND e.rollup_level = :level
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
   AND e.period_start >= :low AND e.period_start < :high
 ORDER BY e.period_start, e.tz;
 
@@ -355,7 +356,8 @@ WHERE seq = :seq;
 -- Rollups of a level as other zones cut it, around a span.
 SELECT e.seq, e.id, e.period_start, e.period_end FROM journal_entries AS e
 JOIN rollups AS r ON r.seq = e.seq
-WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.tz <> :tz
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
+  AND e.tz <> :tz
   AND e.period_start >= :low AND e.period_start < :high AND r.base = '';
 
 -- name: unlink
@@ -428,3 +430,41 @@ WHERE seq <= :seq AND entry IN (SELECT seq FROM tombstones WHERE expired);
 -- name: note_pruned
 -- Whoever knows the log up to before this must look at everything once.
 UPDATE state SET pruned = max(pruned, :seq);
+
+-- name: fed_mark
+-- How far a source was read.
+SELECT mark FROM fed_marks WHERE journal = :source;
+
+-- name: set_fed_mark
+-- A source was read up to here.
+INSERT INTO fed_marks (journal, mark) VALUES (:source, :mark)
+ON CONFLICT (journal) DO UPDATE SET mark = excluded.mark;
+
+-- name: fed_stamps
+-- What is known of the entries whose refs begin so.
+SELECT ref, stamp FROM fed WHERE ref >= :low AND ref < :high;
+
+-- name: find_fed
+-- An entry of another journal.
+SELECT seq, timestamp, hash FROM fed WHERE ref = :ref;
+
+-- name: put_fed
+-- An entry of another journal counts, or is another one now.
+INSERT INTO fed (ref, journal, timestamp, hash, stamp)
+VALUES (:ref, :journal, :timestamp, :hash, :stamp)
+ON CONFLICT (ref) DO UPDATE
+SET timestamp = excluded.timestamp, hash = excluded.hash, stamp = excluded.stamp;
+
+-- name: drop_fed
+-- It counts no more.
+DELETE FROM fed WHERE seq = :seq;
+
+-- name: above_ref
+-- The ids of all rollups that an entry of another journal went into.
+WITH RECURSIVE up (seq) AS (
+    SELECT l.rollup FROM fed AS f JOIN rollup_sources AS l ON l.source = -f.seq
+    WHERE f.ref = :ref
+    UNION
+    SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
+)
+SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;

@@ -59,7 +59,7 @@ def _let_go(
             journal.marks.mark(conn, entry.at, change=change, now=now)
     conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
     for each, _ in above:
-        _blank(journal, conn, each, ref_of(entry_id), now, expired=entry is None)
+        blank(journal, conn, each, ref_of(entry_id), now, expired=entry is None)
     conn.execute(sql()["unlink"], {"source": seq})
     return above
 
@@ -79,7 +79,7 @@ def _row(conn: sqlite3.Connection, seq: int) -> tuple[Any, ...] | None:
     return found
 
 
-def _blank(
+def blank(
     journal: TimelineJournal,
     conn: sqlite3.Connection,
     seq: int,

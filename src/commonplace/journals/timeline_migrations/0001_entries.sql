@@ -110,13 +110,15 @@ CREATE TABLE series (
     tzdata TEXT NOT NULL
 );
 
--- Entries of other journals that count as raw activity: linked, never copied.
+-- Entries of other journals that count as raw activity: linked, never copied. hash: of what they say;
+-- stamp: by which their journal tells that they changed.
 CREATE TABLE fed (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     ref TEXT NOT NULL UNIQUE,
     journal TEXT NOT NULL,
     timestamp TEXT NOT NULL,
-    hash BLOB NOT NULL
+    hash BLOB NOT NULL,
+    stamp TEXT NOT NULL
 );
 CREATE INDEX fed_time ON fed (timestamp);
 CREATE TABLE fed_marks (journal TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;

@@ -1,0 +1,165 @@
+"""Owns how entries of other journals count as raw activity of the timeline: linked, never copied.
+
+Never keeps a text of theirs but what a rollup quotes; what leaves its journal leaves every rollup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Put, Since
+from commonplace.journals.timeline_database import sql
+from commonplace.journals.timeline_entry import parse_time, render_time
+from commonplace.journals.timeline_forgetting import blank, erase
+from commonplace.journals.timeline_material import Fed
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Change, Doc
+    from commonplace.journals.timeline import TimelineJournal
+
+KINDS = frozenset({"entry", "event"})
+"""What of other journals is activity: an overview of a notebook's section is none."""
+
+PRIVATE = "private"
+_AT_ONCE = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a run changed. dropped: entries that left, so that bytes are to be erased."""
+
+    changed: int = 0
+    dropped: int = 0
+
+
+class Feeding:
+    """Follows the sources of other journals, and opens their entries for rollups.
+
+    sources: called once. openers: what opens refs, by journal. See `timeline_material.Feed`.
+    """
+
+    def __init__(
+        self,
+        journal: TimelineJournal,
+        *,
+        sources: Callable[[], Sequence[Source]],
+        openers: Callable[[], Mapping[str, OpensRefs]],
+    ) -> None:
+        self._journal = journal
+        self._sources = sources
+        self._openers = openers
+        self._told: set[str] = set()
+
+    def sync(self) -> int:
+        """Note what other journals have more, other or no more; how many entries changed.
+
+        Every period that holds one of them is due again. A journal that cannot be read is passed
+        over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
+        """
+        done = _Told()
+        for source in self._sources():
+            mark = source.mark()
+            known = self._journal.database.ask("fed_mark", source=source.name)
+            if known and known[0][0] == mark:
+                continue
+            since = Since(mark=known[0][0] if known else None, stamps=self._stamps)
+            try:
+                changes = iter(source.scan(since))
+                while batch := list(islice(changes, _AT_ONCE)):
+                    self._note(batch, done)
+            except CommonplaceError as exc:
+                self._tell(source.name, exc)
+                continue
+            with self._journal.database.writing() as conn:
+                conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
+        if done.dropped:
+            with self._journal.database.writing() as conn:
+                conn.execute(sql()["merge_words"])
+            with suppress(CommonplaceError):
+                erase(self._journal)
+        return done.changed
+
+    def read(self, refs: Sequence[str]) -> dict[str, Fed]:
+        """The entries under these refs that can be read now; see the port."""
+        openers = self._openers()
+        found: dict[str, Fed] = {}
+        for ref in refs:
+            name = ref.partition(":")[0]
+            with suppress(CommonplaceError):
+                if name in openers:
+                    page = openers[name].read_ref(ref)
+                    metadata = {"tags": list(page.tags)} if page.tags else {}
+                    found[ref] = Fed(text=page.text, metadata=metadata, is_private=name == PRIVATE)
+        return found
+
+    def _stamps(self, prefix: str) -> Mapping[str, str]:
+        asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
+        return dict(self._journal.database.ask("fed_stamps", **asked))
+
+    def _note(self, changes: Sequence[Change], done: _Told) -> None:
+        with self._journal.database.writing() as conn:
+            for change in changes:
+                if not isinstance(change, Put):
+                    dropped = self._drop(conn, change.ref)
+                    done.dropped += dropped
+                    done.changed += dropped
+                elif change.doc.kind in KINDS and change.doc.text.strip():
+                    done.changed += self._put(conn, change.doc)
+
+    def _put(self, conn: sqlite3.Connection, doc: Doc) -> bool:
+        said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
+        digest = hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]
+        old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
+        row = {
+            "ref": doc.ref,
+            "journal": doc.journal,
+            "timestamp": render_time(doc.at),
+            "hash": digest,
+            "stamp": doc.stamp,
+        }
+        conn.execute(sql()["put_fed"], row)
+        if old is not None and old[2] == digest:
+            return False
+        if old is not None:
+            self._blank_above(conn, old[0], doc.ref)
+        now = self._journal.clock()
+        # A change of no entry of ours: its number marks what is due again, as every change's does.
+        change = self._journal.note_change(conn, 0)
+        for at in {doc.at, *([parse_time(old[1])] if old else [])}:
+            self._journal.marks.mark(conn, at, change=change, now=now)
+        return True
+
+    def _drop(self, conn: sqlite3.Connection, ref: str) -> bool:
+        old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
+        if old is None:
+            return False
+        self._blank_above(conn, old[0], ref)
+        conn.execute(sql()["unlink"], {"source": -old[0]})
+        conn.execute(sql()["drop_fed"], {"seq": old[0]})
+        change = self._journal.note_change(conn, 0)
+        now = self._journal.clock()
+        self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
+        return True
+
+    def _blank_above(self, conn: sqlite3.Connection, seq: int, ref: str) -> None:
+        """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
+        now = self._journal.clock()
+        for rollup, _ in conn.execute(sql()["above"], {"source": -seq}).fetchall():
+            blank(self._journal, conn, rollup, ref, now, expired=False)
+
+    def _tell(self, name: str, exc: CommonplaceError) -> None:
+        if name not in self._told:
+            self._told.add(name)
+            _log.warning("%s does not feed the timeline: %s", name, exc)
