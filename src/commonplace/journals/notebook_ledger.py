@@ -287,7 +287,7 @@ def _take(conn: sqlite3.Connection, step: _Step) -> None:
         conn.execute(sql["clear_entries"])
         conn.execute(sql["clear_moves"])
     conn.executemany(sql["drop_copy"], gone)
-    conn.execute(sql["drop_gone"])
+    conn.executemany(sql["drop_gone"], gone)
     _add(conn, step.come)
     if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
         raise _Unclear  # another copy of it is left, and nobody knows its hash

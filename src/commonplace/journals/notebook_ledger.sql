@@ -78,8 +78,8 @@ SET hash = excluded.hash, at = excluded.at, summary = excluded.summary, copies =
 UPDATE entries SET copies = copies - 1 WHERE id = :id AND named = :named;
 
 -- name: drop_gone
--- Entries of which no commit is left.
-DELETE FROM entries WHERE copies <= 0;
+-- An entry of which no commit is left.
+DELETE FROM entries WHERE id = :id AND named = :named AND copies <= 0;
 
 -- name: is_at
 -- Whether an entry is still at the commit it was at.
