@@ -124,7 +124,7 @@ class TimelineKeeping:
             made += some
             if tell is not None:
                 tell(made, sum(x.count for x in desk.rollups.list_due()))
-        worded, notes = self._put_into_words()
+        worded, notes = self._put_into_words(tell)
         more, gone = desk.run_due()
         made += more
         lines = [f"Rolled up {_periods(made)}." if made else "Nothing was due."]
@@ -185,13 +185,15 @@ class TimelineKeeping:
         }
         return answer_of(lines, facts)
 
-    def _put_into_words(self) -> tuple[dict[str, Any] | None, list[str]]:
+    def _put_into_words(
+        self, tell: Callable[[int, int], None] | None
+    ) -> tuple[dict[str, Any] | None, list[str]]:
         """What models did, and notes on what they did not."""
         try:
             rewording = self._rewording()
             if rewording is None:
                 return None, []
-            done = rewording.run()
+            done = rewording.run(tell=tell)
         except CommonplaceError as exc:
             return None, [f"No model was asked: {exc}"]
         notes = [done.stopped] if done.stopped else []
