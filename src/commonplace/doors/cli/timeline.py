@@ -233,3 +233,19 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
             answer = keeping(app).import_memories(text=text, name=name, thread=thread, tell=tell)
         file_everything(app)
         show(answer, as_json)
+
+
+@timeline.command(short_help="Watch a year being rolled up, in a temporary home.")
+def demo() -> None:
+    """Simulate a year in a temporary home, and zoom from the year to one entry.
+
+    Nothing of yours is read or written, and nothing is left behind.
+    """
+    from commonplace.doors.timeline_demo import run  # noqa: PLC0415  for one command
+
+    def say(head: str, body: str) -> None:
+        title = click.style(head, bold=True) if sys.stdout.isatty() else head
+        sys.stdout.write(f"\n{title}\n{body.rstrip()}\n")
+        sys.stdout.flush()
+
+    run(say)
