@@ -8,19 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from commonplace.core.errors import Unavailable
+from commonplace.core.values import Page
 from commonplace.inference.extract import Extractive
 from commonplace.inference.language import Endpoint, LanguageClient
 from commonplace.inference.spending import Metered, Purse, Run
 from commonplace.inference.summarise import ModelSummariser
 from commonplace.journals.timeline import TimelineJournal
+from commonplace.journals.timeline_feed import Feeding
 from commonplace.journals.timeline_rewording import CLAIM, Rewording, Writer
 from commonplace.journals.timeline_rollups import Rollups
-from commonplace.testing import FrozenClock
+from commonplace.testing import FrozenClock, OneSource, a_doc
 from commonplace.testing_language import ORDERS, FakeLLM, Reply, ScriptedLanguage, busy
 
 # A Tuesday; by NOW its hours, the day, the week and the month are over.
@@ -292,19 +295,22 @@ def test_two_processes_do_not_pay_twice(world):
 
 def test_private_text_stays_on_this_machine(world):
     """A model elsewhere is not asked for what holds private text, nor for what is made of it."""
-    from commonplace.journals.timeline_material import Fed
 
-    class Feed:
-        def read(self, refs):
-            return {ref: Fed(text="A private heron.", is_private=True) for ref in refs}
+    class Pages:
+        def read_ref(self, ref):
+            at = TEN + timedelta(minutes=30)
+            return Page(
+                ref=ref, journal="private", scope="user", kind="entry", at=at, text=told.text
+            )
 
+    told = a_doc("private:user/x", "A private heron.", journal="private", kind="entry")
+    told = replace(told, at=TEN + timedelta(minutes=30))
+    source = OneSource("private:user", [told], prefix="private:")
+    world.rollups.feed = Feeding(
+        world.journal, sources=lambda: [source], openers=lambda: {"private": Pages()}
+    )
     world.add(hours=3)
-    world.rollups.feed = Feed()
-    with world.journal.database.writing() as conn:
-        conn.execute(
-            "INSERT INTO fed (ref, journal, timestamp, hash) VALUES ('private:user/x', 'private', ?, x'00')",
-            ("2025-02-04T10:30:00.000000Z",),
-        )
+    assert world.rollups.feed.sync() == 1
     far = ScriptedLanguage("The heron was counted at the harbour.", sees_private=False)
     world.rewording(small=far, large=ScriptedLanguage(sees_private=False)).run()
     assert [x.is_private for x in far.questions] == [False]
