@@ -205,3 +205,14 @@ def test_the_default_notebook_lies_in_the_owners_folder(opened):
     folders = [opened(owner=owner).notebook.folder for owner in ("ann", "ben")]
     assert [x.parent.name for x in folders] == ["ann", "ben"]
     assert {x.name for x in folders} == {"notebook"}
+
+
+def test_other_journals_feed_the_timeline(opened):
+    """What was logged and what was felt count in the day, and recall tells each thing once."""
+    app = opened(timeline_feed="chronicle,private", timezone="UTC")
+    app.private.process_thoughts(feelings="Relieved that the orchard report is done.")
+    app.chronicle_tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
+    desk = app.timeline_desk()
+    day = desk.rollup("daily", partial=True)
+    assert day.metadata["entries"] == 2
+    assert "Deployed the orchard report" in day.content

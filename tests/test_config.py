@@ -87,6 +87,7 @@ VALUES = {
     "notebook.content_weight": ["0", "0.25", "0.5", "1"],
     "timeline.retention": ["off", "design", "raw=30d", "design,raw=never"],
     "timeline.grace_minutes": ["0", "1.5", "30", "60"],
+    "timeline.feed": ["private", "notebook", "chronicle", "private"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
@@ -140,6 +141,8 @@ def test_the_order_of_origins(key, home, project):
     def expected(text, base):
         if key == "toolsets":
             return KNOWN if text == "all" else (text,)
+        if key == "timeline.feed":
+            return (text,)
         if key == "timezone":
             return ZoneInfo(text)
         if text in {"true", "false"}:

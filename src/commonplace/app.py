@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook import Notebook
     from commonplace.journals.private import PrivateJournal
     from commonplace.journals.timeline import TimelineJournal
+    from commonplace.journals.timeline_feed import Feeding
     from commonplace.journals.timeline_rollups import Rollups
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
@@ -282,7 +283,28 @@ class App:
     @cached_property
     def rollups(self) -> Rollups:
         """What rolls this owner's timeline up."""
-        return self._rollups_of(self.timeline)
+        return self._rollups_of(self.timeline, feed=self._feeding)
+
+    @cached_property
+    def _feeding(self) -> Feeding | None:
+        """What lets entries of other journals count in this owner's rollups."""
+        if not self.settings.timeline_feed:
+            return None
+        from commonplace.journals.timeline_feed import Feeding  # noqa: PLC0415  if it is wanted
+
+        return Feeding(self.timeline, sources=self._fed_sources, openers=self._fed_pages)
+
+    def _fed_sources(self) -> list[Source]:
+        fed = self.settings.timeline_feed
+        return [x for x in self.sources() if x.name.partition(":")[0] in fed]
+
+    def _fed_pages(self) -> dict[str, OpensRefs]:
+        found: dict[str, OpensRefs] = {}
+        for name, find in self._pages().items():
+            with suppress(CommonplaceError):
+                if name in self.settings.timeline_feed:
+                    found[name] = find()
+        return found
 
     @cached_property
     def timeline_tools(self) -> TimelineTools:
@@ -307,6 +329,7 @@ class App:
             finder=lambda: self.finder,
             clock=self._clock,
             retention=parse_retention(self.settings.timeline_retention),
+            feeding=self._feeding,
             rolls_up=not self.settings.read_only,
         )
 
@@ -347,12 +370,12 @@ class App:
             prepare=lambda: make_owner_folder(users, owner),
         )
 
-    def _rollups_of(self, journal: TimelineJournal) -> Rollups:
+    def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:
         from commonplace.inference.extract import Extractive  # noqa: PLC0415  wired when needed
         from commonplace.journals.timeline_rollups import Rollups  # noqa: PLC0415  as above
 
         grace = timedelta(minutes=self.settings.timeline_grace_minutes)
-        return Rollups(journal, Extractive(), grace=grace)
+        return Rollups(journal, Extractive(), grace=grace, feed=feed)
 
     def _has_timeline(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one file."""

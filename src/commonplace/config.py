@@ -15,6 +15,7 @@ from commonplace.config_values import (
     ENV_PREFIX,
     Place,
     Start,
+    names_of,
     nothing,
     number_of,
     one_of,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROJECT_FILE = ".commonplace.toml"
+FEEDS = ("chronicle", "private", "notebook")
 TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline")
 DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
 # Read by the tests and by what connects to a database of several users, not here.
@@ -85,6 +87,7 @@ class Settings:
     encoder_auto_download: bool
     timeline_retention: str
     timeline_grace_minutes: float
+    timeline_feed: tuple[str, ...]
     llm_url: str | None
     llm_shape: str
     llm_key_variable: str | None
@@ -527,6 +530,13 @@ SETTINGS: tuple[Setting, ...] = (
         parse=number_of(0, 10_000),
         default=lambda _start: 0.0,
         help="How much longer a period waits for late entries before it is rolled up.",
+    ),
+    Setting(
+        key="timeline.feed",
+        env="COMMONPLACE_TIMELINE_FEED",
+        parse=names_of(FEEDS),
+        default=lambda _start: (),
+        help="Journals whose entries count in rollups: chronicle, private, notebook; or none.",
     ),
     Setting(
         key="encoder.model",

@@ -85,6 +85,22 @@ def parse_retention_text(value: object, place: Place) -> str:
     return text
 
 
+def names_of(known: Sequence[str]) -> Callable[[object, Place], tuple[str, ...]]:
+    """A parser of names with commas between, or of a list of them; `none` for none."""
+
+    def parse(value: object, place: Place) -> tuple[str, ...]:
+        parts = value if isinstance(value, (list, tuple)) else parse_text(value, place).split(",")
+        names = [parse_text(part, place).strip() for part in parts if part]
+        if names == ["none"]:
+            return ()
+        for name in names:
+            if name not in known:
+                raise unknown(f"{name!r} ({place.name})", name, [*known, "none"])
+        return tuple(dict.fromkeys(names))
+
+    return parse
+
+
 def parse_path(value: object, place: Place) -> Path:
     """A path, made absolute from where it was written."""
     text = parse_text(str(value) if isinstance(value, Path) else value, place)

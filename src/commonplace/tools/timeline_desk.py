@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval
     from commonplace.journals.timeline import Deleted, Listed, TimelineJournal
     from commonplace.journals.timeline_entry import Entry
+    from commonplace.journals.timeline_feed import Feeding
     from commonplace.journals.timeline_retention import LetGo
     from commonplace.journals.timeline_rollups import Rollups
     from commonplace.journals.timeline_trends import Trends
@@ -54,8 +55,8 @@ class Written:
 class TimelineDesk:
     """One owner's timeline and what finds it. filing, finder: opened at the first use.
 
-    retention: what `run_due` lets go of. rolls_up: whether what is due is rolled up before anything
-    is read, for half a second at most.
+    retention: what `run_due` lets go of. feeding: follows other journals. rolls_up: whether what is
+    due is rolled up before anything is read, for half a second at most.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class TimelineDesk:
         finder: Callable[[], Finder],
         clock: Clock,
         retention: Retention = KEEP_ALL,
+        feeding: Feeding | None = None,
         rolls_up: bool = True,
     ) -> None:
         self.journal = journal
@@ -75,6 +77,7 @@ class TimelineDesk:
         self.finder = finder
         self.clock = clock
         self.retention = retention
+        self.feeding = feeding
         self._rolls_up = rolls_up
 
     @property
@@ -86,8 +89,13 @@ class TimelineDesk:
         """Roll up some of what is due, if anything is; how many were made. Never raises."""
         with suppress(CommonplaceError):
             if self._rolls_up:
+                self.feed()
                 return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
         return 0
+
+    def feed(self) -> int:
+        """Note what other journals have more, other or no more, where they count in rollups."""
+        return 0 if self.feeding is None else self.feeding.sync()
 
     def run_due(self, *, dry_run: bool = False) -> tuple[int, LetGo]:
         """Roll up all that is due, then let go of what retention no longer keeps.
@@ -95,6 +103,8 @@ class TimelineDesk:
         How many rollups were made, and what was let go of; dry_run: would be, and nothing is made.
         May be called at any time and as often as one likes. Raises: Unavailable.
         """
+        if not dry_run:
+            self.feed()
         made = 0 if dry_run else self.rollups.catch_up()
         return made, let_go(self.rollups, self.retention, dry_run=dry_run)
 
