@@ -90,7 +90,7 @@ def _tour(home: Path, say: Say) -> None:
 
 
 _NEXT = """\
-  commonplace timeline add "what just happened" --project NAME
+  commonplace timeline add "what just happened" --in NAME
   commonplace timeline show today
   commonplace rollup --due"""
 

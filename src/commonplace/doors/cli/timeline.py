@@ -65,11 +65,11 @@ def timeline() -> None:
     help="What it is.",
 )
 @tool_option(TimelineTools.timeline_add, "at", "--at", metavar="TIME")
-@click.option("-p", "--project", "projects", multiple=True, metavar="NAME", help="A project of it.")
+@click.option("-p", "--in", "projects", multiple=True, metavar="NAME", help="A project of it.")
 @click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag of it.")
 @click.option("--metadata", metavar="JSON", default="", help="An object of anything else.")
 @tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
-@click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+@common_options
 def add(
     content: tuple[str, ...],
     projects: tuple[str, ...],
@@ -81,7 +81,7 @@ def add(
     """Record what happened.
 
     CONTENT is its words; without them it is read from stdin or your editor. `-` reads stdin.
-    --project and --tag may be given several times.
+    --in and --tag may be given several times.
     """
     named = {"projects": list(projects), "tags": list(tags)}
     arguments = {
