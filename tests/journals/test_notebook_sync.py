@@ -570,6 +570,43 @@ def test_a_stale_lock_of_the_index(team):
     assert team.files(0) == {"a": COUNT.format(2)}
 
 
+def test_a_stale_lock_at_the_remote_is_named(team):
+    """It may be somebody's who pushes: it is waited for, then told."""
+    team.write(0, "a", "x")
+    team.sync(0)
+    team.write(0, "a", "y")
+    lock = team.bare / "refs" / "heads" / "main.lock"
+    lock.touch()
+    before = team.states(0)
+    with pytest.raises(Conflict, match="is locked") as told:
+        team.sync(0)
+    assert str(lock) in told.value.message
+    assert team.states(0) == before
+    lock.unlink()
+    assert team.sync(0).sent == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives a folder away")
+def test_a_notebook_of_another_user(team):
+    """Git's own rule holds; where it refuses, the command that says otherwise is told."""
+    team.write(0, "a", "x")
+    for folder in (team.place(0), team.place(0) / ".git"):
+        os.chown(folder, 12345, 12345)
+    try:
+        team.notes[0].close()
+        team.notes[0] = team.open(0)
+        with pytest.raises(Denied) as told:
+            team.sync(0)
+        trust = f"git config --global --add safe.directory {team.place(0)}"
+        assert told.value.hint == f"If you do, run: {trust}"
+        team.git(None, *trust.split()[1:], at=team.folder)
+        team.notes[0] = team.open(0)
+        assert team.sync(0).sent == 1
+    finally:
+        for folder in (team.place(0), team.place(0) / ".git"):
+            os.chown(folder, os.geteuid(), os.getegid())
+
+
 def test_a_worktree_and_a_bare_notebook(team, tmp_path):
     """A work tree of another branch syncs that one; a bare notebook has no folder to bring."""
     team.write(0, "a", "x")

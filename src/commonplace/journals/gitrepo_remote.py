@@ -5,6 +5,7 @@ Never pushes over what was not seen there, and never runs a program that a repos
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ FETCHED = "refs/commonplace/fetched"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]{0,99}")
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|[^/]+:", re.IGNORECASE)
+_LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 _ASK_S = 120.0
 
 
@@ -57,6 +59,8 @@ def find_remote(repo: GitRepo, name: str, branch: str) -> Remote:
             f"Invalid remote: {opening(name, 60)!r}.",
             hint=f"Name one that `git -C {repo.folder} remote` lists.",
         )
+    # `config` takes a repository that git does not trust for none at all; this says so.
+    repo.git.run(["rev-parse", "--git-dir"])
     if not _values(repo, f"remote.{name}.url"):
         raise NotFound(
             f"The notebook {repo.folder} has no remote {name}.",
@@ -124,6 +128,11 @@ def push(repo: GitRepo, remote: Remote, commit: str, *, seen: str) -> None:
     if ran.status == 0:
         return
     told = ran.out.decode("utf-8", "replace") + ran.err
+    if lock := _LOCK.search(told):
+        raise Moved(
+            f"The remote {remote.name} is locked: {os.path.normpath(lock['path'])} is there.",
+            hint="Wait for whoever pushes; if nobody does, remove that file.",
+        )
     if any(sign in told for sign in _OTHERS_FIRST):
         raise Moved(f"The remote {remote.name} has moved on.", hint="Try again.")
     raise _explained(repo, remote, "push", ran)

@@ -135,9 +135,9 @@ class Sync:
                     return self._attempt()
                 except Moved as exc:
                     if number + 1 == TRIES:
-                        raise Conflict(
-                            exc.message, hint="Others sync all the time; try later."
-                        ) from exc
+                        hint = "Others sync all the time; try later."
+                        hint = hint if exc.hint == "Try again." else exc.hint
+                        raise Conflict(exc.message, hint=hint) from exc
                     self._sleep(_PAUSE_S * (number + 1) * random.uniform(0.5, 1.0))  # noqa: S311  a pause
         raise AssertionError  # the last attempt returns or raises
 
