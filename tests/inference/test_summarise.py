@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.rollups import Figures, Item, Material
+from commonplace.core.rollups import Figures, Item, Material, NoSummary
 from commonplace.core.values import Completion, Interval
 from commonplace.inference.language import Endpoint, LanguageClient
 from commonplace.inference.summarise import (
@@ -87,6 +87,7 @@ def test_an_hour_is_laid_out_as_the_design_has_it():
     for answer in (
         "Created the work_log table.\nTested it with Q4 data.",
         "[09:00 - 10:00] Created the work_log table.\n\n- Tested it with Q4 data.",
+        "Here is the summary:\n\nCreated the work_log table.\nTested it with Q4 data.",
     ):
         made = summarise(answer)
         assert made.text == "[10:00-11:00] Created the work_log table.\nTested it with Q4 data."
@@ -175,8 +176,10 @@ def test_numbers_that_nobody_wrote_are_left_out():
 )
 def test_what_is_no_summary(answer, level, part):
     """Refused as this period's fault; the message names the period and holds no text."""
-    with pytest.raises(Invalid, match=part) as caught:
+    with pytest.raises(NoSummary, match=part) as caught:
         summarise(answer, level)
+    assert caught.value.spent.model in {"m", "scripted-1"}
+    assert caught.value.spent.tokens_in
     assert SPANS[level][0] in caught.value.message
     assert "table" not in str(caught.value)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from commonplace.core.errors import Invalid
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
@@ -197,6 +199,14 @@ class Summary:
     cost_usd: float | None = 0.0
 
 
+class NoSummary(Invalid):
+    """A model answered, and its answer is no summary; spent: what that cost all the same."""
+
+    def __init__(self, message: str, *, hint: str = "", spent: Summary) -> None:
+        super().__init__(message, hint=hint)
+        self.spent = spent
+
+
 class Summariser(Protocol):
     """What puts a period into words. Thread-safe; holds no lock and no transaction of a journal.
 
@@ -222,8 +232,9 @@ class Summariser(Protocol):
 
         Raises: Unavailable when it cannot answer now (no connection, overloaded): this run stops
         asking, and no failure is counted. Denied when a cap of tokens or cost is reached: likewise.
-        Invalid when this material gets no whole answer (cut, refused, malformed): a failure of this
-        period is counted, and after `MOST_FAILURES` of them it is left alone until it changes.
+        Invalid when this material gets no whole answer (cut, refused, malformed; `NoSummary` where
+        it was paid for): a failure of this period is counted, and after `MOST_FAILURES` of them it
+        is left alone until it changes.
         """
         ...
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date, to_local
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import visible
-from commonplace.core.rollups import Summary, ranked
+from commonplace.core.rollups import NoSummary, Summary, ranked
 from commonplace.core.text import count_words, opening, words_text
 from commonplace.core.values import Passage, Question
 from commonplace.inference.extract import title_of
@@ -124,18 +124,19 @@ class ModelSummariser:
             is_private=material.is_private,
         )
         said = self._language.complete(question)
-        if not said.whole:
-            raise Invalid(f"The summary of {material.key} was cut off.", hint=_RETRY)
-        return Summary(
-            text=lay_out(said.text, material, passages),
+        price = self._price
+        spent = Summary(
+            text="",
             generator=self._generator,
             model=said.model,
             tokens_in=said.tokens_in,
             tokens_out=said.tokens_out,
-            cost_usd=None
-            if self._price is None
-            else self._price.of(said.tokens_in, said.tokens_out),
+            cost_usd=None if price is None else price.of(said.tokens_in, said.tokens_out),
         )
+        try:
+            return replace(spent, text=lay_out(said, material, passages))
+        except Invalid as exc:
+            raise NoSummary(exc.message, hint=exc.hint, spent=spent) from exc
 
 
 _RETRY = "Try again; if it stays so, name another model."
@@ -170,9 +171,11 @@ def passages_of(material: Material) -> tuple[Passage, ...]:
     return (counted, *told)
 
 
-def lay_out(text: str, material: Material, passages: Sequence[Passage]) -> str:
-    """An answer in the form of its level. Raises: Invalid where it has no such form."""
-    lines = [line.rstrip() for line in visible(text).strip().split("\n")]
+def lay_out(answer: Completion, material: Material, passages: Sequence[Passage]) -> str:
+    """An answer in the form of its level. Raises: Invalid where it is cut, or has no such form."""
+    if not answer.whole:
+        raise Invalid(f"The summary of {material.key} was cut off.", hint=_RETRY)
+    lines = [line.rstrip() for line in visible(answer.text).strip().split("\n")]
     known = _Known(material, passages)
     body = _hour(lines, known) if material.level == "hour" else _headed(lines, material, known)
     said = "\n".join(body)
@@ -216,8 +219,10 @@ class _Known:
 
 
 def _hour(lines: Sequence[str], known: _Known) -> list[str]:
-    """Plain sentences: without a time that the model put before, headings' marks and bullets."""
+    """Plain sentences: without a time or a greeting that the model put before, and bullets."""
     found = [_BULLET.sub("", line, count=1) for line in lines if line.strip()]
+    if len(found) > 1 and found[0].endswith((":", "\uff1a")):
+        del found[0]
     if found:
         found[0] = _TIME.sub("", found[0], count=1)
     return [true for line in found if (true := known.true(line.strip()))]

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
-from commonplace.core.rollups import LEVELS, MOST_FAILURES, Summary
+from commonplace.core.rollups import LEVELS, MOST_FAILURES, NoSummary, Summary
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline_database import entry_of, sql
 from commonplace.journals.timeline_entry import content_hash, render_metadata, render_time
@@ -21,6 +21,7 @@ from commonplace.journals.timeline_marks import span_of_row
 from commonplace.journals.timeline_material import facts_of, gather, read_fed
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.clock import Level
@@ -191,10 +192,11 @@ class Rewording:
         except (Unavailable, Denied) as exc:
             failure, told.stopped = "no answer", str(exc)
             self._unclaim(entry)
-        except Invalid:
+        except Invalid as exc:
             failure = "no summary"
             told.failed += 1
-            if self._note_failure(entry, found, summariser.generator) >= MOST_FAILURES:
+            summary = exc.spent if isinstance(exc, NoSummary) else summary
+            if self._note_failure(entry, found, summary) >= MOST_FAILURES:
                 told.poisoned.append(found.key)
         except BaseException:
             self._unclaim(entry)
@@ -232,13 +234,24 @@ class Rewording:
         with self._journal.database.writing() as conn:
             conn.execute(sql()["unclaim"], {"seq": entry.seq})
 
-    def _note_failure(self, entry: Entry, found: Gathered, generator: str) -> int:
-        """Count a failure of this material; how many there are now."""
-        asked = {"seq": entry.seq, "generator": generator, "input_hash": found.input_hash}
+    def _note_failure(self, entry: Entry, found: Gathered, summary: Summary) -> int:
+        """Count a failure of this material, and what it cost; how many there are now."""
+        asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": found.input_hash}
         with self._journal.database.writing() as conn:
+            self._spend(conn, summary)
             conn.execute(sql()["note_failure"], asked)
             facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
         return 0 if facts is None else int(facts[7])
+
+    def _spend(self, conn: sqlite3.Connection, summary: Summary) -> None:
+        if summary.model:
+            cost = {
+                "day": render_time(self._journal.clock())[:10],
+                "model": summary.model,
+                "tokens": summary.tokens_in + summary.tokens_out,
+                "cost_usd": summary.cost_usd or 0.0,
+            }
+            conn.execute(sql()["spend"], cost)
 
     def _commit(self, entry: Entry, found: Gathered, summary: Summary) -> bool:
         """Store a text; False where the rollup is made from something else by now."""
@@ -256,14 +269,8 @@ class Rewording:
             "now": render_time(now),
             "input_hash": found.input_hash,
         }
-        cost = {
-            "day": render_time(now)[:10],
-            "model": summary.model,
-            "tokens": tokens,
-            "cost_usd": summary.cost_usd or 0.0,
-        }
         with journal.database.writing() as conn:
-            conn.execute(sql()["spend"], cost)
+            self._spend(conn, summary)
             if not conn.execute(sql()["set_text"], text).rowcount:
                 return False
             conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
