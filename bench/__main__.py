@@ -26,6 +26,7 @@ from bench import (
     recalls,
     searches,
     starts,
+    timelines,
     writes,
 )
 from bench.corpus import make_questions, make_thoughts
@@ -49,6 +50,7 @@ PARTS = (
     "chronicle",
     "notebook",
     "recall",
+    "timeline",
 )
 MILLION = 1_000_000
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
@@ -68,6 +70,7 @@ class Plan:
     chronicle: chronicles.Sizes
     notebook: notebooks.Sizes
     recall: recalls.Sizes
+    timeline: timelines.Sizes
 
 
 FULL = Plan(
@@ -83,6 +86,7 @@ FULL = Plan(
     ),
     notebook=notebooks.Sizes(entries=(10_000, 100_000), times=40, part=2_000),
     recall=recalls.Sizes(entries=100_000, questions=60, colds=11, servers=3),
+    timeline=timelines.Sizes(a_day=1_000, days=365, entries=MILLION, adds=200, questions=60),
 )
 QUICK = Plan(
     entries=1_000,
@@ -97,6 +101,7 @@ QUICK = Plan(
     ),
     notebook=notebooks.Sizes(entries=(2_000,), times=15, part=300),
     recall=recalls.Sizes(entries=2_000, questions=15, colds=3, servers=1),
+    timeline=timelines.Sizes(a_day=100, days=20, entries=4_000, adds=30, questions=15),
 )
 
 
@@ -152,7 +157,7 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    if set(parts) - {"chronicle", "notebook", "recall", "fronts"}:
+    if set(parts) - {"chronicle", "notebook", "recall", "fronts", "timeline"}:
         yield from _of_private(plan, cache, scratch, parts)
     if "chronicle" in parts:
         _say("Chronicle")
@@ -166,6 +171,9 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "recall" in parts:
         _say("Recall")
         yield from recalls.recall_figures(plan.recall, cache)
+    if "timeline" in parts:
+        _say("The timeline")
+        yield from timelines.timeline_figures(plan.timeline, cache, scratch)
 
 
 def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:

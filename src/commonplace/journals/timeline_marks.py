@@ -145,8 +145,8 @@ class Marks:
         """
         zone = self.zone(conn)
         others = self._others(conn, zone, now)
-        for _, row in self._rows(at, zone):
-            conn.execute(sql()["mark_dirty"], {**row, "mark": change})
+        rows = ({**row, "mark": change} for _, row in self._rows(at, zone))
+        conn.executemany(sql()["mark_dirty"], rows)
         for name in others:
             for level in LEVELS:
                 row = span_at(at, level, ZoneInfo(name)).row

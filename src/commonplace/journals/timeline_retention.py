@@ -105,6 +105,7 @@ class _Run:
         self._level = level
         self._status = status
         self._dry_run = dry_run
+        self._read_back: dict[int, bool] = {}
 
     def pass_over(self, before: datetime) -> tuple[int, int]:
         """How many were let go of, and how many must stay since nothing covers them."""
@@ -114,6 +115,8 @@ class _Run:
             with self._journal.database.writing() as conn:
                 asked = {"level": self._level, "status": self._status, "limit": _AT_ONCE}
                 place = {"after": after, "after_seq": after_seq, "before": render_time(before)}
+                # What was read back in one transaction is as it was until its end.
+                self._read_back.clear()
                 rows = conn.execute(sql()["past"], {**asked, **place}).fetchall()
                 past = [_past(row) for row in rows]
                 free = [x for x in past if x.metadata.get("pinned") is not True]
@@ -158,6 +161,11 @@ class _Run:
 
     def _reads_back(self, conn: sqlite3.Connection, seq: int) -> bool:
         """Whether a rollup is whole as it lies in the file, and nothing of it changed since."""
+        if seq not in self._read_back:
+            self._read_back[seq] = self._is_whole(conn, seq)
+        return self._read_back[seq]
+
+    def _is_whole(self, conn: sqlite3.Connection, seq: int) -> bool:
         row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
         facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
         if row is None or facts is None:

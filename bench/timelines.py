@@ -1,0 +1,241 @@
+"""What a timeline costs: adding, reading, listing, searching, rolling a year up, and its size.
+
+Never changes a kept timeline: what is added goes to a copy, what is rolled up is made for the run.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bench.corpus import make_lines, make_questions
+from bench.figures import Figure, Spread
+from bench.homes import Home, is_marked, mark, put_synthetic_vectors
+from commonplace.core.retention import parse_retention
+from commonplace.core.values import Interval
+from commonplace.inference.extract import Extractive
+from commonplace.journals.timeline import TimelineJournal
+from commonplace.journals.timeline_entry import Draft
+from commonplace.journals.timeline_retention import let_go
+from commonplace.journals.timeline_rollups import Rollups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from commonplace.app import App
+
+ADD_SHARE = 1.5
+BY_ID_MS = 0.3
+RANGE_MS = 2.0
+SEARCH_MS = 25.0
+YEAR_S = 120.0
+YEAR_MB = 300.0
+AGAIN_S = 1.0
+DESIGN_MB, DESIGN_KEPT_MB = 36.5, 3.6
+
+FIRST_DAY = datetime(2023, 1, 1, tzinfo=UTC)
+_PROJECTS = ("sales", "garden", "harbour", "orchard", "museum")
+_WARM = 5
+_ROWS = 100
+_SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
+_WEEK = timedelta(days=8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How large and how often. days: of the year that is rolled up; entries: of the long one."""
+
+    a_day: int
+    days: int
+    entries: int
+    adds: int
+    questions: int
+
+
+def timeline_figures(sizes: Sizes, cache: Path, scratch: Path) -> Iterator[Figure]:
+    """All of the timeline's figures, the longest last."""
+    home = kept_home(cache, sizes.entries, a_day=sizes.a_day)
+    yield from _row_figures(home, sizes, scratch)
+    yield from _search_figures(home, sizes)
+    yield from _year_figures(sizes, scratch)
+
+
+def kept_home(cache: Path, entries: int, *, a_day: int) -> Home:
+    """A home whose timeline holds so many raw entries, rolled up and filed; kept in the cache."""
+    home = Home(cache / f"timeline-{entries}").make()
+    if is_marked(home, "rolled-up"):
+        return home
+    began = time.monotonic()
+    with home.opened(encoder="absent") as app:
+        fill(app.timeline, days=-(-entries // a_day), a_day=a_day, first=FIRST_DAY)
+        app.rollups.catch_up()
+        app.filing.sweep()
+    with home.opened() as app:
+        put_synthetic_vectors(app)
+    print(f"Filled in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    mark(home, "rolled-up")
+    return home
+
+
+def fill(journal: TimelineJournal, *, days: int, a_day: int, first: datetime) -> None:
+    """So many days of so many raw entries each, evenly spread; the same each time."""
+    lines = make_lines(seed=61)
+    step = timedelta(days=1) / a_day
+    for day in range(days):
+        start = first + timedelta(days=day)
+        journal.add_many(
+            [
+                Draft(
+                    content=next(lines),
+                    at=start + step * number,
+                    metadata={"projects": [_PROJECTS[number % len(_PROJECTS)]], "tags": ["work"]},
+                )
+                for number in range(a_day)
+            ]
+        )
+
+
+def _row_figures(home: Home, sizes: Sizes, scratch: Path) -> Iterator[Figure]:
+    """Adds to a copy and bare commits to another file take turns; then reads and lists."""
+    copy = scratch / "timeline"
+    shutil.copytree(home.own / "users" / "me" / "journal", copy)
+    journal = TimelineJournal(copy, owner="me", zone=UTC)
+    lines = make_lines(seed=62)
+    floors, adds, reads = [], [], []
+    with closing(_floor(scratch / "floor.db")) as floor, closing(journal):
+        for _ in range(sizes.adds + _WARM):
+            text = next(lines)
+            began = time.perf_counter()
+            floor.execute("INSERT INTO bare VALUES (?)", (text,))
+            floors.append((time.perf_counter() - began) * 1000)
+            began = time.perf_counter()
+            entry = journal.add(text, metadata={"projects": ["sales"]}).entry
+            adds.append((time.perf_counter() - began) * 1000)
+            began = time.perf_counter()
+            journal.read(entry.id)
+            reads.append((time.perf_counter() - began) * 1000)
+        lists = [_listed(journal, number) for number in range(sizes.adds)]
+    least = Spread.of(floors[_WARM:])
+    yield Figure(
+        name=f"timeline add, {sizes.entries:,} entries",
+        unit="ms",
+        measured=Spread.of(adds[_WARM:]),
+        floor=least,
+        limit=least.median * ADD_SHARE,
+        rule=f"{ADD_SHARE} x one FULL commit",
+        note="until the truth is whole; the floor is one column in a file of its own.",
+    )
+    yield _plain(f"timeline by id, {sizes.entries:,} entries", "ms", reads[_WARM:], BY_ID_MS)
+    name = f"timeline, {_ROWS} rows of a month, {sizes.entries:,} entries"
+    yield _plain(name, "ms", lists, RANGE_MS)
+
+
+def _listed(journal: TimelineJournal, number: int) -> float:
+    start = FIRST_DAY + timedelta(days=number % 300)
+    within = Interval(start=start, end=start + timedelta(days=30))
+    began = time.perf_counter()
+    journal.list_entries(within, limit=_ROWS)
+    return (time.perf_counter() - began) * 1000
+
+
+def _floor(path: Path) -> sqlite3.Connection:
+    conn = sqlite3.connect(path, isolation_level=None)
+    conn.execute("PRAGMA journal_mode = WAL")
+    conn.execute("PRAGMA synchronous = FULL")
+    conn.execute("CREATE TABLE bare (text TEXT)")
+    return conn
+
+
+def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
+    """Warm questions to the desk, plain and with a month; each question once for each."""
+    month = Interval(start=datetime(2023, 6, 1, tzinfo=UTC), end=datetime(2023, 7, 1, tzinfo=UTC))
+    filters: dict[str, Interval | None] = {"": None, ", a month": month}
+    if sizes.entries < 200 * sizes.a_day:
+        filters.pop(", a month")
+    encoding: list[float] = []
+    took: dict[str, list[float]] = {name: [] for name in filters}
+    with home.opened() as app:
+        app.filing.catch_up()
+        encoder = app.encoder.get()
+        assert encoder is not None
+        questions = make_questions(sizes.questions + _WARM)
+        for question in questions:
+            began = time.perf_counter()
+            encoder.encode_query(question)
+            encoding.append((time.perf_counter() - began) * 1000)
+            for name, within in filters.items():
+                took[name].append(_asked(app, question, within))
+    floor = Spread.of(encoding[_WARM:])
+    for name, times in took.items():
+        yield Figure(
+            name=f"timeline search, {sizes.entries:,} entries{name}",
+            unit="ms",
+            measured=Spread.of(times[_WARM:]),
+            floor=floor,
+            limit=floor.median + SEARCH_MS if name else None,
+            rule=f"query encoding + {SEARCH_MS:.0f}" if name else "",
+            note=_SYNTHETIC,
+        )
+
+
+def _asked(app: App, question: str, within: Interval | None) -> float:
+    began = time.perf_counter()
+    app.timeline_desk().find(question, within=within)
+    return (time.perf_counter() - began) * 1000
+
+
+def _year_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
+    """A year in a file of its own: rolled up, again, let go of; memory is this process's peak."""
+    folder = scratch / "year"
+    now = [FIRST_DAY + timedelta(days=sizes.days, hours=2)]
+    journal = TimelineJournal(folder, owner="me", zone=UTC, clock=lambda: now[0])
+    rollups = Rollups(journal, Extractive())
+    what = f"{sizes.days} days of {sizes.a_day:,} entries"
+    with closing(journal):
+        fill(journal, days=sizes.days, a_day=sizes.a_day, first=FIRST_DAY)
+        began = time.perf_counter()
+        made = rollups.catch_up()
+        yield _plain(f"{what} rolled up", "s", [time.perf_counter() - began], YEAR_S)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        note = f"{made:,} rollups; the peak of the whole run, an encoder with it if one was loaded."
+        yield _plain("peak memory after that", "MB", [peak], YEAR_MB, note=note)
+        began = time.perf_counter()
+        rollups.catch_up()
+        yield _plain("again with nothing new", "s", [time.perf_counter() - began], AGAIN_S)
+        yield _size(f"size of {what}", folder, DESIGN_MB * sizes.days * sizes.a_day / 365_000)
+        let_go(rollups, parse_retention("design"))
+        now[0] += _WEEK
+        began = time.perf_counter()
+        let_go(rollups, parse_retention("design"))
+        yield _plain("let go of what the design does", "s", [time.perf_counter() - began], None)
+        share = DESIGN_KEPT_MB * sizes.days * sizes.a_day / 365_000
+        yield _size(f"size of {what}, let go of", folder, share)
+
+
+def _size(name: str, folder: Path, design: float) -> Figure:
+    size = sum(x.stat().st_size for x in folder.iterdir() if x.name.startswith("journal")) / 1e6
+    note = f"the design reckoned {design:.1f} MB, of texts alone."
+    return _plain(name, "MB", [size], None, note=note)
+
+
+def _plain(
+    name: str, unit: str, values: list[float], limit: float | None, *, note: str = ""
+) -> Figure:
+    rule = "" if limit is None else f"{limit:g} {unit}"
+    return Figure(
+        name=name,
+        unit=unit,
+        measured=Spread.of(values),
+        floor=None,
+        limit=limit,
+        rule=rule,
+        note=note,
+    )
