@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.ports import Language
     from commonplace.core.rollups import Material
+    from commonplace.core.values import Completion
 
 MOST_WORDS: Mapping[Level, int] = {"hour": 100, "day": 200, "week": 300, "month": 400, "year": 600}
 """The design's limits, and ours for the months and years that it has none for."""
