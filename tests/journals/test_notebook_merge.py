@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.tools.notebook_merge import END, blocks_of, merge
+from commonplace.journals.notebook_merge import END, blocks_of, merge, settle
 
 BASE = "# API\n\nWe build REST.\n\nErrors are text."
 LINES = st.sampled_from(
@@ -81,3 +81,44 @@ def test_what_one_side_changed_or_took_out():
     gone = merge(BASE, "# API\n\nErrors are text.", base=BASE)
     assert "<!-- version A, unchanged; B took out this: -->\n\nWe build REST." in gone.text
     assert gone.differing == 1
+
+
+def test_changes_of_different_places_are_both_taken():
+    """A block changed here, another there; one added, one taken out; the same on both sides."""
+    assert settle("a\n\nb\n\nc", "A\n\nb\n\nc", "a\n\nb\n\nC") == "A\n\nb\n\nC"
+    assert settle("a\n\nb", "a\n\nb\n\nc", "b") == "b\n\nc"
+    assert settle("a\n\nb", "a\n\nx\n\nb", "a\n\nx\n\nb\n\nc") == "a\n\nx\n\nb\n\nc"
+    assert settle("a\n\nb", "A\n\nb", "a\n\nB") == "A\n\nB"
+    assert settle("", "x", "") == settle("", "", "x") == "x"
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        ("a", "b", "c"),
+        ("a\n\nb", "a\n\nb\n\nx", "a\n\nb\n\ny"),
+        ("", "x", "y"),
+        ("a", "", "A"),
+        ("a\n\nb", "x\n\nb", "a\n\nB\n\nb".replace("a\n\nB", "y")),
+    ],
+)
+def test_changes_of_one_place_are_not_chosen_between(base, ours, theirs):
+    """Nobody's text is taken for the other's."""
+    assert settle(base, ours, theirs) is None
+    assert settle(base, theirs, ours) is None
+
+
+@given(base=TEXTS, ours=TEXTS, theirs=TEXTS)
+def test_what_is_settled_holds_what_either_added(base, ours, theirs):
+    """Every line that a side added is there; the sides may change places; one side alone is taken."""
+    settled = settle(base, ours, theirs)
+    assert settle(base, ours, base) == ours
+    assert settle(base, base, theirs) == theirs
+    other = settle(base, theirs, ours)
+    assert (settled is None) == (other is None)
+    if settled is None:
+        return
+    assert lines_of(settled) == lines_of(other)
+    known = set(lines_of(base))
+    added = [x for x in (*lines_of(ours), *lines_of(theirs)) if x not in known]
+    assert set(added) <= set(lines_of(settled))
