@@ -7,7 +7,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from tests.doors.terminal import run
+from tests.doors.terminal import facts, run
 
 from commonplace.doors import timeline_demo
 from commonplace.doors.timeline_demo import DECISION, a_year
@@ -37,6 +37,14 @@ def test_the_demo_zooms_from_the_year_to_one_entry(temp, tmp_path):
     assert "Summaries that still tell of it: none." in rest
     assert list(temp.iterdir()) == []
     assert [x for x in (tmp_path / "home").rglob("*") if x.is_file()] == []
+
+
+def test_the_demo_as_data(temp):
+    """The same steps, for a program."""
+    told = facts("timeline", "demo")["steps"]
+    count = len(list(a_year(ZoneInfo("Europe/Berlin"))))
+    assert told[0]["text"].startswith(f"{count} raw entries of 2025 became")
+    assert told[-1]["step"] == "That was the demo"
 
 
 def test_the_year_is_the_same_at_each_run():

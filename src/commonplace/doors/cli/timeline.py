@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid
+from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
@@ -20,7 +21,7 @@ from commonplace.doors.cli.calls import (
     opened,
     tool_option,
 )
-from commonplace.doors.cli.frame import common_options, file_text, show, text_input
+from commonplace.doors.cli.frame import common_options, file_text, json_option, show, text_input
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.timeline import TimelineTools
 
@@ -236,16 +237,22 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
 
 
 @timeline.command(short_help="Watch a year being rolled up, in a temporary home.")
-def demo() -> None:
+@json_option
+def demo(as_json: bool) -> None:
     """Simulate a year in a temporary home, and zoom from the year to one entry.
 
     Nothing of yours is read or written, and nothing is left behind.
     """
     from commonplace.doors.timeline_demo import run  # noqa: PLC0415  for one command
 
+    steps: list[dict[str, str]] = []
+
     def say(head: str, body: str) -> None:
-        title = click.style(head, bold=True) if sys.stdout.isatty() else head
-        sys.stdout.write(f"\n{title}\n{body.rstrip()}\n")
-        sys.stdout.flush()
+        steps.append({"step": head, "text": body})
+        if not as_json:
+            click.secho(f"\n{head}", bold=True)
+            show(Answer(text=body), as_json)
 
     run(say)
+    if as_json:
+        show(Answer(text="", facts={"steps": steps}), as_json)
