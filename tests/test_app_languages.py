@@ -107,3 +107,31 @@ def test_the_cap_is_one_for_both_models(opened):
         told = rewording.run()
         assert "The tokens of this run are spent" in told.stopped
         assert told.tokens < 2000
+
+
+def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, tmp_path):
+    """Nobody is asked for their hours, nor for what is made of them; a model that is here is."""
+    weights = tmp_path / "no weights"
+    weights.mkdir()
+    settings = {
+        "encoder_folder": str(weights),
+        "timeline_feed": "private",
+        "llm_model": "small",
+        "llm_timeout_s": "1",
+    }
+    app = opened(llm_url="http://llm.invalid/v1", **settings)
+    tool = app.private.toolset.tool("process_thoughts")
+    tool.call({"feelings": "A private heron.", "at": "2025-02-04 12:10"})
+    app.timeline_desk().run_due()
+    rewording = app.languages.rewording(app.rollups)
+    assert rewording is not None
+    assert (rewording.run().stopped, app.languages.purse.spent()) == ("", 0)
+    hour = app.rollups.read("hour", NOON)
+    assert hour is not None
+    assert "private heron" in hour.content
+    with FakeLLM(say) as fake:
+        near = opened(llm_url=fake.url, **settings)
+        rewording = near.languages.rewording(near.rollups)
+        assert rewording is not None
+        assert rewording.run().done == 5
+        assert "private heron" in fake.asked[0].text
