@@ -106,3 +106,35 @@ def test_the_inspector_uses_the_notebook(tmp_path):
     assert merged["made_by"] in {"merge", "client"}
     assert "REST." in merged["merged"]
     assert "SOAP." in merged["merged"]
+
+
+def call_timeline(tmp_path, tool: str, **arguments: str):
+    """The structured answer of one of the timeline's tools, in a session of its own."""
+    words = [x for name, value in arguments.items() for x in ("--tool-arg", f"{name}={value}")]
+    method = ["--method=tools/call", f"--tool-name=timeline_{tool}"]
+    done = inspect(tmp_path, *method, *words, flags=("--toolsets", "timeline"))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["structuredContent"]
+
+
+def test_the_inspector_finds_nothing_wrong_with_the_timelines_tools(tmp_path):
+    """Six of them, an object among their arguments, in schemas that every host takes."""
+    flags = ("--toolsets", "timeline")
+    done = inspect(tmp_path, "--method", "tools/list", "--strict", flags=flags)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["tools"]) == 6
+
+
+def test_the_inspector_uses_the_timeline(tmp_path):
+    """Recorded by one session; found, listed and summed up by the next."""
+    told = {"content": "Built the pier.", "at": "2020-10-07 14:05"}
+    made = call_timeline(tmp_path, "add", **told, metadata='{"projects": ["harbour"]}')
+    found = call_timeline(tmp_path, "search", query="pier", when="2020-10-07")
+    assert "pier" in found["results"][0]["text"]
+    assert found["results"][0]["projects"] == ["harbour"]
+    listed = call_timeline(tmp_path, "range", when="2020-10", level="raw")
+    assert [x["ref"] for x in listed["entries"]] == [made["ref"]]
+    hour = call_timeline(tmp_path, "rollup", period="hourly", at="2020-10-07 14")
+    assert hour["made_from"] == [made["ref"]]
+    assert "pier" in call_timeline(tmp_path, "context", query="pier")["context"]
+    assert call_timeline(tmp_path, "profile")["profile"] is None
