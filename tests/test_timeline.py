@@ -297,3 +297,58 @@ def test_the_design_s_storage_is_awaited(home, clock):
             return [x["content"] for x in found], profile
 
     assert asyncio.run(use()) == (["Fixed the gate"], None)
+
+
+def test_nothing_of_a_deleted_text_stays_below_the_home(journal, clock, home):
+    """Neither in the timeline, nor in the index, nor in any log."""
+    clock.at = START
+    journal.add_entry(OWNER, "Fixed the gate")
+    gone = journal.add_entry(OWNER, "Decided on zanzibarquartz", metadata={"tags": ["quartzite"]})
+    clock.at = datetime(2026, 2, 1, tzinfo=UTC)
+    journal.roll_up(OWNER)
+    assert "zanzibarquartz" in journal.search(OWNER, "zanzibarquartz")[0]["content"]
+    journal.delete_entry(OWNER, gone)
+    assert journal.get_rollup(OWNER, "yearly", START)["metadata"]["entries"] == 1
+    journal.search(OWNER, "gate")
+    for path in home.rglob("*"):
+        if path.is_file():
+            text = path.read_bytes().lower()
+            assert b"zanzibarquartz" not in text, path
+            assert b"quartzite" not in text, path
+
+
+def test_many_owners_at_once_are_let_go_of_later(home, clock):
+    """A store that nobody asks for is closed after a while, and opened again when somebody does."""
+    seconds = FrozenClock()
+    with Timeline(home=home, timezone="UTC", clock=clock, monotonic=seconds.seconds) as journal:
+        journal.add_entry("first", "words of the first")
+        desk = journal.desk("first")
+        for number in range(40):
+            journal.desk(f"owner {number}")
+        assert desk.journal.profile() is None
+        seconds.advance(61)
+        journal.desk("another")
+        assert [x["content"] for x in journal.search("first", "words")] == ["words of the first"]
+
+
+def test_what_is_no_method_is_handed_through():
+    """The wrapper knows nothing of what it wraps."""
+    from commonplace.aio import Async
+
+    class Plain:
+        size = 3
+
+        def twice(self, number, *, more=0):
+            return 2 * number + more
+
+        def close(self):
+            self.size = 0
+
+    async def use():
+        plain = Plain()
+        async with Async(plain) as wrapped:
+            assert wrapped.size == 3
+            assert await wrapped.twice(2, more=1) == 5
+        return plain.size
+
+    assert asyncio.run(use()) == 0

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from commonplace.core.values import Answer
+    from commonplace.timeline import Timeline
 
 __all__ = [
     "Answer",
@@ -32,6 +33,7 @@ __all__ = [
     "Invalid",
     "NotFound",
     "Settings",
+    "Timeline",
     "Unavailable",
     "read_settings",
 ]
@@ -40,6 +42,7 @@ _ROOMS = {
     "Answer": "core.values",
     "App": "app",
     "Settings": "config",
+    "Timeline": "timeline",
     "read_settings": "config",
 }
 

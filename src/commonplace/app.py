@@ -26,7 +26,7 @@ from commonplace.core.values import EncoderState
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.app_languages import Languages
     from commonplace.config import Settings
@@ -230,7 +230,7 @@ class App:
             "private": lambda: self.journal.pages(),  # noqa: PLW0108  opened when called
             "chronicle": lambda: self.chronicle.pages(),  # noqa: PLW0108  as above
             **({"notebook": lambda: self.notebook.pages()} if self._has_notebook() else {}),  # noqa: PLW0108  as above
-            **({"timeline": lambda: self.timeline.pages()} if self._has_timeline() else {}),  # noqa: PLW0108  as above
+            **({"timeline": lambda: self.timeline.pages()} if self.has_timeline() else {}),  # noqa: PLW0108  as above
         }
 
     @cached_property
@@ -377,7 +377,7 @@ class App:
         grace = timedelta(minutes=self.settings.timeline_grace_minutes)
         return Rollups(journal, Extractive(), grace=grace, feed=feed)
 
-    def _has_timeline(self) -> bool:
+    def has_timeline(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one file."""
         offered = "timeline" in self.settings.toolsets
         return offered or (self.folder / "journal" / "journal.db").is_file()
@@ -389,7 +389,7 @@ class App:
         def find() -> Source:
             return self.timeline.source()
 
-        return Awaited("timeline", is_there=self._has_timeline, find=find)
+        return Awaited("timeline", is_there=self.has_timeline, find=find)
 
     def _awaited_notebook(self) -> Source:
         """The notebook as the index follows it, even if it is made while a server runs."""
@@ -501,7 +501,7 @@ class App:
         from commonplace.search.awaited import AwaitedLineage  # noqa: PLC0415  at the first call
         from commonplace.search.finder import Finder  # noqa: PLC0415  as above
 
-        lineage = AwaitedLineage(is_there=self._has_timeline, find=lambda: self.timeline)
+        lineage = AwaitedLineage(is_there=self.has_timeline, find=lambda: self.timeline)
         return Finder(index=self.index, encoder=self.encoder, filing=self.filing, lineage=lineage)
 
     def sources(self) -> list[Source]:
@@ -574,6 +574,17 @@ class App:
                 self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:
                 self.indexes.close()
+
+
+class _Ancestry:
+    """The summaries entries went into, once there is a timeline; see `core.rollups.Lineage`."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def above(self, refs: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """None at all while there is no timeline."""
+        return self._app.timeline.above(refs) if self._app.has_timeline() else {}
 
 
 def _holder() -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +19,7 @@ from commonplace.journals.timeline_marks import span_at
 from commonplace.tools.timeline_desk import parse_period
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.app import App
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.tools.timeline_finding import TimelineHit
 
 MOST_OPEN = 32
+_LEAVING_S = 60.0
 
 
 class Timeline:
@@ -46,12 +48,15 @@ class Timeline:
         timezone: str | None = None,
         settings: Settings | None = None,
         clock: Clock = utc_now,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings or _settings(home, timezone)
         self._clock = clock
         self._lock = threading.RLock()
         self._base: App | None = None
+        self._monotonic = monotonic
         self._desks: OrderedDict[str, TimelineDesk] = OrderedDict()
+        self._leaving: list[tuple[float, TimelineDesk]] = []
 
     def add_entry(
         self,
@@ -207,15 +212,18 @@ class Timeline:
         return MemoryBackend(desk.journal, filed=filed)
 
     def roll_up(self, thread_id: str) -> int:
-        """Roll up all that is due, at any time and as often as one likes; how many were made."""
-        return self.desk(thread_id).rollups.catch_up()
+        """Roll up all that is due, at any time and as often as one likes; how many were made.
+
+        What retention does not keep is let go of then, where it is switched on.
+        """
+        return self.desk(thread_id).run_due()[0]
 
     def set_timezone(self, thread_id: str, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""
         self.desk(thread_id).journal.set_zone(timezone)
 
     def desk(self, thread_id: str) -> TimelineDesk:
-        """What works with one owner's timeline; opened at the first call, and at most 32 at once.
+        """What works with one owner's timeline; opened at the first call. Do not keep it.
 
         Raises: Invalid for what is no owner.
         """
@@ -224,8 +232,7 @@ class Timeline:
             if found is None:
                 found = self._app().timeline_desk_of(thread_id)
             self._desks[thread_id] = found
-            while len(self._desks) > MOST_OPEN:
-                _close(self._desks.popitem(last=False)[1])
+            self._let_go()
             return found
 
     def close(self) -> None:
@@ -233,6 +240,8 @@ class Timeline:
         with self._lock:
             while self._desks:
                 _close(self._desks.popitem()[1])
+            while self._leaving:
+                _close(self._leaving.pop()[1])
             if self._base is not None:
                 self._base.close()
                 self._base = None
@@ -242,6 +251,14 @@ class Timeline:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _let_go(self) -> None:
+        """Close what has not been asked for in a while: another thread may still be using it."""
+        now = self._monotonic()
+        while len(self._desks) > MOST_OPEN:
+            self._leaving.append((now, self._desks.popitem(last=False)[1]))
+        while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
+            _close(self._leaving.pop(0)[1])
 
     def _app(self) -> App:
         from commonplace.app import App  # noqa: PLC0415  opened when it is used

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 400
 _AT_ONCE_S = 0.5
+_AFTER_DELETING_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +149,8 @@ class TimelineDesk:
         """
         deleted = self.journal.delete(entry_id)
         notes = self.filing().forget(deleted.refs).notes
-        self.rollups.catch_up()
+        # What is not made again by then is empty until it is: nothing of the text is shown.
+        self.rollups.catch_up(within_s=_AFTER_DELETING_S)
         return deleted, (*notes, *self.filing().refresh(1.0))
 
     def find(
