@@ -16,6 +16,7 @@ from commonplace.journals.chronicle import Author, Chronicle
 from commonplace.journals.chronicle_places import Place
 from commonplace.journals.private import PrivateJournal
 from commonplace.journals.private_roots import resolve_roots
+from commonplace.journals.timeline import TimelineJournal
 
 if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Source
@@ -49,10 +50,18 @@ def _private(folder):
     return journal.pages(), journal.sources()[0], lambda: None
 
 
+def _timeline(folder):
+    journal = TimelineJournal(folder / "journal", owner="me", zone=UTC, clock=lambda: NOW)
+    for number, offset in enumerate(OFFSETS):
+        journal.add(f"entry {number}", at=NOW + offset)
+    return journal.pages(), journal.source(), journal.close
+
+
 JOURNALS = {
     "private": _private,
     "chronicle's database": lambda folder: _chronicle(folder, "database"),
     "chronicle's tree": lambda folder: _chronicle(folder, "tree"),
+    "timeline": _timeline,
 }
 
 

@@ -18,7 +18,7 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.ids import new_id
 from commonplace.core.rollups import LEVELS
-from commonplace.core.text import opening
+from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline_database import TimelineDatabase, entry_of, sql
 from commonplace.journals.timeline_entry import (
@@ -177,6 +177,7 @@ class TimelineJournal:
 
         Raises: NotFound, which tells an expired and a deleted entry from one that never was.
         """
+        entry_id = well_formed(entry_id)
         entry = self.find(entry_id)
         if entry is not None:
             return entry
@@ -192,7 +193,7 @@ class TimelineJournal:
         with self.database.reading() as conn:
             if conn is None:
                 return None
-            row = conn.execute(sql()["by_id"], {"id": entry_id}).fetchone()
+            row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
             return None if row is None else self.whole(conn, entry_of(row))
 
     def profile(self) -> Entry | None:
@@ -271,7 +272,7 @@ class TimelineJournal:
         """
         from commonplace.journals.timeline_forgetting import delete  # noqa: PLC0415  rarely asked
 
-        return delete(self, entry_id)
+        return delete(self, well_formed(entry_id))
 
     def docs(self, entries: Sequence[Entry]) -> list[Change]:
         """What the index should hold of these entries now."""
@@ -428,7 +429,7 @@ class TimelineJournal:
 
     def own(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
         """An entry that somebody wrote. Raises: NotFound, Invalid for a rollup."""
-        row = conn.execute(sql()["by_id"], {"id": entry_id}).fetchone()
+        row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
         if row is None:
             self.read(entry_id)
             raise NotFound(f"No entry {opening(entry_id, 100)!r}.")
@@ -443,8 +444,8 @@ class TimelineJournal:
 
 def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
     before, _, seq = cursor.partition("/")
-    is_cursor = seq.isdecimal() and len(seq) <= _LONGEST_SEQ and len(before) == len(_BEYOND)
-    if cursor and not is_cursor:
+    is_cursor = cursor.isascii() and seq.isdecimal() and len(before) == len(_BEYOND)
+    if cursor and not (is_cursor and len(seq) <= _LONGEST_SEQ):
         raise Invalid(
             f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
         )
