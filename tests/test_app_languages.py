@@ -96,6 +96,13 @@ def test_what_lacks_is_told(opened, monkeypatch):
         opened(llm_model="m", llm_key_variable="SOME_KEY").languages.client()
 
 
+def test_whoever_waits_gets_less_time(opened):
+    """A merge in the middle of a call; never more than the settings give."""
+    app = opened(llm_url="http://127.0.0.1:9", llm_model="m", llm_timeout_s="60")
+    times = [app.languages.client(within_s=x)._to.timeout_s for x in (None, 45.0, 300.0)]
+    assert times == [60.0, 45.0, 60.0]
+
+
 def test_the_cap_is_one_for_both_models(opened):
     """A run's tokens are those of all its models together."""
     with FakeLLM(say) as fake:

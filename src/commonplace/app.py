@@ -60,6 +60,9 @@ ENCODER_LOAD_S = 600.0
 SWEEP_WAITS_S = 2.0
 """How long the first look at every entry waits for an encoder that is being loaded."""
 
+MERGE_S = 40.0
+"""How long a model may merge overviews: many clients give up a call after a minute."""
+
 ENCODER_CLOSE_S = 0.5
 """How long closing waits for a load under way: a process that ends inside one may crash."""
 
@@ -177,7 +180,7 @@ class App:
             min_score=policy.NOTEBOOK_FLOOR if least is None else least,
             most=policy.NOTEBOOK_MOST if most is None else int(most),
             is_own=settings.notebook_path is None,
-            language=lambda: self.languages.find(better=True),
+            language=lambda: self.languages.find(better=True, within_s=MERGE_S),
         )
 
     @cached_property

@@ -47,23 +47,26 @@ class Languages:
             zone=self._settings.timezone,
         )
 
-    def find(self, *, better: bool = False) -> Language | None:
+    def find(self, *, better: bool = False, within_s: float | None = None) -> Language | None:
         """A model for one run, its tokens counted and capped; None where none is set.
 
-        better: the one for what needs more sense. Raises: as `client`.
+        Raises: as `client`.
         """
-        client = self.client(better=better)
+        client = self.client(better=better, within_s=within_s)
         if client is None:
             return None
         from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
 
         return Metered(client, self._run())
 
-    def client(self, *, better: bool = False) -> LanguageClient | None:
+    def client(
+        self, *, better: bool = False, within_s: float | None = None
+    ) -> LanguageClient | None:
         """What asks a model, without a cap; None where none is set.
 
-        Raises: Invalid where no model is named, or the key is no text of a header; Denied where
-        there is no key.
+        better: the one for what needs more sense. within_s: less time than the settings give, for
+        somebody who waits. Raises: Invalid where no model is named, or the key is no text of a
+        header; Denied where there is no key.
         """
         settings = self._settings
         if settings.llm_url is None:
@@ -84,7 +87,7 @@ class Languages:
                 model=model,
                 key=read_key(settings.llm_key_variable, os.environ),
                 key_variable=settings.llm_key_variable or "",
-                timeout_s=settings.llm_timeout_s,
+                timeout_s=min(settings.llm_timeout_s, within_s or settings.llm_timeout_s),
                 share_private=settings.private_share_with_llm,
             )
         )

@@ -85,6 +85,17 @@ def test_the_configured_model_comes_second_and_the_merge_last():
     assert made().made_by == "merge"
 
 
+def test_no_second_model_is_begun_late():
+    """The first one hung for most of the minute that a client waits."""
+    times = iter([0.0, 0.0, 45.0])
+    second = ScriptedLanguage(BOTH)
+    hung = ScriptedLanguage(Unavailable("It took too long."))
+    synthesis = synthesize(
+        SIDES, [("client", lambda: hung), ("llm", lambda: second)], clock=lambda: next(times)
+    )
+    assert (synthesis.made_by, second.questions) == ("merge", [])
+
+
 def test_what_needs_no_model_asks_none():
     """Equal sides, and sides too long for an answer."""
     language = ScriptedLanguage(BOTH)

@@ -7,6 +7,7 @@ not taken. Asks nobody under a lock, and writes nothing.
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 48_000
 """Of both versions together; longer ones are merged by block."""
+
+PATIENCE_S = 15.0
+"""After so long a second model is not begun: whoever called waits a minute at most."""
 
 LEAST_KEPT = 0.5
 """An answer that keeps a smaller share of the lines is none."""
@@ -77,14 +81,20 @@ _WHO: dict[Maker, str] = {"client": "The client's model", "llm": "The configured
 
 
 def synthesize(
-    sides: Sides, makers: Sequence[tuple[Maker, Callable[[], Language | None]]]
+    sides: Sides,
+    makers: Sequence[tuple[Maker, Callable[[], Language | None]]],
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Synthesis:
     """The text of the first maker whose answer can be used, else the merge by block.
 
     makers: each gives a model when it is asked for one, or None.
     """
     notes: list[str] = []
+    began = clock()
     for maker, find in makers if _fits(sides, notes) else ():
+        if clock() - began > PATIENCE_S:
+            break
         try:
             language = find()
             if language is not None:
