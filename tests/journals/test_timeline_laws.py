@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.zones import APIA, CAIRO, KIRITIMATI, LORD_HOWE, LOS_ANGELES
@@ -190,9 +191,55 @@ def test_a_period_computed_while_it_is_open_says_what_its_rollup_will(events, zo
         shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("processes", [2])
-def test_two_processes_make_one_rollup_of_each_period(tmp_path, processes):
-    """The one that is slower throws its summary away; nobody waits for the other."""
+_BESIDE = """
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from tests.journals.timeline_world import World, key_of
+from commonplace.journals.timeline_entry import Draft
+from commonplace.testing import FrozenClock
+
+world = World(Path(sys.argv[1]), clock=FrozenClock(datetime(2026, 2, 1, tzinfo=UTC)))
+for number in range(int(sys.argv[3]), 60, 2):
+    at = datetime(2025, 2, 1, tzinfo=UTC) + timedelta(hours=7 * number)
+    drafts = [Draft(content=f"entry {number}", at=at, key=key_of(str(number)))]
+    world.journal.add_many(drafts)
+    world.rollups.catch_up(most=3)
+"""
+
+
+def test_two_processes_that_add_and_roll_up_at_once_make_the_same(tmp_path):
+    """As one process makes of the same entries."""
+    root = str(Path(__file__).parents[2])
+    folder = tmp_path / "beside"
+    beside = [
+        subprocess.Popen([sys.executable, "-c", _BESIDE, str(folder), root, str(first)])
+        for first in (0, 1)
+    ]
+    assert [each.wait(timeout=120) for each in beside] == [0, 0]
+    world = World(folder, clock=FrozenClock(at("2026-02-01T00:00")))
+    world.roll_up()
+    alone = World(tmp_path / "alone", clock=world.clock)
+    alone.journal.add_many(
+        [
+            Draft(
+                content=f"entry {number}",
+                at=at("2025-02-01T00:00") + timedelta(hours=7 * number),
+                key=key_of(str(number)),
+            )
+            for number in range(60)
+        ]
+    )
+    alone.roll_up()
+    assert world.told() == alone.told()
+    assert world.marks() == set()
+    world.close()
+    alone.close()
+
+
+def test_the_slower_of_two_processes_throws_its_summary_away(tmp_path):
+    """Each period has one rollup, and nobody waits for the other."""
     first = World(tmp_path)
     first.add("fixed the gate", "2025-02-04T10:15")
     second = first.again(summariser=Meanwhile(first.roll_up))
