@@ -152,6 +152,23 @@ def test_a_conflict_is_not_settled_over_others(team):
     assert team.notes[0].read_section("colour").overview == "It is grey."
 
 
+def test_a_conflict_outlives_its_branchs_name(team):
+    """It is listed under the new one, and on no other branch; what was written all the same is over."""
+    clash(team)
+    clashes = team.notes[0].clashes()
+    team.git(0, "branch", "-m", "renamed")
+    (waits,) = clashes.list_open()
+    team.git(0, "branch", "main")
+    assert clashes.list_open() == []
+    team.git(0, "branch", "-D", "main")
+    team.git(0, "branch", "-m", "main")
+    team.write(0, "a", "As it was here", waits.ours)
+    assert clashes.list_open() == []
+    team.sync(0)
+    team.write(0, "a", "And another", "It is none of both.")
+    assert clashes.list_open() == []
+
+
 def test_moves_are_followed_from_either_side(team):
     """What others wrote under the old name is under the new one; two new names: theirs holds."""
     team.write(0, "old", "x", "Known.")

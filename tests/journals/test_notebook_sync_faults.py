@@ -347,6 +347,20 @@ def test_names_that_no_section_may_have(team):
     assert team.entries(0).count(("CON", "Odd names")) == 1
 
 
+def test_a_name_that_no_disk_holds(team):
+    """It stays in the history alone, and is told; other files come in, and the next sync as well."""
+    blob = team.git(1, "rev-parse", "HEAD:a.md").strip()
+    name = "x" * 300
+    team.git(1, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}.md")
+    team.git(1, "commit", "-q", "-m", "A long name")
+    team.git(1, "push", "-q", "origin", "main")
+    team.write(0, "b", "x")
+    assert "File name too long" in team.sync(0).notes[0]
+    team.write(0, "b", "y")
+    assert team.sync(0).notes == ()
+    assert team.notes[0].read_section(name).entry_count == 1
+
+
 def test_a_link_that_a_remote_lays(team, tmp_path):
     """Is not made, and nothing is written through one that is there."""
     outside = tmp_path / "outside"

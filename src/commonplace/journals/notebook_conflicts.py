@@ -106,10 +106,25 @@ class Clashes:
         """All that wait, oldest first. Raises: Unavailable, Denied."""
         if not may_have_clashes(self._repo):
             return []
-        head = self._repo.head()
-        refs = list_refs(self._repo, open_place(head.branch)) if head.branch else {}
-        found = [x for ref, name in refs.items() if (x := self._read(ref, name, head.commit))]
+        head = self._repo.head().commit
+        found = [x for ref, name in self._refs().items() if (x := self._read(ref, name, head))]
         return sorted(found, key=lambda x: (x.at, x.section, x.ref))
+
+    def forget_settled(self) -> None:
+        """Forget those whose text the branch holds by now. Raises: Moved, Unavailable, Denied."""
+        if may_have_clashes(self._repo):
+            head = self._repo.head().commit
+            refs = self._refs()
+            gone = [RefMove(x, "") for x, name in refs.items() if not self._read(x, name, head)]
+            move_refs(self._repo, gone, why="commonplace: settled")
+
+    def _refs(self) -> dict[str, str]:
+        """Where they are kept: those of this branch, and of branches that were given a new name."""
+        branch = self._repo.head().branch
+        branches = list_refs(self._repo, "refs/heads/").keys() - {branch}
+        others = tuple(f"{open_place(x)}/" for x in branches)
+        kept = list_refs(self._repo, f"{OPEN}/")
+        return {ref: name for ref, name in kept.items() if not ref.startswith(others)}
 
     def sections(self) -> list[str]:
         """The sections in which one waits; asks git only where there may be any."""

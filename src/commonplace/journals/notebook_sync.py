@@ -22,7 +22,12 @@ from commonplace.journals.gitrepo_history import former_heads, read_history
 from commonplace.journals.gitrepo_refs import RefMove, list_refs, move_refs
 from commonplace.journals.gitrepo_remote import fetch, find_remote, push
 from commonplace.journals.gitrepo_trees import compare_trees, list_leaves
-from commonplace.journals.notebook_conflicts import clash_draft, clash_key, open_place
+from commonplace.journals.notebook_conflicts import (
+    Clashes,
+    clash_draft,
+    clash_key,
+    open_place,
+)
 from commonplace.journals.notebook_format import (
     Message,
     entries_of,
@@ -458,6 +463,8 @@ class Sync:
             move_refs(self._repo, moves, why=f"commonplace sync: {met.remote.name}")
             notes = tree.refresh()
         self._ledger.catch_up()
+        with suppress(Moved):
+            Clashes(self._notebook).forget_settled()
         left = () if self._repo.is_bare else _left_to_git(self._repo.folder, changes)
         return (*notes, *left)
 

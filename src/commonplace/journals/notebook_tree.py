@@ -6,6 +6,7 @@ Never overwrites what a person changed there, and never follows a link out of th
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # Beside git's own files: what is to be brought up to date once the branch has moved.
 _NOTE = "commonplace-refresh"
 _AT_ONCE = 200
+# What a disk answers that can hold no file of a name.
+_NAMELESS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
 # Of a larger file nothing is held in memory: git itself brings it.
 _LARGE = 64 * 1024 * 1024
 
@@ -88,8 +91,8 @@ class WorkTree:
             found = _read_plain(self._repo.folder / path)
         except NotADirectoryError:
             return after is not None
-        except OSError:
-            return True
+        except OSError as exc:
+            return exc.errno not in _NAMELESS
         if found is None:
             return before is not None and after is not None
         return not any(x is not None and _is_blob(found, x.blob) for x in (before, after))
