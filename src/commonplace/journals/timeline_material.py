@@ -261,33 +261,25 @@ def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
     own = {x.start: x for x in children if x.zone_name == span.zone_name}
     others = [x for x in children if x.zone_name != span.zone_name]
     taken: list[_Child] = []
-    bare_ones: list[tuple[Span, list[_Child]]] = []
+    unmade: list[Span] = []
     pieces = smaller_of(span)
     for piece in pieces:
-        # What another zone cut stands where its detail is gone, and until ours is made.
-        foreign = [x for x in others if piece.interval.holds(x.middle)]
-        if (child := own.get(piece.start)) is not None:
+        # What another zone cut stands for good where its detail is gone; else ours is made.
+        based = [x for x in others if x.has_base and piece.interval.holds(x.middle)]
+        if based:
+            taken += based
+        elif (child := own.get(piece.start)) is not None:
             taken.append(child)
-        elif any(x.has_base for x in foreign):
-            taken += foreign
         else:
-            bare_ones.append((piece, foreign))
-    missing = _recorded(conn, [piece for piece, _ in bare_ones])
-    empty: list[Span] = []
-    for piece, foreign in bare_ones:
-        if piece in missing:
-            continue
-        if foreign:
-            taken += foreign
-        else:
-            empty.append(piece)
+            unmade.append(piece)
+    missing = _recorded(conn, unmade)
     told = tuple(x.part(smaller) for x in taken if x.figures.entries)
     return replace(
         bare(span),
         parts=told,
         counted=merged(x.figures for x in told),
         missing=tuple(missing),
-        empty=tuple(empty),
+        empty=tuple(x for x in unmade if x not in missing),
         expected=len(pieces),
     )
 
