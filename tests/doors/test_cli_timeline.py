@@ -9,6 +9,8 @@ import re
 import pytest
 from tests.doors.terminal import facts, on_terminal, run
 
+from commonplace.tools import timeline_zoom
+
 needs_terminal = pytest.mark.skipif(
     os.name == "nt", reason="a terminal is made with pty, which Windows has not"
 )
@@ -126,6 +128,24 @@ def test_depth_is_bounded_by_a_page_and_by_an_option(october, tmp_path):
     assert "step 449" in run("timeline", "show", "2020-03", "--depth", 5).stdout
 
 
+def test_a_month_in_which_a_week_begins_is_no_step():
+    """The week of 28 September 2020 holds an entry of October alone: September is not named."""
+    add("Planted a tree", "2020-10-02 10:00")
+    run("rollup", "--due")
+    assert [x["period"] for x in facts("timeline", "show", "2020")["down"]] == ["2020-10"]
+
+
+def test_of_very_many_entries_the_newest_are_steps(october, monkeypatch):
+    """What is older ends at its hours, and is not said to be gone."""
+    monkeypatch.setattr(timeline_zoom, "MOST_READ", 1)
+    monkeypatch.setattr(timeline_zoom, "_PAGE", 1)
+    run("rollup", "--due")
+    hour = facts("timeline", "show", "2020-10-07 14")
+    assert [x["ref"] for x in hour["down"]] == [october[1]]
+    day = facts("timeline", "show", "2020-10-07")["down"][0]
+    assert (day["entries"], day["no_longer_kept"]) == (2, 0)
+
+
 def test_search_range_and_context(october):
     """The tools' own answers; a time in the question is read."""
     found = facts("timeline", "search", "dashboard", "in", "october", "2020")
@@ -199,7 +219,12 @@ def test_what_retention_lets_go_of_is_told(october, monkeypatch):
     month = facts("timeline", "show", "2020-10")
     assert month["metadata"]["entries"] == 3
     assert sum(x["no_longer_kept"] for _, x in below(month) if x["level"] == "hour") == 3
-    assert "(2 no longer kept)" in run("timeline", "show", "2020-10").stdout
+    assert "    (2 no longer kept)\n" in run("timeline", "show", "2020-10").stdout
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_RETENTION", "raw=1d,hourly=1d")
+    run("rollup", "--due")
+    month = facts("timeline", "show", "2020-10")
+    steps = [(x["level"], x["entries"], x["no_longer_kept"]) for _, x in below(month)]
+    assert steps == [("day", 2, 2), ("day", 1, 1)]
 
 
 def test_a_deleted_entry_leaves_every_summary(october):

@@ -5,7 +5,7 @@ Only reads; what is not rolled up yet stands in its place all the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import local_date, period, period_key, render_instant
@@ -15,7 +15,7 @@ from commonplace.core.text import first_words
 from commonplace.journals.timeline_entry import RAW, label_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
@@ -34,7 +34,8 @@ _PAGE = 1000
 class Node:
     """One step: a period, or an entry in an hour (level None).
 
-    count: raw entries it stands for. lost: those of them whose text is no longer kept.
+    count: raw entries it stands for. lost: those of them to which no step below it leads, since
+    they are no longer kept.
     """
 
     level: Level | None
@@ -62,25 +63,40 @@ class Node:
     def cut(self, depth: int) -> Node:
         """The same with so many steps below it."""
         down = tuple(node.cut(depth - 1) for node in self.down) if depth else ()
-        return Node(**{name: getattr(self, name) for name in _KEPT}, down=down)
+        return replace(self, down=down)
 
     def lines_to(self, depth: int) -> int:
         """How many lines it takes with so many steps below it, itself left out."""
         return sum(1 + node.lines_to(depth - 1) for node in self.down) if depth else 0
 
 
-_KEPT = ("level", "key", "at", "ref", "text", "count", "lost")
-
-
 def way_down(desk: TimelineDesk, level: Level, within: Interval) -> Node:
-    """A period with all that lies in it, down to each raw entry that is kept."""
-    kept = {number: _read(desk, within, number) for number in range(LEVELS.index(level) + 1)}
+    """A period with all that lies in it, down to each raw entry that is kept.
+
+    Of very many entries the newest 20,000 are steps; what is older ends at its hours.
+    """
+    kept: dict[int, list[Entry]] = {}
+    cut = False
+    for number in _numbers(level):
+        kept[number], is_whole = _read(desk, within, number)
+        cut = cut or (not number and not is_whole)
+    since = kept[0][0].at if cut else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    return _node(desk, level, within, kept)
+    return _Way(desk, since).node(level, within, kept)
 
 
-def _read(desk: TimelineDesk, within: Interval, number: int) -> list[Entry]:
-    """What is stored of one level and begins in a span, oldest first."""
+def _numbers(level: Level) -> list[int]:
+    """The numbers of a level and of those that it is made from, raw entries included."""
+    numbers: list[int] = [0]
+    each: Level | None = level
+    while each is not None:
+        numbers.append(LEVELS.index(each) + 1)
+        each = MADE_FROM[each]
+    return numbers
+
+
+def _read(desk: TimelineDesk, within: Interval, number: int) -> tuple[list[Entry], bool]:
+    """What is stored of one level and begins in a span, oldest first; whether that is all."""
     found: list[Entry] = []
     cursor = ""
     while len(found) < MOST_READ:
@@ -90,41 +106,49 @@ def _read(desk: TimelineDesk, within: Interval, number: int) -> list[Entry]:
         if not cursor:
             break
     inside = (x for x in found if within.holds(x.start if number else x.at))
-    return sorted(inside, key=lambda x: (x.at, x.seq))
+    return sorted(inside, key=lambda x: (x.at, x.seq)), not cursor
 
 
-def _node(desk: TimelineDesk, level: Level, within: Interval, kept: dict[int, list[Entry]]) -> Node:
-    assert within.start is not None
-    number = LEVELS.index(level) + 1
-    mine = next((x for x in kept.get(number, ()) if x.start == within.start), None)
-    smaller = MADE_FROM[level]
-    inside = {
-        n: [x for x in each if within.holds(x.start if n else x.at)] for n, each in kept.items()
-    }
-    if smaller is None:
-        down = tuple(_leaves(desk, mine, inside[0]))
-    else:
-        down = tuple(
-            _node(desk, smaller, span, inside) for span in _pieces(smaller, inside, desk.zone)
+class _Way:
+    """Builds the steps. since: where raw entries that were read begin; None where all were."""
+
+    def __init__(self, desk: TimelineDesk, since: datetime | None) -> None:
+        self._desk = desk
+        self._zone = desk.zone
+        self._since = since
+
+    def node(self, level: Level, within: Interval, kept: Mapping[int, list[Entry]]) -> Node:
+        """A period and what lies below it. kept: what lies in it, by level."""
+        assert within.start is not None
+        number = LEVELS.index(level) + 1
+        mine = next((x for x in kept.get(number, ()) if x.start == within.start), None)
+        inside = {
+            n: [x for x in each if within.holds(x.start if n else x.at)] for n, each in kept.items()
+        }
+        smaller = MADE_FROM[level]
+        if smaller is None:
+            down = tuple(_leaves(self._desk, mine, inside[0]))
+        else:
+            pieces = _pieces(smaller, inside, self._zone)
+            down = tuple(self.node(smaller, each, inside) for each in pieces)
+        there = sum(node.count for node in down)
+        count = max(_counted(mine), there)
+        is_read = smaller or self._since is None or within.start >= self._since
+        return Node(
+            level=level,
+            key=period_key(within.start, level, self._zone),
+            at=within.start,
+            ref="" if mine is None else mine.ref,
+            text="" if mine is None else first_words(mine.content),
+            count=count,
+            lost=count - there if is_read else 0,
+            down=down,
         )
-    there = sum(node.count for node in down)
-    count = max(_counted(mine), there)
-    return Node(
-        level=level,
-        key=period_key(within.start, level, desk.zone),
-        at=within.start,
-        ref="" if mine is None else mine.ref,
-        text="" if mine is None else first_words(mine.content),
-        count=count,
-        lost=count - there + sum(node.lost for node in down),
-        down=down,
-    )
 
 
-def _pieces(level: Level, inside: dict[int, list[Entry]], zone: tzinfo) -> list[Interval]:
+def _pieces(level: Level, inside: Mapping[int, list[Entry]], zone: tzinfo) -> list[Interval]:
     """The periods of a level in which anything lies, oldest first."""
-    number = LEVELS.index(level) + 1
-    stored = [x.start for n in range(1, number + 1) for x in inside.get(n, ()) if _counted(x)]
+    stored = [x.start for n in _numbers(level) if n for x in inside.get(n, ()) if _counted(x)]
     starts = [*stored, *(x.at for x in inside[0])]
     found = {period(at, level, zone) for at in starts}
     return sorted(found, key=lambda x: x.start or starts[0])
@@ -160,7 +184,7 @@ def node_lines(node: Node, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
     for each in node.down:
         yield visible_line(f"{'  ' * indent}{_line(each, zone)}")
         yield from node_lines(each, zone, indent=indent + 1)
-    if node.level == "hour" and node.lost:
+    if node.lost:
         yield f"{'  ' * indent}({node.lost:,} no longer kept)"
 
 
