@@ -137,7 +137,7 @@ def test_a_month_in_which_a_week_begins_is_no_step():
 
 def test_of_very_many_entries_the_newest_are_steps(october, monkeypatch):
     """What is older ends at its hours, and is not said to be gone."""
-    monkeypatch.setattr(timeline_zoom, "MOST_READ", 1)
+    monkeypatch.setattr(timeline_zoom, "MOST_SHOWN", 1)
     monkeypatch.setattr(timeline_zoom, "_PAGE", 1)
     run("rollup", "--due")
     hour = facts("timeline", "show", "2020-10-07 14")

@@ -94,6 +94,13 @@ class TimelineDesk:
                 return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
         return 0
 
+    def catch_up(self) -> int:
+        """Roll up all that is due, unless this may only read; how many. Raises: Unavailable."""
+        if not self._rolls_up:
+            return 0
+        self.feed()
+        return self.rollups.catch_up()
+
     def feed(self) -> int:
         """Note what other journals have more, other or no more, where they count in rollups."""
         return 0 if self.feeding is None else self.feeding.sync()

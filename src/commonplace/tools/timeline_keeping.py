@@ -17,7 +17,7 @@ from commonplace.journals.timeline_entry import JOURNAL, NAMES, TYPES
 from commonplace.tools.recall_lines import CAUTION, Teller
 from commonplace.tools.timeline_lines import answer_of, interval_facts, state_of, time_lines
 from commonplace.tools.timeline_reading import read_period, read_within
-from commonplace.tools.timeline_zoom import deepest, node_lines, way_down
+from commonplace.tools.timeline_zoom import node_lines, way_down
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,10 +67,10 @@ class TimelineKeeping:
             level, within = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
         else:
             level, within = read_period(desk, name)
+        desk.catch_up()
         found = desk.rollup(NAMES[level], within.start, partial=True)
         assert found is not None  # a period that goes on is computed
-        node = way_down(desk, level, within)
-        return _shown(found, node, desk, deepest(node) if depth is None else depth)
+        return _shown(found, way_down(desk, level, within, depth=depth), desk)
 
     def trends(
         self, *, when: str = "", since: str = "", until: str = "", period: str = ""
@@ -119,6 +119,7 @@ class TimelineKeeping:
         Raises: Unavailable; a model that fails is told in a note.
         """
         desk = self._desk()
+        desk.feed()
         made = 0
         while some := desk.rollups.catch_up(most=_AT_ONCE):
             made += some
@@ -216,7 +217,7 @@ class TimelineKeeping:
             return f"Model: {exc}"
 
 
-def _shown(found: Entry, node: Node, desk: TimelineDesk, depth: int) -> Answer:
+def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
     zone = desk.zone
     lines = [f"{node.key}, {render_interval(Interval(start=found.start, end=found.end), zone)}"]
     lines.append(f"{found.ref}, {state_of(found)}")
@@ -224,10 +225,10 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk, depth: int) -> Answer:
         lines += [CAUTION, fenced(found.content, found.ref)]
     else:
         lines.append("Nothing was recorded.")
-    down = [*node_lines(node.cut(depth), zone)]
+    down = [*node_lines(node, zone)]
     if down:
         lines += ["", fenced("\n".join(down), "the way down")]
-    if node.lines_to(depth) < node.lines_to(len(LEVELS)):
+    if node.is_cut:
         lines.append("Further down: show one of these, or give --depth.")
     if found.parent_id:
         lines.append(f"Summed up in {JOURNAL}:{found.parent_id}")
@@ -236,7 +237,7 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk, depth: int) -> Answer:
         "ref": found.ref,
         "period": node.key,
         "state": state_of(found),
-        "down": node.cut(depth).as_dict()["down"],
+        "down": node.as_dict()["down"],
     }
     return answer_of(lines, facts)
 

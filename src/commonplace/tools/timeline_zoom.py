@@ -27,6 +27,9 @@ MOST_LINES = 400
 """Lines of a way down that goes as far as it may; where there would be more it ends higher up."""
 
 MOST_READ = 20_000
+MOST_SHOWN = 2_000
+"""Of raw entries the newest so many are looked at where a page is all that is shown of them."""
+
 _PAGE = 1000
 
 
@@ -35,7 +38,7 @@ class Node:
     """One step: a period, or an entry in an hour (level None).
 
     count: raw entries it stands for. lost: those of them to which no step below it leads, since
-    they are no longer kept.
+    they are no longer kept. more: whether steps below it are not shown.
     """
 
     level: Level | None
@@ -45,6 +48,7 @@ class Node:
     text: str
     count: int = 1
     lost: int = 0
+    more: bool = False
     down: tuple[Node, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,44 +66,61 @@ class Node:
 
     def cut(self, depth: int) -> Node:
         """The same with so many steps below it."""
-        down = tuple(node.cut(depth - 1) for node in self.down) if depth else ()
-        return replace(self, down=down)
+        if not depth:
+            return replace(self, down=(), more=self.more or bool(self.down))
+        return replace(self, down=tuple(node.cut(depth - 1) for node in self.down))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more lies below it than is shown."""
+        return self.more or any(node.is_cut for node in self.down)
 
     def lines_to(self, depth: int) -> int:
         """How many lines it takes with so many steps below it, itself left out."""
         return sum(1 + node.lines_to(depth - 1) for node in self.down) if depth else 0
 
 
-def way_down(desk: TimelineDesk, level: Level, within: Interval) -> Node:
-    """A period with all that lies in it, down to each raw entry that is kept.
+def way_down(
+    desk: TimelineDesk, level: Level, within: Interval, *, depth: int | None = None
+) -> Node:
+    """A period with what lies in it, so many steps down, else as many as a page of lines holds.
 
-    Of very many entries the newest 20,000 are steps; what is older ends at its hours.
+    Roll up what is due before. Of very many entries the newest 20,000 are steps; what is older
+    ends at its hours.
     """
     kept: dict[int, list[Entry]] = {}
-    cut = False
+    unread: set[int] = set()
     for number in _numbers(level):
-        kept[number], is_whole = _read(desk, within, number)
-        cut = cut or (not number and not is_whole)
-    since = kept[0][0].at if cut else None
+        lines = sum(len(each) for each in kept.values())
+        if number and depth is None and lines > MOST_LINES:
+            kept[number] = []
+            unread.add(number)
+            continue
+        most = MOST_SHOWN if depth is None else MOST_READ
+        kept[number], is_whole = _read(desk, within, number, most)
+        if not is_whole:
+            unread.add(number)
+    since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    return _Way(desk, since).node(level, within, kept)
+    found = _Way(desk, since, unread).node(level, within, kept)
+    return found.cut(deepest(found) if depth is None else depth)
 
 
 def _numbers(level: Level) -> list[int]:
-    """The numbers of a level and of those that it is made from, raw entries included."""
-    numbers: list[int] = [0]
+    """The numbers of a level and of those that it is made from, down to raw entries."""
+    numbers: list[int] = []
     each: Level | None = level
     while each is not None:
         numbers.append(LEVELS.index(each) + 1)
         each = MADE_FROM[each]
-    return numbers
+    return [*numbers, 0]
 
 
-def _read(desk: TimelineDesk, within: Interval, number: int) -> tuple[list[Entry], bool]:
+def _read(desk: TimelineDesk, within: Interval, number: int, most: int) -> tuple[list[Entry], bool]:
     """What is stored of one level and begins in a span, oldest first; whether that is all."""
     found: list[Entry] = []
     cursor = ""
-    while len(found) < MOST_READ:
+    while len(found) < (most if not number else MOST_READ):
         page = desk.journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
         found += page.entries
         cursor = page.cursor
@@ -110,12 +131,16 @@ def _read(desk: TimelineDesk, within: Interval, number: int) -> tuple[list[Entry
 
 
 class _Way:
-    """Builds the steps. since: where raw entries that were read begin; None where all were."""
+    """Builds the steps. since: where raw entries that were read begin; None where all were.
 
-    def __init__(self, desk: TimelineDesk, since: datetime | None) -> None:
+    unread: levels of which not all was read.
+    """
+
+    def __init__(self, desk: TimelineDesk, since: datetime | None, unread: set[int]) -> None:
         self._desk = desk
         self._zone = desk.zone
         self._since = since
+        self._unread = unread
 
     def node(self, level: Level, within: Interval, kept: Mapping[int, list[Entry]]) -> Node:
         """A period and what lies below it. kept: what lies in it, by level."""
@@ -133,7 +158,10 @@ class _Way:
             down = tuple(self.node(smaller, each, inside) for each in pieces)
         there = sum(node.count for node in down)
         count = max(_counted(mine), there)
-        is_read = smaller or self._since is None or within.start >= self._since
+        if smaller is None:
+            is_read = self._since is None or within.start >= self._since
+        else:
+            is_read = LEVELS.index(smaller) + 1 not in self._unread
         return Node(
             level=level,
             key=period_key(within.start, level, self._zone),
@@ -142,6 +170,7 @@ class _Way:
             text="" if mine is None else first_words(mine.content),
             count=count,
             lost=count - there if is_read else 0,
+            more=not is_read and count > there,
             down=down,
         )
 
