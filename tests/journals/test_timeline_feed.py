@@ -169,6 +169,28 @@ def test_a_journal_that_cannot_be_read_holds_up_no_other(world, caplog):
     assert world.feeding.sync() == 1
 
 
+def test_a_period_waits_for_a_journal_that_does_not_answer(world):
+    """It stays due, and all others are made; nothing is told as whole that is not."""
+    world.log("chronicle:1", "Deployed the api", "2025-02-04T10:30")
+    world.add("fixed the gate", "2025-02-04T10:40")
+    world.add("painted it", "2025-01-20T10:40")
+    world.feeding.sync()
+
+    class Locked(OnePages):
+        def read_ref(self, ref):
+            raise Unavailable("locked")
+
+    openers = world.feeding._openers
+    world.feeding._openers = lambda: {"chronicle": Locked(world.chronicle)}
+    # The hour, day, week and month of January.
+    assert world.roll_up() == 4
+    assert {x.level for x in world.rollups.list_due()} == {"hour", "day", "week", "month"}
+    assert world.rollups.compute_at("day", at("2025-02-04T10:30")).metadata["entries"] == 1
+    world.feeding._openers = openers
+    assert world.roll_up() == 4
+    assert world.read("month", "2025-02-04T00:00").metadata["entries"] == 2
+
+
 def test_overviews_and_blank_entries_are_no_activity(world):
     """What describes a section is not what happened."""
     world.log("chronicle:o", "All about the api", "2025-02-04T10:30", kind="overview")

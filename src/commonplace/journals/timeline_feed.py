@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline_database import sql
 from commonplace.journals.timeline_entry import parse_time, render_time
@@ -92,12 +92,12 @@ class Feeding:
         return done.changed
 
     def read(self, refs: Sequence[str]) -> dict[str, Fed]:
-        """The entries under these refs that can be read now; see the port."""
+        """The entries under these refs; see the port. Raises: Unavailable."""
         openers = self._openers()
         found: dict[str, Fed] = {}
         for ref in refs:
             name = ref.partition(":")[0]
-            with suppress(CommonplaceError):
+            with suppress(NotFound, Invalid, Denied):
                 if name in openers:
                     page = openers[name].read_ref(ref)
                     metadata = {"tags": list(page.tags)} if page.tags else {}

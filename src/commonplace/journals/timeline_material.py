@@ -61,7 +61,10 @@ class Feed(Protocol):
     """What opens entries of other journals for a rollup."""
 
     def read(self, refs: Sequence[str]) -> Mapping[str, Fed]:
-        """The entries under these refs that can be read now; never raises."""
+        """The entries under these refs; one that is gone is left out.
+
+        Raises: Unavailable where a journal does not answer now.
+        """
         ...
 
 
@@ -190,7 +193,10 @@ def gather(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
 
 
 def read_fed(found: Gathered, feed: Feed | None) -> Gathered:
-    """The same with the texts of other journals' entries; what cannot be read is left out."""
+    """The same with the texts of other journals' entries; one that is gone is left out.
+
+    Raises: Unavailable where a journal does not answer.
+    """
     refs = [x.item.ref for x in found.parts if x.item.journal != JOURNAL]
     if not refs:
         return found

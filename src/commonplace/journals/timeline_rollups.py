@@ -9,27 +9,23 @@ import json
 import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import (
     LEVELS,
     Item,
     Summary,
     merged,
     parse_figures,
-    render_figures,
 )
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline_database import entry_of, sql
+from commonplace.journals.timeline_database import sql
 from commonplace.journals.timeline_entry import (
     ROLLUP_TYPES,
     Entry,
-    content_hash,
-    last_instant,
-    pack_id,
     parse_time,
     ref_of,
-    render_metadata,
     render_time,
     rollup_id,
 )
@@ -51,9 +47,8 @@ from commonplace.journals.timeline_material import (
     gather,
     has_raw,
     read_fed,
-    render_base,
-    render_points,
 )
+from commonplace.journals.timeline_stored import RollupRows, key_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -67,7 +62,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200
 _TRIES = 5
-_ASTRAY = timedelta(hours=40)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +91,7 @@ class Rollups:
     ) -> None:
         self.journal = journal
         self.extractive = extractive
+        self.rows = RollupRows(journal, extractive.generator)
         self.grace = grace
         self.feed = feed
         self.monotonic = monotonic
@@ -117,15 +112,20 @@ class Rollups:
         """
         began = self.monotonic()
         made = 0
+        # What cannot be made now, since a journal it is fed by does not answer, holds up no other.
+        waiting: set[Span] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
-            due = self._due(left)
+            due = [x for x in self._due(left + len(waiting)) if x.span not in waiting]
             if not due:
                 break
-            for each in due:
+            for each in due[:left]:
                 if within_s is not None and self.monotonic() - began >= within_s:
                     return made
-                made += self.roll_up(each.span)
+                if self.roll_up(each.span):
+                    made += 1
+                elif self._is_marked(each.span):
+                    waiting.add(each.span)
         return made
 
     def read(
@@ -163,7 +163,7 @@ class Rollups:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return
-            lacking = self._row(conn, span) is None and self._mark_of(conn, span) is None
+            lacking = self.rows.find(conn, span) is None and self.rows.mark_of(conn, span) is None
             lacking = lacking and has_raw(conn, span)
         if lacking:
             # No mark and no rollup, yet something is there: another zone cut it so far.
@@ -178,7 +178,7 @@ class Rollups:
             change = conn.execute(sql()["last_change"]).fetchone()[0]
             spans = self._made_or_due(conn, span)
             self.journal.marks.mark_spans(conn, spans, change=change)
-            whole = {**_key(span), "level": span.number, "end": render_time(span.end)}
+            whole = {**key_of(span), "level": span.number, "end": render_time(span.end)}
             conn.execute(sql()["forget_inputs"], {**whole, "thread_id": self.journal.owner})
         self.settle(span)
         return len(spans)
@@ -193,21 +193,30 @@ class Rollups:
             due, found = self._gather(span)
             if due is None or found is None:
                 return False
-            if found.base is None and self._hand_over(due):
+            is_own = zone_name(self.journal.zone) == span.zone_name
+            if not is_own and found.base is None:
+                return self._hand_over(due)
+            if found.missing and is_own:
+                if self._make(found.missing):
+                    continue
                 return False
-            if found.missing:
-                self._make(found.missing)
-                continue
             if self._is_made(found):
                 return self._take_mark(due)
-            found = read_fed(found, self.feed)
-            began = self.monotonic()
-            summary = self._summarised(found)
-            done = self.commit(found, summary, mark=due.mark)
-            self.log(found, summary, took_s=self.monotonic() - began, done=done)
-            if done:
+            if self._made_of(found, due):
                 return True
         return False
+
+    def _made_of(self, found: Gathered, due: Due) -> bool:
+        """Summarise what was gathered and store it; False where it stays due."""
+        try:
+            found = read_fed(found, self.feed)
+        except Unavailable:
+            return False
+        began = self.monotonic()
+        summary = self._summarised(found)
+        done = self.rows.store(found, summary, mark=due.mark)
+        self.log(found, summary, took_s=self.monotonic() - began, done=done)
+        return done
 
     def figures(self, span: Span) -> Figures:
         """What is counted in a period now, whether or not it is rolled up."""
@@ -229,34 +238,7 @@ class Rollups:
         with self.journal.database.reading() as conn:
             made = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
-        return self._entry(span, found, content=summary.text, facts=facts, suffix=made)
-
-    def commit(self, found: Gathered, summary: Summary, *, mark: int) -> bool:
-        """Store a rollup that was made from `found`; False where that is no longer how it is."""
-        journal, span = self.journal, found.span
-        now = journal.clock()
-        with journal.database.writing() as conn:
-            if not conn.execute(sql()["unmark"], {**_key(span), "mark": mark}).rowcount:
-                return False
-            old = self._row(conn, span)
-            journal.marks.begin(conn, span.zone_name, now)
-            suffix = journal.marks.suffix(conn, span.zone_name)
-            facts = facts_of(
-                found,
-                generator=summary.generator,
-                model=summary.model,
-                tokens=summary.tokens_in + summary.tokens_out,
-            )
-            entry = self._entry(span, found, content=summary.text, facts=facts, suffix=suffix)
-            seq = self._put(conn, entry, old)
-            self._put_facts(conn, seq, found, summary)
-            change = journal.note_change(conn, seq)
-            journal.marks.mark_spans(conn, journal.marks.above(span), change=change)
-            for empty in found.empty if span.level != "day" else ():
-                self._put_empty(conn, empty, suffix)
-            if zone_name(journal.marks.zone(conn)) == span.zone_name:
-                self._drop_replaced(conn, span)
-        return True
+        return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
     def log(
         self, found: Gathered, summary: Summary, *, took_s: float, done: bool, failure: str = ""
@@ -312,32 +294,31 @@ class Rollups:
             if conn is None:
                 return None, None
             with snapshot(conn):
-                mark = self._mark_of(conn, span)
+                mark = self.rows.mark_of(conn, span)
                 if mark is None:
                     return None, None
                 return Due(span, mark), gather(conn, span, self.journal.owner)
 
     def _hand_over(self, due: Due) -> bool:
-        """Whether a period was of a zone that is the owner's no longer: its own now is due instead.
+        """A period of a zone that is the owner's no longer: that of its own zone is due instead.
 
-        The old rollup stays until that is made. One whose detail is gone stays for good.
+        The old rollup stays until that is made. Always False: nothing was rolled up.
         """
         span, marks = due.span, self.journal.marks
-        with self.journal.database.reading() as conn:
-            if zone_name(zone := marks.zone(conn)) == span.zone_name:
-                return False
         with self.journal.database.writing() as conn:
-            conn.execute(sql()["unmark"], {**_key(span), "mark": due.mark})
-            if self._row(conn, span) is not None:
+            zone = marks.zone(conn)
+            conn.execute(sql()["unmark"], {**key_of(span), "mark": due.mark})
+            if self.rows.find(conn, span) is not None:
                 middle = span.start + (span.end - span.start) / 2
                 marks.mark_spans(conn, [span_at(middle, span.level, zone)], change=due.mark)
-        return True
+        return False
 
-    def _make(self, spans: tuple[Span, ...]) -> None:
-        """Make smaller rollups that a larger one lacks."""
+    def _make(self, spans: tuple[Span, ...]) -> bool:
+        """Make smaller rollups that a larger one lacks; whether none is lacking now."""
         for each in spans:
             self._mark(each)
             self.roll_up(each)
+        return not any(self._is_marked(x) for x in spans)
 
     def _mark(self, span: Span) -> None:
         with self.journal.database.writing() as conn:
@@ -346,16 +327,12 @@ class Rollups:
 
     def _is_marked(self, span: Span) -> bool:
         with self.journal.database.reading() as conn:
-            return conn is not None and self._mark_of(conn, span) is not None
-
-    def _mark_of(self, conn: sqlite3.Connection, span: Span) -> int | None:
-        found = conn.execute(sql()["find_dirty"], _key(span)).fetchone()
-        return None if found is None else int(found[0])
+            return conn is not None and self.rows.mark_of(conn, span) is not None
 
     def _is_made(self, found: Gathered) -> bool:
         """Whether the rollup that is there was made from the very same."""
         with self.journal.database.reading() as conn:
-            old = None if conn is None else self._row(conn, found.span)
+            old = None if conn is None else self.rows.find(conn, found.span)
             if old is None or conn is None or old.status != "active":
                 return False
             facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
@@ -363,93 +340,17 @@ class Rollups:
 
     def _take_mark(self, due: Due) -> bool:
         with self.journal.database.writing() as conn:
-            conn.execute(sql()["unmark"], {**_key(due.span), "mark": due.mark})
+            conn.execute(sql()["unmark"], {**key_of(due.span), "mark": due.mark})
         return False
-
-    def _row(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
-        """The rollup of a period as its row has it."""
-        asked = {**_key(span), "thread_id": self.journal.owner}
-        row = conn.execute(sql()["by_period"], asked).fetchone()
-        return None if row is None else entry_of(row)
 
     def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
         """The same with what it went into and was made from."""
-        found = self._row(conn, span)
+        found = self.rows.find(conn, span)
         return None if found is None else self.journal.whole(conn, found)
 
     def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
-
-    def _put(self, conn: sqlite3.Connection, entry: Entry, old: Entry | None) -> int:
-        metadata = render_metadata(entry.metadata)
-        timestamp = render_time(entry.at)
-        row = {
-            "id": entry.id,
-            "thread_id": self.journal.owner,
-            "content": entry.content,
-            "entry_type": entry.entry_type,
-            "timestamp": timestamp,
-            "period_end": render_time(entry.end),
-            "metadata": metadata,
-            "now": render_time(self.journal.clock()),
-            "hash": content_hash(entry.content, metadata, entry.entry_type, timestamp),
-            "period_start": render_time(entry.start),
-            "level": entry.level,
-            "tz": entry.zone_name,
-        }
-        if old is not None:
-            conn.execute(sql()["update_rollup"], {**row, "seq": old.seq})
-            return old.seq
-        return conn.execute(sql()["add_rollup"], row).lastrowid or 0
-
-    def _put_facts(
-        self, conn: sqlite3.Connection, seq: int, found: Gathered, summary: Summary
-    ) -> None:
-        facts = {
-            "seq": seq,
-            "period_key": found.key,
-            "input_hash": found.input_hash,
-            "generator": summary.generator,
-            "figures": _json(render_figures(found.figures)),
-            "points": render_points(summary.points),
-            "base": render_base(found.base),
-            "is_private": int(found.is_private),
-        }
-        conn.execute(sql()["set_rollup"], facts)
-        conn.execute(sql()["drop_links"], {"rollup": seq})
-        links = ({"rollup": seq, "source": source, "hash": told} for source, told in found.links)
-        conn.executemany(sql()["add_link"], links)
-
-    def _put_empty(self, conn: sqlite3.Connection, span: Span, suffix: str) -> None:
-        """Record that nothing happened in a period, so that it differs from one not looked at."""
-        if self._row(conn, span) is not None or self._mark_of(conn, span) is not None:
-            return
-        found = bare(span)
-        generator = self.extractive.generator
-        facts = facts_of(found, generator=generator)
-        entry = self._entry(span, found, content="", facts=facts, suffix=suffix)
-        seq = self._put(conn, entry, None)
-        told = {"seq": seq, "period_key": found.key, "input_hash": found.input_hash, "points": "[]"}
-        rest = {"generator": generator, "base": "", "is_private": 0}
-        figures = _json(render_figures(found.figures))
-        conn.execute(sql()["set_rollup"], {**told, **rest, "figures": figures})
-
-    def _drop_replaced(self, conn: sqlite3.Connection, span: Span) -> None:
-        """What another zone cut is kept until this one has its own, and no longer."""
-        asked = {
-            "thread_id": self.journal.owner,
-            "level": span.number,
-            "tz": span.zone_name,
-            "low": render_time(span.start - _ASTRAY),
-            "high": render_time(span.end + _ASTRAY),
-        }
-        for seq, entry_id, start, end in conn.execute(sql()["overlapped"], asked).fetchall():
-            began, ended = parse_time(start), parse_time(end)
-            if span.interval.holds(began + (ended - began) / 2):
-                conn.execute(sql()["drop"], {"seq": seq})
-                conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
-                self.journal.note_change(conn, seq)
 
     def _computed(self, span: Span) -> Gathered:
         with self.journal.database.reading() as conn:
@@ -457,8 +358,11 @@ class Rollups:
                 return bare(span)
             with snapshot(conn):
                 found = gather(conn, span, self.journal.owner)
-                due = {x for x in smaller_of(span) if self._mark_of(conn, x) is not None}
-        found = read_fed(found, self.feed)
+                due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
+        try:
+            found = read_fed(found, self.feed)
+        except Unavailable:
+            found = read_fed(found, None)
         # What is stored of those that are due is behind: it gives way to what is computed.
         due |= set(found.missing)
         parts = [x for x in found.parts if x.span not in due]
@@ -488,38 +392,4 @@ class Rollups:
         facts = facts_of(found, generator=self.extractive.generator)
         with self.journal.database.reading() as conn:
             suffix = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
-        return self._entry(span, found, content="", facts=facts, suffix=suffix)
-
-    def _entry(
-        self, span: Span, found: Gathered, *, content: str, facts: dict[str, Any], suffix: str
-    ) -> Entry:
-        now = self.journal.clock()
-        return Entry(
-            seq=0,
-            id=rollup_id(span.level, found.key, suffix),
-            thread_id=self.journal.owner,
-            content=content,
-            entry_type=ROLLUP_TYPES[span.level],
-            at=last_instant(span.end),
-            start=span.start,
-            end=span.end,
-            metadata=facts,
-            level=span.number,
-            status="active",
-            created=now,
-            updated=now,
-            zone_name=span.zone_name,
-            sources=found.names,
-        )
-
-
-def _key(span: Span) -> dict[str, Any]:
-    return {
-        "tz": span.zone_name,
-        "level": span.number,
-        "period_start": render_time(span.start),
-    }
-
-
-def _json(told: dict[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return self.rows.entry(span, found, content="", facts=facts, suffix=suffix)
