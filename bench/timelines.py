@@ -5,14 +5,17 @@ Never changes a kept timeline: what is added goes to a copy, what is rolled up i
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 import sqlite3
+import subprocess
 import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.corpus import make_lines, make_questions
@@ -28,7 +31,6 @@ from commonplace.journals.timeline_rollups import Rollups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from commonplace.app import App
 
@@ -193,35 +195,54 @@ def _asked(app: App, question: str, within: Interval | None) -> float:
 
 
 def _year_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
-    """A year in a file of its own: rolled up, again, let go of; memory is this process's peak."""
+    """A year in a file of its own and by a process of its own, so that its memory can be told."""
     folder = scratch / "year"
-    now = [FIRST_DAY + timedelta(days=sizes.days, hours=2)]
-    journal = TimelineJournal(folder, owner="me", zone=UTC, clock=lambda: now[0])
-    rollups = Rollups(journal, Extractive())
     what = f"{sizes.days} days of {sizes.a_day:,} entries"
+    journal = TimelineJournal(folder, owner="me", zone=UTC)
     with closing(journal):
         fill(journal, days=sizes.days, a_day=sizes.a_day, first=FIRST_DAY)
+    command = [sys.executable, "-m", "bench.timelines", str(folder), str(sizes.days)]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    yield _plain(f"{what} rolled up", "s", [told["rolled_s"]], YEAR_S)
+    note = f"{told['made']:,} rollups, in a process that does nothing else."
+    yield _plain("peak memory of that", "MB", [told["peak_mb"]], YEAR_MB, note=note)
+    yield _plain("again with nothing new", "s", [told["again_s"]], AGAIN_S)
+    design = DESIGN_MB * sizes.days * sizes.a_day / 365_000
+    yield _sized(f"size of {what}", told["size_mb"], design)
+    yield _plain("let go of what the design does", "s", [told["let_go_s"]], None)
+    kept = DESIGN_KEPT_MB * sizes.days * sizes.a_day / 365_000
+    yield _sized(f"size of {what}, let go of", told["kept_mb"], kept)
+
+
+def roll_up_a_year(folder: Path, days: int) -> dict[str, float]:
+    """Roll a filled timeline up, again, and let go of what the design does; what it took."""
+    now = [FIRST_DAY + timedelta(days=days, hours=2)]
+    journal = TimelineJournal(folder, owner="me", zone=UTC, clock=lambda: now[0])
+    rollups = Rollups(journal, Extractive())
+    told: dict[str, float] = {}
+    with closing(journal):
         began = time.perf_counter()
-        made = rollups.catch_up()
-        yield _plain(f"{what} rolled up", "s", [time.perf_counter() - began], YEAR_S)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        note = f"{made:,} rollups; the peak of the whole run, an encoder with it if one was loaded."
-        yield _plain("peak memory after that", "MB", [peak], YEAR_MB, note=note)
+        told["made"] = rollups.catch_up()
+        told["rolled_s"] = time.perf_counter() - began
+        told["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         began = time.perf_counter()
         rollups.catch_up()
-        yield _plain("again with nothing new", "s", [time.perf_counter() - began], AGAIN_S)
-        yield _size(f"size of {what}", folder, DESIGN_MB * sizes.days * sizes.a_day / 365_000)
-        let_go(rollups, parse_retention("design"))
-        now[0] += _WEEK
+        told["again_s"] = time.perf_counter() - began
+        told["size_mb"] = _megabytes(folder)
         began = time.perf_counter()
         let_go(rollups, parse_retention("design"))
-        yield _plain("let go of what the design does", "s", [time.perf_counter() - began], None)
-        share = DESIGN_KEPT_MB * sizes.days * sizes.a_day / 365_000
-        yield _size(f"size of {what}, let go of", folder, share)
+        now[0] += _WEEK
+        let_go(rollups, parse_retention("design"))
+        told["let_go_s"] = time.perf_counter() - began
+        told["kept_mb"] = _megabytes(folder)
+    return told
 
 
-def _size(name: str, folder: Path, design: float) -> Figure:
-    size = sum(x.stat().st_size for x in folder.iterdir() if x.name.startswith("journal")) / 1e6
+def _megabytes(folder: Path) -> float:
+    return sum(x.stat().st_size for x in folder.iterdir() if x.name.startswith("journal")) / 1e6
+
+
+def _sized(name: str, size: float, design: float) -> Figure:
     note = f"the design reckoned {design:.1f} MB, of texts alone."
     return _plain(name, "MB", [size], None, note=note)
 
@@ -239,3 +260,7 @@ def _plain(
         rule=rule,
         note=note,
     )
+
+
+if __name__ == "__main__":
+    print(json.dumps(roll_up_a_year(Path(sys.argv[1]), int(sys.argv[2]))))
