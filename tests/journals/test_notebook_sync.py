@@ -8,6 +8,7 @@ import pytest
 from tests.journals.team import Team
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
+from commonplace.journals import notebook_sync
 from commonplace.journals.notebook_format import hand_id
 
 COUNT = "<!-- entry count: {} -->\n"
@@ -436,6 +437,18 @@ def test_a_remote_that_was_rebased_lost_nothing(team):
     assert team.files(0) == {"a": "Known well.\n\n" + COUNT.format(3)}
 
 
+def test_a_remote_that_moved_house_is_no_rewritten_one(team):
+    """At another address it may hold less; nothing is lost by that."""
+    team.write(0, "a", "one")
+    both(team)
+    team.write(0, "a", "two")
+    team.git(None, "clone", "-q", "--bare", str(team.bare), "other.git", at=team.folder)
+    team.sync(0)
+    team.git(0, "remote", "set-url", "origin", str(team.folder / "other.git"))
+    assert team.sync(0).sent == 1
+    assert team.entries(0) == [("a", "one"), ("a", "two")]
+
+
 def test_sections_that_would_go_out_of_sight(team):
     """More than a tenth of the entries is refused until it is accepted; a tenth is not."""
     for number in range(9):
@@ -587,8 +600,9 @@ def test_a_stale_lock_of_the_index(team):
     assert team.files(0) == {"a": COUNT.format(2)}
 
 
-def test_a_stale_lock_at_the_remote_is_named(team):
+def test_a_stale_lock_at_the_remote_is_named(team, monkeypatch):
     """It may be somebody's who pushes: it is waited for, then told."""
+    monkeypatch.setattr(notebook_sync, "TRIES", 2)
     team.write(0, "a", "x")
     team.sync(0)
     team.write(0, "a", "y")

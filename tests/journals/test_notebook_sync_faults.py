@@ -187,6 +187,20 @@ def test_a_sync_killed_anywhere_is_gone_on_with(team, where):
     assert team.git(0, "for-each-ref", "refs/commonplace/sync") == ""
 
 
+def test_a_folder_that_a_killed_sync_left_behind_is_no_edit(team, monkeypatch):
+    """The branch was moved, the files were not: the next sync brings them, and takes them for nobody's."""
+    team.write(1, "a", "Bob", "One.\n\nTwo!")
+    team.sync(1)
+    with monkeypatch.context() as killed:
+        killed.setattr("commonplace.journals.notebook_tree.WorkTree.refresh", lambda _self: ())
+        team.sync(0)
+    assert team.git(0, "status", "--porcelain") == "M  a.md\n"
+    team.write(1, "a", "Bob again")
+    team.sync(1)
+    team.sync(0)
+    assert team.files(0) == team.files(1)
+
+
 _SYNCER = """
 import sys
 from datetime import UTC, datetime

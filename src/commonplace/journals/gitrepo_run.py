@@ -245,7 +245,9 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
 
 def quiet_command(verb: str) -> str:
     """A command line that serves a repository on this machine without its running any program."""
-    return shlex.join([_git(), *_SWITCHES, "-c", "receive.autogc=false", verb])
+    # A lock that another holds is not waited for in there: whoever pushes tries again.
+    more = ("-c", "receive.autogc=false", "-c", "core.filesRefLockTimeout=300")
+    return shlex.join([_git(), *_SWITCHES, *more, verb])
 
 
 def _own_to_talk(folder: Path) -> dict[str, str]:

@@ -15,6 +15,7 @@ from commonplace.core.text import opening
 from commonplace.journals.gitrepo_commit import Draft, Moved, commit, until_settled
 from commonplace.journals.gitrepo_history import parse_commit
 from commonplace.journals.gitrepo_refs import RefMove, list_refs, move_refs
+from commonplace.journals.notebook_drafts import Hand, upkeep_draft
 from commonplace.journals.notebook_format import (
     Message,
     parse_file,
@@ -25,7 +26,6 @@ from commonplace.journals.notebook_format import (
 )
 from commonplace.journals.notebook_merge import END, merge
 from commonplace.journals.notebook_names import file_of, parse_section
-from commonplace.journals.notebook_replay import Hand, upkeep_draft
 from commonplace.journals.notebook_tree import WorkTree
 
 if TYPE_CHECKING:

@@ -5,38 +5,40 @@ Never writes, and never loses an entry, or a line of an overview that nobody too
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.journals.gitrepo_commit import Draft
-from commonplace.journals.gitrepo_history import raw_message, read_history, zone_of
+from commonplace.journals.gitrepo_history import read_history
 from commonplace.journals.gitrepo_run import lacking
 from commonplace.journals.gitrepo_trees import Leaf, list_leaves
+from commonplace.journals.notebook_drafts import (
+    Hand,
+    Told,
+    named_message,
+    told_again,
+    upkeep_draft,
+)
 from commonplace.journals.notebook_format import (
     Message,
-    compose_message,
     entries_of,
     parse_file,
     parse_message,
     render_file,
-    render_message,
 )
 from commonplace.journals.notebook_merge import settle
 from commonplace.journals.notebook_names import file_of, find_section, refuse_twin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime, tzinfo
 
     from commonplace.journals.gitrepo import GitRepo
+    from commonplace.journals.gitrepo_commit import Draft
     from commonplace.journals.gitrepo_history import Commit, Touch
     from commonplace.journals.notebook_format import Entry
     from commonplace.journals.notebook_ledger import Ledger
 
 _AT_ONCE = 200
-_SECTION_LINE = re.compile(rb"^Section:[^\n]*$", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +73,6 @@ class Plan:
     clashes: tuple[Clash, ...]
     places: Mapping[str, str]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hand:
-    """Who commits what is told again, and when. zone: the owner's."""
-
-    person: str
-    now: datetime
-    zone: tzinfo
 
 
 class Replay:
@@ -122,7 +115,7 @@ class Replay:
             blobs = self._repo.read_objects([x.hash for x in some])
             self._texts.read({t.blob for x in some for t in x.touched if _is_section(t)})
             for commit, blob in zip(some, blobs, strict=True):
-                self._tell(commit, blob.content if blob else b"")
+                self._tell(Told(commit, blob.content if blob else b""))
         self._bring_together()
         self._refuse_nesting()
         self._note_twins()
@@ -184,13 +177,14 @@ class Replay:
             self._counts[section] = self._ledger.count(section)
         return self._counts[section]
 
-    def _tell(self, commit: Commit, content: bytes) -> None:
+    def _tell(self, told: Told) -> None:
+        commit = told.commit
         message = parse_message(commit.message)
         if len(commit.parents) > 1:
             return  # what it brought is told by its commits, what it made is in the files
         if message.verb == "move" and not message.entry_id:
             if all(find_section(file_of(x)) for x in (message.moved_from, message.section)):
-                self._move(commit, message, content)
+                self._move(told, message)
             return
         if message.verb and not message.entry_id:
             return
@@ -201,11 +195,10 @@ class Replay:
         links, drops = self._others(commit)
         for entry in fresh:
             self._told.add((entry.id, entry.section))
-            self._add_entry(commit, message, content, entry, links=links, drops=drops)
+            self._add_entry(told, message, entry, links=links, drops=drops)
             links, drops = {}, ()
         if not entries and (links or drops):
-            said = raw_message(content)
-            self._drafts.append(self._draft(commit, content, said, links=links, drops=drops))
+            self._drafts.append(told_again(told, self._hand, told.raw, links=links, drops=drops))
 
     def _is_known(self, entry: Entry) -> bool:
         if entry.id in self._sides.lost or (entry.id, entry.section) in self._told:
@@ -234,9 +227,8 @@ class Replay:
 
     def _add_entry(
         self,
-        commit: Commit,
+        told: Told,
         message: Message,
-        content: bytes,
         entry: Entry,
         *,
         links: Mapping[str, tuple[str, str]],
@@ -245,7 +237,8 @@ class Replay:
         place = self._place(entry.section)
         path = file_of(place)
         self._counts[place] = self._count(place) + 1
-        touch = next((t for t in commit.touched if t.path == file_of(entry.section)), None)
+        touched = told.commit.touched
+        touch = next((t for t in touched if t.path == file_of(entry.section)), None)
         puts: dict[str, bytes] = {}
         if touch is not None and not touch.blob and self._is_untouched_there(entry.section):
             drops = [*drops, *([path] if self._files.pop(path, None) else [])]
@@ -255,9 +248,9 @@ class Replay:
             if said is not None:
                 self._now[place] = self._merged(entry.section, said, self._overview(place))
             puts = {path: self._put(place)}
-        said_now = _named(message, entry, place, raw_message(content))
+        said_now = named_message(message, entry, place, told.raw)
         self._drafts.append(
-            self._draft(commit, content, said_now, puts=puts, links=links, drops=drops)
+            told_again(told, self._hand, said_now, puts=puts, links=links, drops=drops)
         )
 
     def _merged(self, section: str, said: str, otherwise: str) -> str:
@@ -273,33 +266,7 @@ class Replay:
         self._files[file_of(section)] = Leaf("100644", "")
         return content
 
-    def _draft(
-        self,
-        commit: Commit,
-        content: bytes,
-        message: bytes,
-        *,
-        puts: Mapping[str, bytes] | None = None,
-        links: Mapping[str, tuple[str, str]] | None = None,
-        drops: Sequence[str] = (),
-        renames: Mapping[str, str] | None = None,
-    ) -> Draft:
-        author = " ".join(commit.author.translate(_UNNAMEABLE).split()) or "unknown"
-        address = "".join(commit.address.translate(_UNNAMEABLE).split()) or "unknown"
-        return Draft(
-            message=message.replace(b"\0", b""),
-            author=f"{author} <{address}>",
-            committer=self._hand.person,
-            at=commit.at,
-            now=self._hand.now,
-            zone=zone_of(content),
-            puts=puts or {},
-            links=links or {},
-            drops=drops,
-            renames=renames or {},
-        )
-
-    def _move(self, commit: Commit, message: Message, content: bytes) -> None:
+    def _move(self, told: Told, message: Message) -> None:
         old, new = message.moved_from, message.section
         now = self._place(old)
         self._origins[new] = self._origin(old)
@@ -324,7 +291,7 @@ class Replay:
         if leaf is not None:
             self._files[target] = leaf
         renames = {source: target} if leaf is not None else {}
-        self._drafts.append(self._draft(commit, content, raw_message(content), renames=renames))
+        self._drafts.append(told_again(told, self._hand, told.raw, renames=renames))
 
     def _bring_together(self) -> None:
         """Put what the files must hold at the end into a last commit, where it is not there yet."""
@@ -342,18 +309,9 @@ class Replay:
         links = self._settle_others(sorted(changed - sections), drops)
         if puts or drops or links:
             message = Message(summary="Merge what both sides wrote", text="", verb="merge")
-            self._drafts.append(self.upkeep(message, puts=puts, links=links, drops=drops))
-
-    def upkeep(
-        self,
-        message: Message,
-        *,
-        puts: Mapping[str, bytes],
-        links: Mapping[str, tuple[str, str]] | None = None,
-        drops: Sequence[str] = (),
-    ) -> Draft:
-        """A commit of our own, which is no entry."""
-        return upkeep_draft(self._hand, message, puts=puts, links=links, drops=drops)
+            self._drafts.append(
+                upkeep_draft(self._hand, message, puts=puts, links=links, drops=drops)
+            )
 
     def _leaves(self, path: str) -> tuple[Leaf | None, ...]:
         there = file_of(self._moved_there(path.removesuffix(".md")))
@@ -464,31 +422,6 @@ class _Overviews:
         return None if leaf is None or not leaf.is_file else self.of_blob(leaf.blob)
 
 
-def upkeep_draft(
-    hand: Hand,
-    message: Message,
-    *,
-    puts: Mapping[str, bytes],
-    links: Mapping[str, tuple[str, str]] | None = None,
-    drops: Sequence[str] = (),
-) -> Draft:
-    """A commit of our own, which is no entry."""
-    return Draft(
-        message=render_message(message),
-        author=hand.person,
-        committer=hand.person,
-        at=hand.now,
-        now=hand.now,
-        zone=hand.zone,
-        puts=puts,
-        links=links or {},
-        drops=drops,
-    )
-
-
-_UNNAMEABLE = str.maketrans("<>\n\r\0", "     ")
-
-
 def _is_section(touch: Touch) -> bool:
     return touch.is_file and find_section(touch.path) is not None
 
@@ -497,22 +430,6 @@ def _said(entry: Entry) -> tuple[str, ...]:
     """What a commit by hand is known by, whatever its hash."""
     at = str(int(entry.at.timestamp()))
     return (entry.author, entry.address, at, entry.section, entry.text)
-
-
-def _named(message: Message, entry: Entry, place: str, raw: bytes) -> bytes:
-    """The message of an entry, which names its section and its id; all else is as it was."""
-    if entry.by_hand:
-        said = compose_message(replace(message, entry_id=entry.id, section=place))
-        return said.encode("utf-8", "replace")
-    if message.section == place:
-        return raw
-    body, sign, last = raw.rstrip(b"\n").rpartition(b"\n\n")
-    line = f"Section: {place}".encode()
-    if _SECTION_LINE.search(last):
-        last = _SECTION_LINE.sub(lambda _: line, last)
-    else:
-        last = line + b"\n" + last
-    return body + sign + last + b"\n"
 
 
 def _beside(path: str, blob: str) -> str:

@@ -6,6 +6,7 @@ and folder as they were where it fails.
 
 from __future__ import annotations
 
+import hashlib
 import random
 import tempfile
 import time
@@ -28,6 +29,7 @@ from commonplace.journals.notebook_conflicts import (
     clash_key,
     open_place,
 )
+from commonplace.journals.notebook_drafts import Hand, upkeep_draft
 from commonplace.journals.notebook_format import (
     Message,
     entries_of,
@@ -36,7 +38,7 @@ from commonplace.journals.notebook_format import (
     render_file,
 )
 from commonplace.journals.notebook_names import file_of, find_section
-from commonplace.journals.notebook_replay import Hand, Plan, Replay, Sides, upkeep_draft
+from commonplace.journals.notebook_replay import Plan, Replay, Sides
 from commonplace.journals.notebook_tree import WorkTree
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ _AT_ONCE = 500
 _TENTH = 10
 _NAMED = 10
 _OURS = "refs/commonplace"
+_SYNCED = f"{_OURS}/synced"
 _LOCK = "commonplace-sync"
 
 
@@ -278,14 +281,17 @@ class Sync:
     def _seen(self, met: _Met) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
         short = met.remote.branch.removeprefix("refs/heads/")
-        known = met.refs.get(self._synced(met.remote), "")
-        if known:
+        if known := met.refs.get(self._synced(met.remote), ""):
             return known
+        if any(ref.startswith(f"{_SYNCED}/{met.remote.name}@") for ref in met.refs):
+            return ""  # it lay elsewhere then: what was pushed there tells nothing of this one
         tracked = f"refs/remotes/{met.remote.name}/{short}"
         return list_refs(self._repo, tracked).get(tracked, "")
 
     def _synced(self, remote: Remote) -> str:
-        return f"{_OURS}/synced/{remote.name}/{remote.branch.removeprefix('refs/heads/')}"
+        place = hashlib.sha256(remote.address.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        short = remote.branch.removeprefix("refs/heads/")
+        return f"{_SYNCED}/{remote.name}@{place}/{short}"
 
     def _lost(self, seen: str, theirs: str, ledger: Ledger) -> set[str]:
         """The entries that the remote held when it was seen last, and holds no more."""
@@ -403,8 +409,10 @@ class Sync:
         """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
         if self._repo.is_bare:
             return
-        changes = compare_trees(self._repo, ours, to)
-        dirty = WorkTree(self._repo).dirty(ours, changes)
+        tree = WorkTree(self._repo)
+        with locked(self._repo.own):
+            tree.refresh()  # what a process left that was killed after it had moved the branch
+        dirty = tree.dirty(ours, compare_trees(self._repo, ours, to))
         if dirty:
             git = f"git -C {self._repo.folder}"
             names = opening(", ".join(dirty), 200)
