@@ -299,3 +299,15 @@ def test_the_same_key_is_one_entry_and_metadata_is_kept():
     assert add("x", None, *words) == add("x", None, *words)
     hour = facts("timeline", "show", "today")
     assert hour["metadata"]["actions_taken"] == ["ship"]
+
+
+def test_summaries_are_found_by_meaning(monkeypatch):
+    """Those that a command made without an encoder too: the next search makes their vectors."""
+    add("Planted an oak", "2020-10-02 10:00")
+    run("timeline", "show", "2020-10")
+    monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
+    found = facts("timeline", "search", "gardening a tree", "--type", "monthly_rollup")
+    assert [x["ref"] for x in found["results"]] == ["timeline:rollup_monthly_202010"]
+    assert (found["results"][0]["by"], found["notes"]) == ("meaning", [])
+    counts = facts("status")["journals"]
+    assert [x["pending"] for x in counts if x["journal"] == "timeline"] == [0]

@@ -60,9 +60,13 @@ def load_encoder(app: App) -> None:
 
 
 def file_everything(app: App) -> None:
-    """Wait for the encoder, and file every change, edits in place included."""
+    """Wait for the encoder, and file every change, edits in place included.
+
+    Vectors that are missing, of what was filed without an encoder, are made meanwhile.
+    """
     load_encoder(app)
     app.filing.sweep()
+    app.filing.wake()
 
 
 def args_of(verb: Any) -> dict[str, Arg]:

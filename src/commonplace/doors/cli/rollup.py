@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.timeline import keeping
@@ -41,4 +41,6 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
         else:
             with show_counting("Rolling up") as tell:
                 answer = keeper.roll_up(tell=tell)
+            if answer.facts["made"]:
+                file_everything(app)
             show(answer, as_json)

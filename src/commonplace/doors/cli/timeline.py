@@ -41,6 +41,12 @@ def keeping(app: App) -> TimelineKeeping:
     )
 
 
+def file_timeline(app: App) -> None:
+    """Roll up some of what is due, then file everything: what was just made is found by meaning."""
+    app.timeline_desk().keep_up()
+    file_everything(app)
+
+
 def time_options(command: Any) -> Any:
     """`--when`, `--since` and `--until`."""
     for name in ("until", "since", "when"):
@@ -120,7 +126,7 @@ def search(
     """
     words = " ".join(query)
     arguments = {**given, "query": words, "entry_types": list(entry_types)}
-    after = file_everything if words.strip() else None
+    after = file_timeline if words.strip() else None
     show(call("timeline_search", arguments, after=after), as_json)
 
 
@@ -181,7 +187,7 @@ def profile(text: tuple[str, ...], as_json: bool) -> None:
 def context(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Gather what a prompt should hold: the profile, summaries, the nearest entries."""
     words = " ".join(query)
-    after = file_everything if words.strip() else None
+    after = file_timeline if words.strip() else None
     show(call("timeline_context", {**given, "query": words}, after=after), as_json)
 
 
