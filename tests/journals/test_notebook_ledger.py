@@ -107,7 +107,7 @@ def books(tmp_path):
         each.close()
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_whatever_becomes_of_a_history(books, steps):
     """Followed step by step, and read whole: the same."""

@@ -475,7 +475,7 @@ steps = st.lists(
 
 
 @settings(
-    max_examples=int(os.environ.get("SYNC_EXAMPLES", "6")),
+    max_examples=int(os.environ.get("SYNC_EXAMPLES", "4")),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
