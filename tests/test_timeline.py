@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.aio import JournalStorage
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.journals.timeline_entry import Draft
 from commonplace.testing import FrozenClock
 from commonplace.timeline import Timeline
 
@@ -352,3 +353,13 @@ def test_what_is_no_method_is_handed_through():
         return plain.size
 
     assert asyncio.run(use()) == 0
+
+
+def test_a_long_range_is_told_whole(journal):
+    """However many entries lie in it; fewer where fewer are asked for."""
+    desk = journal.desk(OWNER)
+    desk.journal.add_many([Draft(content=f"entry {number}") for number in range(1_205)])
+    span = (START - timedelta(hours=1), START + timedelta(hours=1))
+    found = journal.get_time_range(OWNER, *span)
+    assert len({x["id"] for x in found}) == len(found) == 1_205
+    assert len(journal.get_time_range(OWNER, *span, limit=7)) == 7

@@ -9,12 +9,14 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Interval
+from commonplace.journals.timeline import MOST_LISTED
 from commonplace.journals.timeline_marks import span_at
 from commonplace.tools.timeline_desk import parse_period
 
@@ -130,19 +132,17 @@ class Timeline:
         end: datetime,
         rollup_level: int | None = None,
         *,
-        limit: int = 1000,
+        limit: int | None = None,
     ) -> list[dict[str, Any]]:
         """What overlaps [start, end), newest first: of one level (0 raw … 5 year), or of all.
 
         Of a level of rollups the period that is still open comes first, computed and marked
-        `partial` in its metadata. Raises: Invalid.
+        `partial` in its metadata. limit: None for all there is. Raises: Invalid.
         """
         desk = self.desk(thread_id)
         within = _interval(start, end)
-        found = [
-            x.as_dict() for x in desk.list_entries(within, level=rollup_level, limit=limit).entries
-        ]
-        return [*self._open_period(desk, within, rollup_level), *found][:limit]
+        found = self._open_period(desk, within, rollup_level)
+        return list(islice(chain(found, _listed(desk, within, rollup_level)), limit))
 
     def get_rollup(
         self,
@@ -286,6 +286,15 @@ class Timeline:
 
 
 _PERIODS = ("hourly", "daily", "weekly", "monthly", "yearly")
+
+
+def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator[dict[str, Any]]:
+    cursor = ""
+    while True:
+        page = desk.list_entries(within, level=level, limit=MOST_LISTED, cursor=cursor)
+        yield from (x.as_dict() for x in page.entries)
+        if not (cursor := page.cursor):
+            return
 
 
 def _close(desk: TimelineDesk) -> None:
