@@ -311,3 +311,17 @@ def test_summaries_are_found_by_meaning(monkeypatch):
     assert (found["results"][0]["by"], found["notes"]) == ("meaning", [])
     counts = facts("status")["journals"]
     assert [x["pending"] for x in counts if x["journal"] == "timeline"] == [0]
+
+
+def test_entries_of_other_journals_are_steps(october, monkeypatch):
+    """With their own time and words, where they count in rollups."""
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_FEED", "chronicle")
+    told = facts("chronicle", "add", "Fixed the pier", "--at", "2020-10-07 14:20")
+    hour = facts("timeline", "show", "2020-10-07 14")
+    assert hour["metadata"]["entries"] == 3
+    assert [(x["ref"], x["text"]) for x in hour["down"]] == [
+        (october[0], "Created the work_log table"),
+        (f"chronicle:{told['id']}", "Fixed the pier"),
+        (october[1], "Inserted a first row for Q4"),
+    ]
+    assert "  14:20  Fixed the pier  chronicle:" in run("timeline", "show", "2020-10-07").stdout

@@ -5,6 +5,7 @@ Never offered to a model; decides nothing about periods, retention or models.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant, render_interval
@@ -17,13 +18,14 @@ from commonplace.journals.timeline_entry import JOURNAL, NAMES, TYPES
 from commonplace.tools.recall_lines import CAUTION, Teller
 from commonplace.tools.timeline_lines import answer_of, interval_facts, state_of, time_lines
 from commonplace.tools.timeline_reading import read_period, read_within
-from commonplace.tools.timeline_zoom import node_lines, way_down
+from commonplace.tools.timeline_zoom import node_lines, way_down, with_others
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from commonplace.core.clock import Level
-    from commonplace.core.values import Answer
+    from commonplace.core.ports import OpensRefs
+    from commonplace.core.values import Answer, Page
     from commonplace.journals.timeline_entry import Entry
     from commonplace.journals.timeline_retention import LetGo
     from commonplace.journals.timeline_rewording import Rewording
@@ -43,13 +45,18 @@ class TimelineKeeping:
     """What people do with a timeline beside what a model may.
 
     rewording: makes what has a model put rollups into words, for one run; None without one.
+    others: what opens the refs of other journals, by their names.
     """
 
     def __init__(
-        self, desk: Callable[[], TimelineDesk], rewording: Callable[[], Rewording | None]
+        self,
+        desk: Callable[[], TimelineDesk],
+        rewording: Callable[[], Rewording | None],
+        others: Callable[[], Mapping[str, OpensRefs]] = dict,
     ) -> None:
         self._desk = desk
         self._rewording = rewording
+        self._others = others
 
     def show(self, *, text: str, depth: int | None = None) -> Answer:
         """A period with the way down to each raw entry, or an entry with what is around it.
@@ -70,7 +77,8 @@ class TimelineKeeping:
         desk.catch_up()
         found = desk.rollup(NAMES[level], within.start, partial=True)
         assert found is not None  # a period that goes on is computed
-        return _shown(found, way_down(desk, level, within, depth=depth), desk)
+        node = with_others(way_down(desk, level, within, depth=depth), self._opened)
+        return _shown(found, node, desk)
 
     def trends(
         self, *, when: str = "", since: str = "", until: str = "", period: str = ""
@@ -185,6 +193,13 @@ class TimelineKeeping:
             "profile": None if done.profile is None else done.profile.ref,
         }
         return answer_of(lines, facts)
+
+    def _opened(self, ref: str) -> Page | None:
+        """The entry of another journal under a ref; None where it cannot be opened now."""
+        opener = self._others().get(ref.partition(":")[0])
+        with suppress(CommonplaceError):
+            return None if opener is None else opener.read_ref(ref)
+        return None
 
     def _put_into_words(
         self, tell: Callable[[int, int], None] | None

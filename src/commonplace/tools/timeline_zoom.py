@@ -12,14 +12,14 @@ from commonplace.core.clock import local_date, period, period_key, render_instan
 from commonplace.core.fence import visible_line
 from commonplace.core.rollups import LEVELS, MADE_FROM
 from commonplace.core.text import first_words
-from commonplace.journals.timeline_entry import RAW, label_of
+from commonplace.journals.timeline_entry import JOURNAL, RAW, label_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.core.values import Interval
+    from commonplace.core.values import Interval, Page
     from commonplace.journals.timeline_entry import Entry
     from commonplace.tools.timeline_desk import TimelineDesk
 
@@ -184,15 +184,30 @@ def _pieces(level: Level, inside: Mapping[int, list[Entry]], zone: tzinfo) -> li
 
 
 def _leaves(desk: TimelineDesk, hour: Entry | None, entries: Sequence[Entry]) -> Iterator[Node]:
-    """The raw entries of an hour, and what other journals gave to it."""
+    """The raw entries of an hour, and what other journals gave to it: their refs alone."""
     for entry in entries:
         text = first_words(entry.content)
         yield Node(level=None, key="", at=entry.at, ref=entry.ref, text=text)
-    whole = None if hour is None else desk.journal.find(hour.id)
-    if whole is not None:
-        for name in whole.sources:
-            if ":" in name:
-                yield Node(level=None, key="", at=whole.start, ref=name, text="")
+    if hour is None or _counted(hour) <= len(entries):
+        return
+    whole = desk.journal.find(hour.id)
+    for name in () if whole is None else whole.sources:
+        if ":" in name:
+            yield Node(level=None, key="", at=hour.start, ref=name, text="")
+
+
+def with_others(node: Node, read: Callable[[str], Page | None]) -> Node:
+    """The same with the time and the first words of what other journals gave.
+
+    read: opens a ref of another journal; None for what cannot be opened now.
+    """
+    if node.level is None and not node.ref.startswith(f"{JOURNAL}:"):
+        page = read(node.ref)
+        return node if page is None else replace(node, at=page.at, text=first_words(page.text))
+    down = tuple(with_others(each, read) for each in node.down)
+    if node.level == "hour":
+        down = tuple(sorted(down, key=lambda each: each.at))
+    return replace(node, down=down)
 
 
 def _counted(entry: Entry | None) -> int:

@@ -37,7 +37,9 @@ def keeping(app: App) -> TimelineKeeping:
     from commonplace.tools.timeline_keeping import TimelineKeeping  # noqa: PLC0415  for a few
 
     return TimelineKeeping(
-        desk=app.timeline_desk, rewording=lambda: app.languages.rewording(app.rollups)
+        desk=app.timeline_desk,
+        rewording=lambda: app.languages.rewording(app.rollups),
+        others=lambda: app.recall_desk().journals,
     )
 
 
