@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -268,6 +270,10 @@ def test_nothing_the_repositories_name_is_run(team, tmp_path):
     team.write(1, "a", "Bob", "New.")
     team.sync(1)
     assert team.sync(0).received == 1
+    team.git(0, "config", "remote.origin.pushurl", f"file://{team.bare}")
+    team.write(0, "a", "Ann again")
+    assert team.sync(0).sent == 1
+    team.git(0, "config", "--unset", "remote.origin.pushurl")
     team.git(0, "remote", "set-url", "origin", "http://127.0.0.1:1/x")
     with pytest.raises(Unavailable):
         team.sync(0)
@@ -316,6 +322,52 @@ def test_a_remote_that_never_answers(team, monkeypatch):
         with pytest.raises(Unavailable, match="took longer"):
             team.sync(0)
         assert team.states(0) == before
+
+
+class Asking(BaseHTTPRequestHandler):
+    """A host that wants a password."""
+
+    def do_GET(self):
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_args):
+        pass
+
+
+def test_nobody_is_asked_for_a_password(team, tmp_path, monkeypatch):
+    """The user's own helper is; without one the answer says how to sign in."""
+    helper, asked = tmp_path / "helper", tmp_path / "asked"
+    helper.write_text(f'#!/bin/sh\necho "$1" >> {asked}\n')
+    helper.chmod(0o755)
+    home = tmp_path / "somebody"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    server = HTTPServer(("127.0.0.1", 0), Asking)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}/x.git"
+        team.git(0, "remote", "set-url", "origin", address)
+        with pytest.raises(Denied, match="does not let you in") as told:
+            team.sync(0)
+        assert f"git -C {team.place(0)} fetch origin" in told.value.hint
+        team.git(None, "config", "--global", "credential.helper", str(helper), at=home)
+        team.notes[0].close()
+        team.notes[0] = team.open(0)
+        with pytest.raises(Denied):
+            team.sync(0)
+        assert asked.read_text().startswith("get\n")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def faulty_tree(team: Team, name: str) -> None:

@@ -40,13 +40,15 @@ _ASK_S = 120.0
 class Remote:
     """A remote as the repository names it, and the branch there that is ours.
 
-    address: as it may be shown. is_here: it lies on a disk of this machine.
+    address: as it may be shown. is_here: it lies on a disk of this machine; takes_here: so does
+    where it is pushed to, which may be called otherwise.
     """
 
     name: str
     branch: str
     address: str
     is_here: bool
+    takes_here: bool
 
 
 def find_remote(repo: GitRepo, name: str, branch: str) -> Remote:
@@ -68,7 +70,7 @@ def find_remote(repo: GitRepo, name: str, branch: str) -> Remote:
         )
     ran = repo.git.talk(["ls-remote", "--get-url", "--end-of-options", name])
     address = ran.out.decode("utf-8", "replace").strip()
-    is_here = address.startswith("file://") or not _ADDRESS.match(address)
+    pushed = repo.git.talk(["remote", "get-url", "--push", "--all", "--end-of-options", name])
     short = branch.removeprefix("refs/heads/")
     upstream = branch
     if _values(repo, f"branch.{short}.remote") == [name]:
@@ -77,8 +79,13 @@ def find_remote(repo: GitRepo, name: str, branch: str) -> Remote:
         name=name,
         branch=upstream if upstream.startswith("refs/heads/") else branch,
         address=_USER.sub("", address),
-        is_here=is_here,
+        is_here=_is_here(address),
+        takes_here=any(map(_is_here, pushed.out.decode("utf-8", "replace").splitlines())),
     )
+
+
+def _is_here(address: str) -> bool:
+    return address.startswith("file://") or not _ADDRESS.match(address)
 
 
 def _values(repo: GitRepo, key: str) -> list[str]:
@@ -102,7 +109,7 @@ def fetch(repo: GitRepo, remote: Remote) -> str:
         [
             *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
             *("--no-recurse-submodules", "--no-prune", "--refmap=", "--no-show-forced-updates"),
-            *_serving(remote, "upload-pack"),
+            *_serving("upload-pack", is_here=remote.is_here),
             *("--end-of-options", remote.name, f"+{remote.branch}:{ours}"),
         ]
     )
@@ -121,7 +128,7 @@ def push(repo: GitRepo, remote: Remote, commit: str, *, seen: str) -> None:
         [
             *("push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed"),
             *("--recurse-submodules=no", f"--force-with-lease={remote.branch}:{seen}"),
-            *_serving(remote, "receive-pack"),
+            *_serving("receive-pack", is_here=remote.takes_here),
             *("--end-of-options", remote.name, f"{commit}:{remote.branch}"),
         ]
     )
@@ -152,7 +159,7 @@ _OTHERS_FIRST = (
 def _heads(repo: GitRepo, remote: Remote) -> set[str]:
     ran = repo.git.talk(
         [
-            *("ls-remote", "--heads", "--quiet", *_serving(remote, "upload-pack")),
+            *("ls-remote", "--heads", "--quiet", *_serving("upload-pack", is_here=remote.is_here)),
             *("--end-of-options", remote.name),
         ],
         patience_s=_ASK_S,
@@ -163,12 +170,12 @@ def _heads(repo: GitRepo, remote: Remote) -> set[str]:
     return {line.partition("\t")[2] for line in lines}
 
 
-def _serving(remote: Remote, verb: str) -> list[str]:
+def _serving(verb: str, *, is_here: bool) -> list[str]:
     """What serves the remote: git itself, whatever the configuration names.
 
     A remote on this machine is served by a program of this user: no hook of it may run.
     """
-    served = quiet_command(verb) if remote.is_here else f"git-{verb}"
+    served = quiet_command(verb) if is_here else f"git-{verb}"
     return [f"--{verb}={served}"]
 
 

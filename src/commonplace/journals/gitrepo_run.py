@@ -91,7 +91,7 @@ _FILES_OF_OTHERS = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOB
 _OWN_TO_TALK = r"^(credential\..*|core\.sshcommand)$"
 _SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15"
 _SWITCHES_TALKING = (
-    *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60"),
+    *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "-c", "http.saveCookies=false"),
     # What is no sound object never comes in: trees that name git's own folder, say.
     *("-c", "fetch.fsckObjects=true"),
 )
