@@ -275,6 +275,22 @@ def test_a_chronicle_that_is_no_database_is_a_problem(tmp_path, monkeypatch):
     assert str(file) in found[1]
 
 
+def test_a_timeline_that_is_no_database_is_a_problem(tmp_path):
+    """Named, and what to do; the other parts are looked at all the same."""
+    assert "journal.db, not made yet" in notes()
+    app = opened_app()
+    app.timeline.add("Fixed the gate")
+    file = app.timeline.database.path
+    app.close()
+    assert run("doctor").exit_code == 0
+    for path in file.parent.iterdir():
+        path.unlink()
+    file.write_bytes(b"\xde\xad" * 5000)
+    ((where, what),) = [x for x in problems() if x[0] != "index"]
+    assert where == "timeline"
+    assert f"{file} is corrupt." in what
+
+
 def test_a_language_model_is_told_of(monkeypatch):
     """None; one that answers, with what it may see and has cost; one without its key; none there."""
     assert "None is set (llm.url)" in notes()

@@ -71,6 +71,7 @@ class Checkup:
             ("folders", self._look_at_folders),
             ("journal", self._look_at_journal),
             ("chronicle", self._look_at_chronicle),
+            ("timeline", self._look_at_timeline),
             ("index", self._look_at_index),
             ("language", self._look_at_language),
             ("start", self._look_at_start),
@@ -94,6 +95,7 @@ class Checkup:
             ("weights", self._weights.repair),
             ("journal", self._mend_journal),
             ("chronicle", self._mend_chronicle),
+            ("timeline", self._mend_timeline),
             ("index", index.repair if isinstance(index, Mendable) else list),
             ("index", lambda: self._catch_up(progress)),
             ("start", self._mend_start),
@@ -161,6 +163,13 @@ class Checkup:
             yield from chronicle.problems()
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_timeline(self) -> Iterator[Finding]:
+        from commonplace.journals.timeline_mend import find_problems  # noqa: PLC0415  for one command
+
+        timeline = self._app.timeline
+        yield f"{timeline.database.path}{'' if timeline.exists else ', not made yet'}"
+        yield from find_problems(timeline)
 
     def _look_at_index(self) -> Iterator[Finding]:
         index = self._app.index
@@ -286,6 +295,11 @@ class Checkup:
             removed = remove_leftovers(folder)
             if removed:
                 yield f"Removed {_counted(removed, 'leftover')} of killed writes from {folder}."
+
+    def _mend_timeline(self) -> list[str]:
+        from commonplace.journals.timeline_mend import repair  # noqa: PLC0415  for one command
+
+        return repair(self._app.timeline)
 
     def _mend_chronicle(self) -> list[str]:
         return self._app.chronicle.repair()

@@ -468,3 +468,15 @@ WITH RECURSIVE up (seq) AS (
     SELECT l.rollup FROM rollup_sources AS l JOIN up ON l.source = up.seq
 )
 SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;
+
+-- name: check_pages
+-- Whether the file is whole.
+PRAGMA quick_check(1);
+
+-- name: check_words
+-- Raises where the word index and the active entries differ.
+INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);
+
+-- name: rebuild_words
+-- The word index is made anew from the active entries.
+INSERT INTO journal_fts (journal_fts) VALUES ('rebuild');
