@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from commonplace.app import App
 from commonplace.config import read_settings
 from commonplace.core.errors import CommonplaceError
+from commonplace.tools.chronicle_keeping import ChronicleKeeping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -216,3 +218,22 @@ def test_other_journals_feed_the_timeline(opened):
     day = desk.rollup("daily", partial=True)
     assert day.metadata["entries"] == 2
     assert "Deployed the orchard report" in day.content
+
+
+def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
+    """The text is in no file of ours when the answer comes, the index and the timeline included."""
+    app = opened(timeline_feed="chronicle", timezone="UTC")
+    add = app.chronicle_tools.toolset.tool("add_entry").call
+    add({"message": "Deployed the orchard report"})
+    gone = add({"message": "Called about zanzibarquartz"})
+    desk = app.timeline_desk()
+    assert desk.keep_up() == 0
+    desk.rollups.grace = timedelta(days=-400)
+    assert desk.keep_up() == 5
+    assert "zanzibarquartz" in desk.rollup("yearly").content
+    assert desk.find("zanzibarquartz").hits
+    ChronicleKeeping(desk=app.chronicle_desk).delete_entry(ref=gone.facts["id"])
+    ours = list((tmp_path / "home" / ".local" / "share" / "commonplace").rglob("*"))
+    assert ours
+    assert not [x.name for x in ours if x.is_file() and b"zanzibarquartz" in x.read_bytes()]
+    assert desk.rollup("yearly").metadata["entries"] == 1

@@ -540,6 +540,7 @@ class App:
             others=self._other_sources(),
             encoder=self.encoder,
             holder=_holder(),
+            quoting=None if self._feeding is None else self._feeding.forget,
         )
 
     def warm_up(self) -> None:

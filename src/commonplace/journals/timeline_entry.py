@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -36,6 +37,8 @@ LONGEST = 1024 * 1024
 LONGEST_METADATA = 64 * 1024
 LONGEST_KEY = 500
 _PACKED = 16
+EARLIEST = datetime(10, 1, 1, tzinfo=UTC)
+LATEST = datetime(9980, 1, 1, tzinfo=UTC)
 _MOST_NAMES = 100
 _TICK = timedelta(microseconds=1)
 _KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
@@ -135,6 +138,25 @@ def rollup_id(level: Level, key: str, zone_name: str = "") -> str:
     return f"rollup_{NAMES[level]}_{compact}{f'@{zone_name}' if zone_name else ''}"
 
 
+def find_rollup_key(entry_id: str) -> str:
+    """The name of the period that a rollup's id stands for, as `rollup_id` made it; empty for none.
+
+    Of a period that goes on, or in which nothing happened, nothing is stored under that id.
+    """
+    found = _ROLLUP_ID.fullmatch(entry_id.partition("@")[0])
+    if found is None:
+        return ""
+    year, week, month, day, hour = found.groups()
+    parts = (f"-W{week}" if week else "", *(f"-{x}" if x else "" for x in (month, day)))
+    return f"{year}{''.join(parts)}{f'T{hour}' if hour else ''}"
+
+
+_ROLLUP_ID = re.compile(
+    r"rollup_(?:hourly|daily|weekly|monthly|yearly)_([0-9]{4})"
+    r"(?:W([0-9]{2})|([0-9]{2})(?:([0-9]{2})(?:_([0-9]{2}b?))?)?)?"
+)
+
+
 def key_id(owner: str, key: str) -> str:
     """The id that an owner's idempotency key stands for. Raises: Invalid."""
     if len(key) > LONGEST_KEY:
@@ -169,6 +191,26 @@ def unpack_id(packed: bytes | str) -> str:
 def render_time(at: datetime) -> str:
     """An instant as it is stored: in UTC, of one width, so that texts order as instants do."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def is_in_reach(at: datetime) -> bool:
+    """Whether periods can be cut around an instant, and not beyond the calendar's ends."""
+    return EARLIEST <= at < LATEST
+
+
+def check_time(at: datetime) -> datetime:
+    """An instant that periods can be cut around, at every zone and level.
+
+    Raises: Invalid for a naive one, and for one at the calendar's ends.
+    """
+    if at.tzinfo is None:
+        raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+    if not is_in_reach(at):
+        raise Invalid(
+            f"Invalid at: {at.isoformat()} lies at an end of the calendar.",
+            hint=f"Use the years {EARLIEST.year} to {LATEST.year - 1}.",
+        )
+    return at
 
 
 def parse_time(text: str) -> datetime:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import parse_time, render_time
+from commonplace.journals.timeline_entry import is_in_reach, parse_time, render_time
 from commonplace.journals.timeline_forgetting import blank, erase
 from commonplace.journals.timeline_material import Fed
 
@@ -104,6 +104,22 @@ class Feeding:
                     found[ref] = Fed(text=page.text, metadata=metadata, is_private=name == PRIVATE)
         return found
 
+    def forget(self, refs: Sequence[str]) -> list[str]:
+        """Take deleted entries out of every rollup, bytes included; the refs of those rollups.
+
+        They are due again. Does not ask the entries' journals. Raises: Unavailable.
+        """
+        if not self._journal.exists:
+            return []
+        above = self._journal.above(refs)
+        with self._journal.database.writing() as conn:
+            gone = [ref for ref in refs if self._drop(conn, ref)]
+            if gone:
+                conn.execute(sql()["merge_words"])
+        if gone:
+            erase(self._journal)
+        return sorted({rollup for ref in gone for rollup in above.get(ref, ())})
+
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
         return dict(self._journal.database.ask("fed_stamps", **asked))
@@ -116,7 +132,9 @@ class Feeding:
                     done.dropped += dropped
                     done.changed += dropped
                 elif change.doc.kind in KINDS and change.doc.text.strip():
-                    done.changed += self._put(conn, change.doc)
+                    # What lies at an end of the calendar is in no period.
+                    put = self._put if is_in_reach(change.doc.at) else self._drop_doc
+                    done.changed += put(conn, change.doc)
 
     def _put(self, conn: sqlite3.Connection, doc: Doc) -> bool:
         said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
@@ -140,6 +158,9 @@ class Feeding:
         for at in {doc.at, *([parse_time(old[1])] if old else [])}:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
+
+    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc) -> bool:
+        return self._drop(conn, doc.ref)
 
     def _drop(self, conn: sqlite3.Connection, ref: str) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()

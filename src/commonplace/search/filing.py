@@ -77,8 +77,9 @@ class Filing:
 
     Each source has threads of its own: one that hangs or fails holds up no other, and no search.
     holder: this process's name in leases. others: sources that only the background looks at.
-    silent_s: how long `sweep` waits for a source from which nothing comes. Thread-safe. `close` it
-    before the process ends.
+    silent_s: how long `sweep` waits for a source from which nothing comes. quoting: told of what is
+    forgotten, it gives the refs of what quoted it, to be forgotten likewise. Thread-safe. `close`
+    it before the process ends.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Filing:
         others: Sequence[Source] = (),
         monotonic: Callable[[], float] = time.monotonic,
         silent_s: float = policy.SILENT_S,
+        quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> None:
         self._index = index
         self._sources = sources
@@ -98,6 +100,7 @@ class Filing:
         self._holder = holder
         self._monotonic = monotonic
         self._silent_s = silent_s
+        self._quoting = quoting
         self._state = threading.Condition()
         self._over = threading.Condition()
         self._sweeping = threading.Lock()
@@ -158,6 +161,8 @@ class Filing:
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
         try:
+            if self._quoting is not None:
+                refs = [*refs, *self._quoting(refs)]
             if isinstance(self._index, Forgetting):
                 self._index.forget(refs)
             else:
