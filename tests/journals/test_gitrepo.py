@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 
 import pytest
@@ -111,6 +112,17 @@ def test_nothing_is_written_into_the_middle_of_something(book, make, message, hi
     assert hint in told.value.hint
     assert str(book.folder) in told.value.message
     assert notes.list_entries("a")
+
+
+def test_a_command_that_is_told_can_be_typed(book, tmp_path):
+    """Wherever the notebook lies."""
+    notes = book.open(tmp_path / "my notes; all")
+    notes.write("a", "x")
+    book.git("checkout", "-q", "--detach", folder=notes.folder)
+    with pytest.raises(Conflict) as told:
+        notes.write("a", "y")
+    command = told.value.hint.partition(": ")[2].removesuffix(".")
+    assert shlex.split(command) == ["git", "-C", str(notes.folder), "switch", "main"]
 
 
 def test_a_stale_lock_of_the_index_holds_up_no_entry(book):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import make_folder, translated
-from commonplace.journals.gitrepo_run import Git, run_anywhere
+from commonplace.journals.gitrepo_run import Git, run_anywhere, typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,11 @@ class GitRepo:
         self.git = Git(folder, is_bare=is_bare)
 
     @property
+    def typed(self) -> str:
+        """The beginning of a git command here, as a person types it."""
+        return typed(self.folder)
+
+    @property
     def is_shallow(self) -> bool:
         """Whether its history is cut off somewhere."""
         return (self.shared / "shallow").exists()
@@ -126,7 +131,7 @@ class GitRepo:
         """
         for name, what, finish, abort in _UNFINISHED:
             if os.path.lexists(self.own / name):
-                git = f"git -C {self.folder}"
+                git = self.typed
                 raise Conflict(
                     f"The notebook {self.folder} is in the middle of {what}.",
                     hint=f"Finish it: {git} {finish}; or give it up: {git} {abort}.",
@@ -135,7 +140,7 @@ class GitRepo:
         if not head.branch:
             raise Conflict(
                 f"The notebook {self.folder} is on no branch (detached at {head.commit[:7]}).",
-                hint=f"Go back to its branch: git -C {self.folder} switch main.",
+                hint=f"Go back to its branch: {self.typed} switch main.",
             )
         return head
 
@@ -275,7 +280,7 @@ def _locate(folder: Path) -> GitRepo | None:
         target = Path(os.path.realpath(folder / pointer["path"])) if pointer else None
         if target is None or not os.path.isfile(target / "HEAD"):
             raise Unavailable(
-                f"{own} points to no repository.", hint=f"Run: git -C {folder} worktree repair."
+                f"{own} points to no repository.", hint=f"Run: {typed(folder)} worktree repair."
             )
         return GitRepo(folder, own=target, shared=_shared(target), is_bare=False)
     if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):

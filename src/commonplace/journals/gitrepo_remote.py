@@ -59,14 +59,14 @@ def find_remote(repo: GitRepo, name: str, branch: str) -> Remote:
     if not _NAME.fullmatch(name) or ".." in name:
         raise Invalid(
             f"Invalid remote: {opening(name, 60)!r}.",
-            hint=f"Name one that `git -C {repo.folder} remote` lists.",
+            hint=f"Name one that `{repo.typed} remote` lists.",
         )
     # `config` takes a repository that git does not trust for none at all; this says so.
     repo.git.run(["rev-parse", "--git-dir"])
     if not _values(repo, f"remote.{name}.url"):
         raise NotFound(
             f"The notebook {repo.folder} has no remote {name}.",
-            hint=f"Add one: git -C {repo.folder} remote add {name} ADDRESS",
+            hint=f"Add one: {repo.typed} remote add {name} ADDRESS",
         )
     ran = repo.git.talk(["ls-remote", "--get-url", "--end-of-options", name])
     address = ran.out.decode("utf-8", "replace").strip()
@@ -182,7 +182,7 @@ def _serving(verb: str, *, is_here: bool) -> list[str]:
 def _other_branch(repo: GitRepo, remote: Remote, known: Sequence[str]) -> Conflict:
     names = [x.removeprefix("refs/heads/") for x in known]
     wanted = remote.branch.removeprefix("refs/heads/")
-    git = f"git -C {repo.folder}"
+    git = repo.typed
     first = "main" if "main" in names else "master" if "master" in names else names[0]
     how = (
         f"{git} branch -m {first}"
@@ -203,7 +203,7 @@ def _explained(repo: GitRepo, remote: Remote, verb: str, ran: Ran) -> Commonplac
     names = {
         "name": remote.name,
         "address": opening(remote.address, 200),
-        "git": f"git -C {repo.folder}",
+        "git": repo.typed,
     }
     for signs, kind, message, hint in _EXPLANATIONS:
         if any(sign in told for sign in signs):

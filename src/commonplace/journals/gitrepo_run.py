@@ -373,6 +373,11 @@ def _is_foreign(folder: Path) -> bool:
     return False
 
 
+def typed(folder: Path) -> str:
+    """The beginning of a git command in a folder, as a person types it."""
+    return f"git -C {shlex.quote(str(folder))}"
+
+
 def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
     """What git refused, in our words, with the repository and the next step."""
     told = ran.err
@@ -384,12 +389,13 @@ def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
         )
     for sign, kind, message, hint in _EXPLANATIONS:
         if sign in told:
-            return kind(message.format(folder=folder), hint=hint.format(folder=folder))
+            step = hint.format(folder=shlex.quote(str(folder)), git=typed(folder))
+            return kind(message.format(folder=folder), hint=step)
     # Only the first line, and none of a text that was written: git repeats names, no contents.
     line = next((x for x in told.splitlines() if x.startswith(("fatal:", "error:"))), told.strip())
     return Unavailable(
         f"git {verb} failed in {folder} ({ran.status}): {opening(line, 200)}",
-        hint=f"Look what `git -C {folder} fsck` and `git -C {folder} status` say.",
+        hint=f"Look what `{typed(folder)} fsck` and `{typed(folder)} status` say.",
     )
 
 
@@ -397,7 +403,7 @@ def lacking(folder: Path) -> Unavailable:
     """What to raise where an object is named and not there: it must not pass for nothing."""
     return Unavailable(
         f"The notebook {folder} lacks an object.",
-        hint=f"Run: git -C {folder} fsck; then fetch what is missing from a clone.",
+        hint=f"Run: {typed(folder)} fsck; then fetch what is missing from a clone.",
     )
 
 
@@ -406,7 +412,7 @@ _EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
         "from promisor remote",
         Unavailable,
         "The notebook {folder} is a partial clone, and lacks an object.",
-        "Fetch all of it: git -C {folder} fetch --refetch --no-filter",
+        "Fetch all of it: {git} fetch --refetch --no-filter",
     ),
     (
         "dubious ownership",
@@ -454,6 +460,6 @@ _EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
         "bad object",
         Unavailable,
         "The notebook {folder} lacks an object.",
-        "Run: git -C {folder} fsck; then fetch what is missing from a clone.",
+        "Run: {git} fsck; then fetch what is missing from a clone.",
     ),
 )

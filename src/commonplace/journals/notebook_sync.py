@@ -182,7 +182,7 @@ class Sync:
         if self._repo.is_shallow:
             raise Conflict(
                 f"The notebook {self._repo.folder} is a shallow clone: its history is cut off.",
-                hint=f"Fetch the rest first: git -C {self._repo.folder} fetch --unshallow",
+                hint=f"Fetch the rest first: {self._repo.typed} fetch --unshallow",
             )
 
     # Where things are kept: `next` is being made; `from` and `to` say that a push is under way, and
@@ -300,7 +300,7 @@ class Sync:
         return {x.id for commit in gone for x in entries_of(commit) if not ledger.by_id(x.id)}
 
     def _rewritten(self, met: _Met, lost: int) -> Conflict:
-        name, git = met.remote.name, f"git -C {self._repo.folder}"
+        name, git = met.remote.name, self._repo.typed
         gone = f"{lost} of your entries are gone from it" if lost else "no entry is gone from it"
         return Conflict(
             f"The history at the remote {name} was rewritten since the last sync: {gone}.",
@@ -319,8 +319,8 @@ class Sync:
         raise Conflict(
             f"The remote {met.remote.name} ({opening(met.remote.address, 200)}) has a history of"
             " its own, and is no notebook.",
-            hint="If it is the right one, join them with plain git and sync again: git -C"
-            f" {self._repo.folder} pull --no-rebase --allow-unrelated-histories"
+            hint="If it is the right one, join them with plain git and sync again:"
+            f" {self._repo.typed} pull --no-rebase --allow-unrelated-histories"
             f" {met.remote.name} {met.remote.branch.removeprefix('refs/heads/')}",
         )
 
@@ -391,7 +391,7 @@ class Sync:
             for entry in entries_of(commit)
             if not entry.by_hand and not ledger.by_id(entry.id)
         }
-        git = f"git -C {self._repo.folder}"
+        git = self._repo.typed
         return [
             f"A rebase by hand lost an entry of {entry.section}, {opening(entry.summary, 60)!r}:"
             f" {git} commit --allow-empty -C {name[:12]} brings it back, then sync again."
@@ -414,7 +414,7 @@ class Sync:
             tree.refresh()  # what a process left that was killed after it had moved the branch
         dirty = tree.dirty(ours, compare_trees(self._repo, ours, to))
         if dirty:
-            git = f"git -C {self._repo.folder}"
+            git = self._repo.typed
             names = opening(", ".join(dirty), 200)
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; the sync would change it too.",
@@ -473,11 +473,11 @@ class Sync:
         self._ledger.catch_up()
         with suppress(Moved):
             Clashes(self._notebook).forget_settled()
-        left = () if self._repo.is_bare else _left_to_git(self._repo.folder, changes)
+        left = () if self._repo.is_bare else _left_to_git(self._repo.typed, changes)
         return (*notes, *left)
 
 
-def _left_to_git(folder: Path, changes: Mapping[str, Change]) -> list[str]:
+def _left_to_git(git: str, changes: Mapping[str, Change]) -> list[str]:
     """What lies in the tree, or lay there, that only git itself brings into a folder."""
     odd = [
         path
@@ -485,7 +485,6 @@ def _left_to_git(folder: Path, changes: Mapping[str, Change]) -> list[str]:
         if any(x is not None and not x.is_file for x in (change.before, change.after))
     ]
     return [
-        f"{path} is a link, or another repository, and is left to git: git -C {folder} restore --"
-        f" {path}."
+        f"{path} is a link, or another repository, and is left to git: {git} restore -- {path}."
         for path in sorted(odd)[:_NAMED]
     ]

@@ -140,7 +140,7 @@ class WorkTree:
             for path in some:
                 leaf = leaves.get(path)
                 if leaf is not None and path not in contents:
-                    git = f"git -C {self._repo.folder} restore -- {path}"
+                    git = f"{self._repo.typed} restore -- {path}"
                     yield f"{path} is large, and is left to git: {git}."
                     continue
                 note = self._bring(path, files[path], contents.get(path))
