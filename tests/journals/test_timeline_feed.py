@@ -197,3 +197,16 @@ def test_overviews_and_blank_entries_are_no_activity(world):
     world.log("chronicle:b", " ", "2025-02-04T10:30")
     assert world.feeding.sync() == 0
     assert world.journal.zone is UTC
+
+
+def test_an_entry_at_an_end_of_the_calendar_is_in_no_period(world):
+    """A log with such a time, or that comes to have one, stops no rollup."""
+    world.log("chronicle:1", "Deployed", "2025-02-04T10:30")
+    world.log("chronicle:2", "Long ago", "0001-01-01T00:00")
+    world.feeding.sync()
+    world.roll_up()
+    assert world.read("day", "2025-02-04T00:00").metadata["entries"] == 1
+    world.log("chronicle:1", "Deployed", "9999-12-31T10:30", stamp="moved")
+    world.feeding.sync()
+    world.roll_up()
+    assert world.read("day", "2025-02-04T00:00").metadata["entries"] == 0

@@ -11,7 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.tools.recall_world import NOW, RecallWorld, ask
 
+from commonplace.core.clock import period_key
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.rollups import LEVELS
+from commonplace.journals.timeline_entry import Draft, find_rollup_key, rollup_id
 from commonplace.tools.recall_lines import tokens_of
 from commonplace.tools.timeline_keeping import TimelineKeeping
 
@@ -221,6 +224,37 @@ def test_up_and_down_by_refs(app, autumn):
     assert up.facts["after"]["ref"] == autumn["row"]
 
 
+def test_a_ref_under_which_nothing_is_stored_yet(app, autumn):
+    """That of a period that goes on: a model is told how to read it, a person is shown it."""
+    ref = ask(app, "timeline_rollup", period="monthly").facts["ref"]
+    with pytest.raises(NotFound, match="goes on, or nothing happened") as caught:
+        ask(app, "open_ref", ref=ref)
+    assert "timeline_rollup" in caught.value.hint
+    keeping = TimelineKeeping(desk=app.timeline_desk, rewording=lambda: None)
+    assert keeping.show(text=ref).facts["period"] == "2026-11"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_id_of_a_rollup_leads_to_its_period(app, autumn, level):
+    """Whatever zone's series it is of."""
+    key = period_key(NOW, level, app.timeline.zone)
+    assert find_rollup_key(rollup_id(level, key)) == key
+    assert find_rollup_key(rollup_id(level, key, "Asia/Tokyo")) == key
+
+
+def test_an_hour_of_very_many_entries_is_opened_within_bounds(app):
+    """A hundred of its sources are named, and how many more there are."""
+    then = NOW - timedelta(days=30)
+    app.timeline.add_many(
+        [Draft(content=f"step {n}", at=then + timedelta(seconds=n)) for n in range(150)]
+    )
+    hour = ask(app, "timeline_rollup", period="hourly", at=then.isoformat())
+    assert (hour.facts["made_from_count"], len(hour.facts["made_from"])) == (150, 50)
+    page = ask(app, "open_ref", ref=hour.facts["ref"])
+    assert (page.facts["source_count"], len(page.facts["sources"])) == (150, 100)
+    assert "And made from 50 more." in page.text
+
+
 def test_recall_finds_the_timeline(app, autumn):
     """One question to all journals, this one among them; only it, if that is asked."""
     found = ask(app, "recall", query="dashboard", journals=["timeline"])
@@ -355,6 +389,9 @@ def test_an_empty_timeline_answers(app):
         ("timeline_rollup", {}, "Missing argument of timeline_rollup: period."),
         ("timeline_rollup", {"period": "fortnightly"}, "Invalid period: 'fortnightly'."),
         ("timeline_rollup", {"period": "daily", "at": "2026-02-30"}, "Invalid at: "),
+        ("timeline_add", {"content": "x", "at": "0002-01-01T00:00Z"}, "an end of the calendar"),
+        ("timeline_add", {"content": "x", "at": "9998-06-01T00:00Z"}, "an end of the calendar"),
+        ("timeline_rollup", {"period": "yearly", "at": "0002"}, "an end of the calendar"),
         ("timeline_rollup", {"period": "daily", "at": "2027"}, "Invalid at: '2027' lies ahead."),
         ("timeline_rollup", {"period": "daily", "at": "before 2020"}, "Invalid at: no beginning"),
         ("timeline_context", {"budget_tokens": 199}, "Invalid budget_tokens: 199."),

@@ -26,8 +26,10 @@ from commonplace.journals.timeline_entry import (
     RAW,
     Draft,
     Entry,
+    check_time,
     content_hash,
     doc_of,
+    find_rollup_key,
     key_id,
     pack_id,
     parse_content,
@@ -186,6 +188,11 @@ class TimelineJournal:
         if gone:
             why = "it expired" if gone[0][1] else "it was deleted"
             raise NotFound(f"The entry {shown!r} is no longer kept: {why}.")
+        if find_rollup_key(entry_id):
+            raise NotFound(
+                f"No entry {shown!r}: its period goes on, or nothing happened in it.",
+                hint="Read the period with timeline_rollup.",
+            )
         raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
 
     def find(self, entry_id: str) -> Entry | None:
@@ -253,7 +260,7 @@ class TimelineJournal:
             moved = replace(
                 old,
                 content=old.content if content is None else parse_content(content),
-                at=old.at if at is None else at,
+                at=old.at if at is None else check_time(at),
                 metadata=old.metadata if metadata is None else dict(metadata),
             )
             row = self._row(moved, now=now, zone=self.marks.zone(conn))
@@ -364,9 +371,7 @@ class TimelineJournal:
             )
 
     def _add(self, conn: sqlite3.Connection, draft: Draft, *, now: datetime, zone: tzinfo) -> Added:
-        at = draft.at or now
-        if at.tzinfo is None:
-            raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+        at = check_time(draft.at or now)
         made = draft.id or new_id(at, self._random_bytes(10))
         if draft.key:
             made = key_id(self.owner, draft.key)

@@ -15,7 +15,7 @@ from commonplace.core.clock import period, periods_in
 from commonplace.core.rollups import LEVELS, MADE_FROM
 from commonplace.core.values import Interval
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import parse_time, render_time
+from commonplace.journals.timeline_entry import check_time, parse_time, render_time
 
 if TYPE_CHECKING:
     import sqlite3
@@ -84,8 +84,8 @@ def zone_name(zone: tzinfo) -> str:
 
 
 def span_at(at: datetime, level: Level, zone: tzinfo) -> Span:
-    """The period that holds an instant."""
-    found = period(at, level, zone)
+    """The period that holds an instant. Raises: Invalid at the calendar's ends."""
+    found = period(check_time(at), level, zone)
     assert found.start is not None
     assert found.end is not None
     return Span(level=level, start=found.start, end=found.end, zone_name=zone_name(zone))

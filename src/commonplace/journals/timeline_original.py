@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.errors import Invalid
 from commonplace.core.files import locked, sync_folder
 from commonplace.db.sqlite import connect_read_only, translated
-from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, render_metadata
+from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, check_time, render_metadata
 
 if TYPE_CHECKING:
     import sqlite3
@@ -122,7 +122,7 @@ def _instant(text: object) -> datetime:
         at = datetime.fromisoformat(str(text))
     except ValueError as exc:
         raise Invalid("No time.") from exc
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return check_time(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def _metadata(text: object) -> dict[str, Any]:

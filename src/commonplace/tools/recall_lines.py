@@ -29,6 +29,7 @@ TOKEN_BYTES = 4
 
 _LENGTHS = (800, 400, 200, 100, 50)
 _SAME_SHOWN = 5
+_SOURCES_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +139,13 @@ class Teller:
             *(("before", x) for x in (page.before,) if x),
             *(("after", x) for x in (page.after,) if x),
             *(("summed up in", x) for x in (page.rollup,) if x),
-            *(("made from", x) for x in page.sources),
+            *(("made from", x) for x in page.sources[:_SOURCES_SHOWN]),
         ]
         if near:
-            told = (self._glimpse_line(name, glimpse) for name, glimpse in near)
+            told = [self._glimpse_line(name, glimpse) for name, glimpse in near]
             lines += ["", fenced("\n".join(told), "around it")]
+        if (more := len(page.sources) - _SOURCES_SHOWN) > 0:
+            lines.append(f"And made from {more:,} more.")
         facts = {
             "ref": page.ref,
             "journal": page.journal,
@@ -157,7 +160,8 @@ class Teller:
             "before": self._glimpse_facts(page.before),
             "after": self._glimpse_facts(page.after),
             "rollup": self._glimpse_facts(page.rollup),
-            "sources": [self._glimpse_facts(each) for each in page.sources],
+            "sources": [self._glimpse_facts(each) for each in page.sources[:_SOURCES_SHOWN]],
+            "source_count": len(page.sources),
         }
         return Answer(text="\n".join(lines), facts=facts)
 

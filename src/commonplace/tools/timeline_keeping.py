@@ -14,7 +14,7 @@ from commonplace.core.fence import fenced, visible_line
 from commonplace.core.rollups import LEVELS, MOST_FAILURES, ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
-from commonplace.journals.timeline_entry import JOURNAL, NAMES, TYPES
+from commonplace.journals.timeline_entry import JOURNAL, NAMES, TYPES, find_rollup_key
 from commonplace.tools.recall_lines import CAUTION, Teller
 from commonplace.tools.timeline_lines import answer_of, interval_facts, state_of, time_lines
 from commonplace.tools.timeline_reading import read_period, read_within
@@ -66,19 +66,32 @@ class TimelineKeeping:
         """
         desk = self._desk()
         name = text.strip() or "today"
-        if name.startswith(f"{JOURNAL}:"):
-            entry = desk.journal.read(name.removeprefix(f"{JOURNAL}:"))
-            if not entry.level:
-                teller = Teller(zone=desk.zone, place_of=lambda _journal, _scope: "")
-                return teller.page(desk.journal.pages().read_ref(entry.ref))
+        entry = self._entry_of(name)
+        if entry is not None and not entry.level:
+            teller = Teller(zone=desk.zone, place_of=lambda _journal, _scope: "")
+            return teller.page(desk.journal.pages().read_ref(entry.ref))
+        if entry is not None:
             level, within = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
         else:
-            level, within = read_period(desk, name)
+            key = find_rollup_key(name.removeprefix(f"{JOURNAL}:"))
+            level, within = read_period(desk, key or name)
         desk.catch_up()
         found = desk.rollup(NAMES[level], within.start, partial=True)
         assert found is not None  # a period that goes on is computed
         node = with_others(way_down(desk, level, within, depth=depth), self._opened)
         return _shown(found, node, desk)
+
+    def _entry_of(self, name: str) -> Entry | None:
+        """The entry whose ref this is; None for a period's name, or its ref while none is stored.
+
+        Raises: NotFound for another ref.
+        """
+        journal = self._desk().journal
+        made_id = name.removeprefix(f"{JOURNAL}:")
+        if made_id == name:
+            return None
+        found = journal.find(made_id)
+        return found if found is not None or find_rollup_key(made_id) else journal.read(made_id)
 
     def trends(
         self, *, when: str = "", since: str = "", until: str = "", period: str = ""
