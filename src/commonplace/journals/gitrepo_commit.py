@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid
-from commonplace.journals.gitrepo_run import explained
+from commonplace.journals.gitrepo_run import LONG_PATIENCE_S, PATIENCE_S, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,12 +93,12 @@ def commit_chains(repo: GitRepo, chains: Sequence[tuple[str, str, Sequence[Draft
     stream = b"".join(_render_chain(*chain) for chain in chains)
     if not stream:
         return
-    ran = _import(repo, stream)
+    ran = _import(repo, stream, patience_s=LONG_PATIENCE_S)
     if ran.status:
         raise explained(repo.folder, "fast-import", ran)
 
 
-def _import(repo: GitRepo, stream: bytes) -> Ran:
+def _import(repo: GitRepo, stream: bytes, *, patience_s: float = PATIENCE_S) -> Ran:
     # `done` at the end: what is cut off with us makes no commit.
     ran = repo.git.run(
         [
@@ -110,6 +110,7 @@ def _import(repo: GitRepo, stream: bytes) -> Ran:
             "--date-format=raw",
         ],
         given=b"feature done\n" + stream + b"get-mark :1\ndone\n",
+        patience_s=patience_s,
         statuses=range(-64, 256),
     )
     if ran.status:
