@@ -251,6 +251,17 @@ def test_context_holds_profile_rollups_and_entries_within_its_budget(journal, cl
     assert text.startswith("```Profile\n")
 
 
+def test_context_tells_nothing_twice(journal, clock):
+    """Where a day's summary stands its hour's does not; the entry itself may."""
+    clock.at = START
+    journal.add_entry(OWNER, "Decided on the harbour report")
+    clock.advance(86_400)
+    text = journal.context(OWNER, "harbour report")
+    assert "rollup_daily_20250204" in text
+    assert "rollup_hourly_20250204_10" not in text
+    assert text.count("Decided on the harbour report") <= 2
+
+
 def test_trends_come_from_data(journal, clock):
     """Days without an entry are counted as nothing, not left out."""
     a_february(journal, clock)

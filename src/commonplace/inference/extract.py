@@ -187,10 +187,12 @@ def title_of(material: Material) -> str:
 
 
 def _counted(figures: Figures, zone: tzinfo) -> str:
-    hours = f"{figures.hours} {'hour' if figures.hours == 1 else 'hours'}"
     if figures.first is None or figures.last is None:
         return f"{_entries(figures.entries)}."
     first, last = (to_local(at, zone) for at in (figures.first, figures.last))
+    if figures.entries == 1:
+        return f"1 entry, {render_date(first.date())} {first:%H:%M}."
+    hours = f"{figures.hours} {'hour' if figures.hours == 1 else 'hours'}"
     if first.date() == last.date():
         span = f"{first:%H:%M} to {last:%H:%M}"
     else:

@@ -63,7 +63,11 @@ def assemble(desk: TimelineDesk, query: str, *, budget_tokens: int) -> Context:
         page.put("Profile", profile, share=_PROFILE)
     for rollup in _rollups(desk, found.interval):
         page.put(_label(desk, rollup), rollup, share=_SUMMARIES)
+    above = desk.journal.above([hit.entry.ref for hit in found.hits])
     for hit in found.hits:
+        # A smaller summary says no more than the larger one that stands above; an entry itself may.
+        if hit.entry.level and not above.get(hit.entry.ref, frozenset()).isdisjoint(page.refs):
+            continue
         page.put(_label(desk, hit.entry), hit.entry, share=1.0)
     return Context(
         text="\n\n".join(page.blocks),
