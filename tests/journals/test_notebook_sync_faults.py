@@ -548,8 +548,10 @@ class Play:
     def __init__(self, folder: Path) -> None:
         self.team = Team(folder)
         self.ids: list[str] = []
-        self.texts: list[str] = []
         self.hands = 0
+        # Overviews that nobody has written over who had read them: here, and told to the others.
+        self.fresh: dict[tuple[int, str], str] = {}
+        self.told: list[str] = []
 
     def run(self, plan) -> None:
         for step, *arguments in plan:
@@ -561,6 +563,7 @@ class Play:
         overview = f"Known {len(self.ids)}" if is_overview else None
         with contextlib.suppress(OverviewConflict):
             self.ids.append(self.team.write(which, section, f"entry {len(self.ids)}", overview))
+            self.note(which, section, overview)
 
     def hand(self, which, section) -> None:
         self.hands += 1
@@ -568,8 +571,15 @@ class Play:
             which, f"hand {self.hands}", **{section.replace("/", "__"): f"by hand {self.hands}\n"}
         )
 
+        self.note(which, section, f"by hand {self.hands}")
+
+    def note(self, which, section, text) -> None:
+        if text is not None:
+            self.fresh[which, section] = text
+
     def sync(self, which) -> None:
         self.team.sync(which)
+        self.told += [self.fresh.pop(key) for key in [*self.fresh] if key[0] == which]
 
     def crash(self, which, step, after) -> None:
         real = getattr(notebook_sync, step)
@@ -625,6 +635,8 @@ class Play:
             self.team.tick()
             stamp = int(self.team.now.timestamp()) % 100_000
             self.team.notes[which].move(names[0], f"moved-{stamp}")
+            if text := self.fresh.pop((which, names[0]), None):
+                self.note(which, f"moved-{stamp}", text)
 
     def forget(self, which) -> None:
         self.team.notes[which].close()
@@ -635,10 +647,13 @@ class Play:
         """Both clones hold every entry once, count alike, and have the same files."""
         team = self.team
         for which in (0, 1, 0, 1):
-            team.sync(which)
+            self.sync(which)
         if not self.ids and not self.hands:
             return
         assert team.head(0) == team.head(1) == team.remote_head()
+        kept = "".join(team.git(which, "log", "--all", "-p", "-m", "--format=") for which in (0, 1))
+        lines = set(kept.splitlines())
+        assert [text for text in self.told if f"+{text}" not in lines] == []
         for which in (0, 1):
             notes = team.notes[which]
             while waiting := notes.clashes().list_open():
