@@ -263,3 +263,29 @@ def test_a_hundred_rows_are_listed_of_any_span(world):
     world.roll_up("2025-02-05T09:00")
     whole = Interval(start=at("0002-01-01T00:00"), end=at("9998-12-31T00:00"))
     assert len(world.journal.list_entries(whole).entries) == 3
+
+
+def test_a_log_that_cannot_be_written_costs_no_rollup(world, tmp_path, caplog):
+    """What is stored is stored; the trouble is named."""
+    (tmp_path / "rollups.log").mkdir()
+    world.add("fixed the gate", "2025-02-04T10:15")
+    assert world.roll_up("2025-02-05T09:00") == 2
+    assert "rollups.log cannot be written" in caplog.text
+
+
+def test_a_period_is_told_while_nothing_can_be_written(world):
+    """Another process holds the file: what is due is computed, and stored later."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    world.clock.at = at("2025-02-05T09:00")
+    with world.journal.database.bare() as conn:
+        conn.execute("PRAGMA busy_timeout = 20")
+    other = world.again()
+    with other.journal.database.writing():
+        day = world.read("day", "2025-02-04T10:00")
+        assert (day.metadata["entries"], day.metadata["partial"]) == (1, False)
+        with pytest.raises(Unavailable, match="locked"):
+            world.add("painted it")
+    assert world.shown(level=2) == []
+    assert world.read("day", "2025-02-04T10:00").metadata["entries"] == 1
+    assert world.shown(level=2) == ["rollup_daily_20250204"]
+    other.close()

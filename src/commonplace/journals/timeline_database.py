@@ -6,6 +6,7 @@ Never decides what is due or shown; holds no transaction but those its callers b
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FILE_NAME = "journal.db"
 LOG_NAME = "rollups.log"
 
+_log = logging.getLogger(__name__)
 _WAL_LIMIT = 4 * 1024 * 1024
 
 
@@ -86,14 +88,20 @@ class TimelineDatabase:
             return [] if conn is None else conn.execute(sql()[query], values).fetchall()
 
     def log(self, **facts: object) -> None:
-        """One line more in the log of rollups; it holds no text of entries."""
+        """One line more in the log of rollups; it holds no text of entries.
+
+        A rollup that is stored stays so where its line cannot be written: that is logged elsewhere.
+        """
         line = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(self.folder / LOG_NAME, flags, 0o600)
         try:
-            os.write(descriptor, f"{line}\n".encode())
-        finally:
-            os.close(descriptor)
+            descriptor = os.open(self.folder / LOG_NAME, flags, 0o600)
+            try:
+                os.write(descriptor, f"{line}\n".encode())
+            finally:
+                os.close(descriptor)
+        except OSError as exc:
+            _log.warning("%s cannot be written: %s.", self.folder / LOG_NAME, exc.strerror)
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""

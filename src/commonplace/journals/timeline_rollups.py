@@ -148,12 +148,20 @@ class Rollups:
         if not self.journal.exists:
             return self._nothing(span)
         if not stores:
-            told = self.compute(span)
-            return replace(told, metadata={**told.metadata, "partial": False})
-        self.settle(span)
+            return self._told(span)
+        try:
+            self.settle(span)
+        except Unavailable:
+            # What cannot be written now, on a disk that is full say, can be told all the same.
+            return self._told(span)
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._stored(conn, span)
             return self._nothing(span) if found is None or conn is None else found
+
+    def _told(self, span: Span) -> Entry:
+        """A closed period's rollup, computed and not stored."""
+        told = self.compute(span)
+        return replace(told, metadata={**told.metadata, "partial": False})
 
     def settle(self, span: Span) -> None:
         """Roll up a period and, before, what it is made from, as far as either is due."""
