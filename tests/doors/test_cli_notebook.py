@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, run
@@ -173,15 +174,49 @@ def test_an_editor_opens_with_the_overview(tmp_path):
         ("text += 'An entry alone.'", 0, "High.", "An entry alone."),
         ("text = 'Low.'", 0, "Low.", "Edit the overview."),
         ("text += '\\n'", 2, "High.", "x"),
+        ("text = '\\n'", 2, "High.", "x"),
+        ("text = text.replace('High.', '') + 'Why.'", 2, "High.", "x"),
     ],
 )
 def test_what_an_editor_leaves(tmp_path, body, code, overview, summary):
-    """An entry alone, an overview alone, or nothing."""
+    """An entry alone, an overview alone, or nothing; an overview is not emptied unseen."""
     write("a", "x", "--overview", "High.")
     env = {"EDITOR": editor(tmp_path, body), "VISUAL": ""}
     assert on_terminal("notebook", "write", "a", env=env)[0] == code
     read = facts("notebook", "read", "a")
     assert (read["overview"], read["last_entry"]["summary"]) == (overview, summary)
+
+
+def draft(shown):
+    """What was kept of an editor's text, where the terminal says that it is."""
+    path = shown.partition("What you wrote is kept in ")[2].splitlines()[0].rstrip()
+    return Path(path.removesuffix(".")).read_text()
+
+
+@needs_terminal
+def test_what_was_written_in_an_editor_survives_a_conflict(tmp_path):
+    """Somebody changes the overview meanwhile: the entry is kept in a file with the rest."""
+    write("a", "x", "--overview", "High.")
+    meanwhile = [sys.executable, "-m", "commonplace", "notebook", "write", "a", "y"]
+    meanwhile += ["--overview", "Low.", "--base-version", version_of("High.")]
+    body = (
+        f"import subprocess; subprocess.run({meanwhile!r}, check=True, capture_output=True)\n"
+        "text = text.replace('High.', 'Higher.') + 'An hour of work.'"
+    )
+    env = {"EDITOR": editor(tmp_path, body), "VISUAL": ""}
+    code, _, shown = on_terminal("notebook", "write", "a", env=env)
+    assert code == 4
+    assert draft(shown).startswith("Higher.\n")
+    assert draft(shown).endswith("\nAn hour of work.")
+    assert facts("notebook", "read", "a")["overview"] == "Low."
+
+
+def test_an_overview_that_was_not_read_can_be_read_from_a_terminal():
+    """Each command is a process of its own: the way is the version, and the error says so."""
+    write("a", "x", "--overview", "High.")
+    done = run("notebook", "write", "a", "y", "--overview", "Low.")
+    assert "commonplace notebook read a" in done.stderr
+    assert "--base-version" in done.stderr
 
 
 @pytest.fixture
@@ -255,12 +290,19 @@ def test_a_clash_is_settled_in_an_editor(shared, tmp_path):
     """It opens with both texts between marks, which must not stay."""
     clash(shared)
     run("notebook", "sync")
-    leave = {"EDITOR": editor(tmp_path, "pass"), "VISUAL": ""}
-    assert on_terminal("notebook", "resolve", "a", env=leave)[0] == 2
+    leave = {"EDITOR": editor(tmp_path, "text += 'It is half settled.'"), "VISUAL": ""}
+    code, _, shown = on_terminal("notebook", "resolve", "a", env=leave)
+    assert code == 2
+    assert draft(shown).endswith("It is half settled.")
+    empty = {"EDITOR": editor(tmp_path, "text = ''"), "VISUAL": ""}
+    assert on_terminal("notebook", "resolve", "a", env=empty)[0] == 2
     seen = tmp_path / "seen"
-    change = f"Path({str(seen)!r}).write_text(text); text = 'It is teal.'"
+    keep = "text.splitlines()[0] + '\\n\\nIt is teal.\\n'"
+    change = f"Path({str(seen)!r}).write_text(text); text = {keep}"
     settle = {"EDITOR": editor(tmp_path, change), "VISUAL": ""}
     assert on_terminal("notebook", "resolve", "a", env=settle)[0] == 0
+    first, *_ = seen.read_text().splitlines()
+    assert first == "<!-- A was written here, B is there now: settle it, take the marks out. -->"
     assert "It is green." in seen.read_text()
     assert "It is blue." in seen.read_text()
     assert facts("notebook", "read", "a")["overview"] == "It is teal."

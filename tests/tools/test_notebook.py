@@ -184,6 +184,7 @@ def test_the_table_of_contents(world):
         1,
         [],
     )
+    assert (top["below"], world("toc").text) == (1, "- p (1 entry, 2026-11-22 12:00; 1 below)")
     deep = world("toc", depth=3)
     (group,) = deep.facts["subsections"][0]["subsections"]
     assert (group["id"], group["type"], group["entry_count"]) == ("p/api", "group", 0)

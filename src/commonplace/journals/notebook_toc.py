@@ -20,7 +20,7 @@ class Node:
     """A section, or a folder without a file of its own (a group), with what lies below it.
 
     last_updated: of itself, of a group the newest below it; None where nothing says. subsections:
-    as far as the depth asked for reaches.
+    as far as the depth asked for reaches. below: how many sections lie below it, at any depth.
     """
 
     id: str
@@ -28,6 +28,7 @@ class Node:
     last_updated: datetime | None
     entry_count: int
     subsections: tuple[Node, ...] = ()
+    below: int = 0
 
 
 def grow(
@@ -58,4 +59,5 @@ def _node(name: str, inside: list[str], tallies: Mapping[str, SectionTally], *, 
         last_updated=max(newest, default=None),
         entry_count=tallies[name].count if is_section and name in tallies else 0,
         subsections=grow(inside, tallies, top=name, depth=depth - 1) if depth > 1 else (),
+        below=len(inside) - is_section,
     )

@@ -311,7 +311,9 @@ def _told(exc: Conflict) -> Conflict:
             f"The overview of {exc.section} was not read here; nothing was written.",
             hint=(
                 f"Read {exc.section} with journal_read, then write again; or give the version that"
-                " you read as base_version. An entry without an overview needs no reading."
+                " you read as base_version. In a terminal `commonplace notebook read"
+                f" {exc.section}` shows it, and --base-version takes it. An entry without an"
+                " overview needs no reading."
             ),
         )
     return Conflict(_both(exc), hint=_settle(exc))

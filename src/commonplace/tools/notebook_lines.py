@@ -126,6 +126,7 @@ def node_facts(node: Node) -> dict[str, Any]:
         "type": node.type,
         "last_updated": node.last_updated.isoformat() if node.last_updated else None,
         "entry_count": node.entry_count,
+        "below": node.below,
         "subsections": [node_facts(each) for each in node.subsections],
     }
 
@@ -135,7 +136,8 @@ def node_lines(nodes: Sequence[Node], zone: tzinfo, *, indent: int = 0) -> Itera
     for node in nodes:
         count = "group" if node.type == "group" else entries(node.entry_count)
         when = f", {when_of(node.last_updated, zone)}" if node.last_updated else ""
-        yield f"{'  ' * indent}- {node.id} ({count}{when})"
+        hidden = f"; {node.below:,} below" if node.below and not node.subsections else ""
+        yield f"{'  ' * indent}- {node.id} ({count}{when}{hidden})"
         yield from node_lines(node.subsections, zone, indent=indent + 1)
 
 

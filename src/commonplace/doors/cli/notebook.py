@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import (
     call_tool,
@@ -34,6 +35,9 @@ from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.notebook import NotebookTools
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from commonplace.app import App
     from commonplace.tools.notebook_keeping import NotebookKeeping
 
@@ -41,6 +45,7 @@ call = partial(call_tool, lambda app: app.notebook_tools.toolset)
 
 LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
 _OVERVIEW_ALONE = "Edit the overview."
+LEGEND = "<!-- A was written here, B is there now: settle it, take the marks out. -->"
 
 
 def keeping(app: App) -> NotebookKeeping:
@@ -97,12 +102,15 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
     editor opens with the overview, and room for the entry below it.
     """
     arguments = {**given, "path": section}
-    with opened() as app:
+    with opened() as app, ExitStack() as kept:
         tool = app.notebook_tools.toolset.tool
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
         else:
-            arguments |= _edited(*_overview(app, section))
+            overview, version = _overview(app, section)
+            text = _edited(overview)
+            kept.enter_context(_kept_if_refused(app, text))
+            arguments |= _parted(text, overview, version)
         load_encoder(app)
         show(tool("journal_write").call(arguments), as_json)
 
@@ -116,22 +124,56 @@ def _overview(app: App, section: str) -> tuple[str, str]:
     return facts["overview"], facts["version"]
 
 
-def _edited(overview: str, version: str) -> dict[str, str]:
-    """What the editor was left with: the entry, and the overview if it is another."""
+def _edited(overview: str) -> str:
+    """What the editor was left with. Raises: Invalid where nobody wrote anything."""
     start = f"{overview}\n\n" if overview else "\n"
-    text = click.edit(f"{start}{LINE}\n", extension=".md")
+    text: str | None = click.edit(f"{start}{LINE}\n", extension=".md")
     if text is None:
         raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
+    # An emptied text gives up, as in an editor that git opens.
+    if not text.strip() or text.strip() == f"{start}{LINE}".strip():
+        raise Invalid("Nothing was written.", hint="Write an entry below the line.")
+    return text
+
+
+def _parted(text: str, overview: str, version: str) -> dict[str, str]:
+    """What was edited as arguments: the entry, and the overview if it is another."""
     above, line, below = text.partition(LINE)
     # Without the line nobody can tell the two apart: all of it is the overview, as it was shown.
     changed = above.strip("\n") != overview.strip("\n")
-    entry = below.strip("\n") if line else ""
-    if not changed and not entry.strip():
-        raise Invalid("Nothing was written.", hint="Write an entry below the line.")
-    arguments = {"entry": entry if entry.strip() else _OVERVIEW_ALONE}
-    if changed:
-        arguments |= {"overview": above.strip("\n"), "base_version": version}
-    return arguments
+    entry = below if line and below.strip() else _OVERVIEW_ALONE
+    arguments = {"entry": entry.strip("\n")}
+    if not changed:
+        return arguments
+    if not above.strip():
+        raise Invalid("The overview was emptied.", hint="Leave it, or say what is understood now.")
+    return arguments | {"overview": above.strip("\n"), "base_version": version}
+
+
+@contextmanager
+def _kept_if_refused(app: App, text: str) -> Iterator[None]:
+    """Keep what was written in an editor where what follows fails: nobody writes it twice."""
+    try:
+        yield
+    except BaseException:
+        try:
+            told = f"What you wrote is kept in {_draft(app, text)}."
+        except CommonplaceError:
+            told = f"What you wrote:\n{text}"
+        click.echo(told, err=True)
+        raise
+
+
+def _draft(app: App, text: str) -> Path:
+    """The new file that holds a text now. Raises: Unavailable, Denied."""
+    from commonplace.core.clock import utc_now  # noqa: PLC0415  an error path
+    from commonplace.core.files import make_folder, write_new  # noqa: PLC0415  as above
+
+    folder = app.settings.home / "drafts"
+    make_folder(folder)
+    path = folder / f"{utc_now():%Y%m%dT%H%M%S%f}.md"
+    write_new(path, text.encode("utf-8", "surrogateescape"))
+    return path
 
 
 @notebook.command()
@@ -228,17 +270,21 @@ def conflicts(as_json: bool) -> None:
 def resolve(section: str, take: str | None, source: str | None, as_json: bool) -> None:
     """Settle the overview of SECTION that waits.
 
-    Without an option your editor opens with both texts as one, what differs between marks.
+    Without an option your editor opens with both texts as one, what differs between marks: A was
+    written here, B is there now.
     """
     if take and source:
         raise Invalid("Two texts are named.", hint=f"Leave out --file, or --{take}.")
-    with opened() as app:
+    with opened() as app, ExitStack() as kept:
         keeper = keeping(app)
         clash = keeper.clash(section=section)
         if take:
             text = clash.ours if take == "ours" else None
+        elif source:
+            text = file_text(source)
         else:
-            text = file_text(source) if source else _settled_by_hand(clash.marked)
+            text = _settled_by_hand(clash.marked)
+            kept.enter_context(_kept_if_refused(app, text))
         load_encoder(app)
         show(keeper.resolve(clash=clash, text=text), as_json)
 
@@ -247,8 +293,9 @@ def _settled_by_hand(marked: str) -> str:
     """What the editor leaves of both texts."""
     if not sys.stdin.isatty():
         raise Invalid("There is no terminal to edit on.", hint="Use --ours, --theirs or --file.")
-    text: str | None = click.edit(f"{marked}\n", extension=".md")
-    if text is None:
+    edited: str | None = click.edit(f"{LEGEND}\n\n{marked}\n", extension=".md")
+    text = (edited or "").replace(LEGEND, "").strip("\n")
+    if not text.strip():
         raise Invalid("Nothing was settled.", hint="Save the text before you leave the editor.")
     return text
 
