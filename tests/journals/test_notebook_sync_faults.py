@@ -187,6 +187,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(team, where):
     assert team.entries(0) == team.entries(1)
     assert [x.ours for x in team.notes[0].clashes().list_open()] == ["Ann's.\n\nTwo."]
     assert team.git(0, "for-each-ref", "refs/commonplace/sync") == ""
+    assert not [*(team.place(0) / ".git" / "commonplace-sync").iterdir()]
 
 
 def test_a_folder_that_a_killed_sync_left_behind_is_no_edit(team, monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import shutil
 import tempfile
 import time
 from contextlib import suppress
@@ -136,8 +137,10 @@ class Sync:
         Raises: Conflict, Invalid, NotFound, Denied, Unavailable; branch and folder are then as they
         were.
         """
-        make_folder(self._repo.shared / _LOCK)
-        with locked(self._repo.shared / _LOCK):
+        make_folder(self._place_of_work)
+        with locked(self._place_of_work):
+            for left in self._place_of_work.iterdir():  # by one that was killed
+                shutil.rmtree(left, ignore_errors=True)
             for number in range(TRIES):
                 try:
                     return self._attempt()
@@ -148,6 +151,10 @@ class Sync:
                         raise Conflict(exc.message, hint=hint) from exc
                     self._sleep(_PAUSE_S * (number + 1) * random.uniform(0.5, 1.0))  # noqa: S311  a pause
         raise AssertionError  # the last attempt returns or raises
+
+    @property
+    def _place_of_work(self) -> Path:
+        return self._repo.shared / _LOCK
 
     def _attempt(self) -> Synced:
         self._refuse_shallow()
@@ -221,7 +228,7 @@ class Sync:
         ours, theirs = met.head.commit, met.theirs
         if self._ledger.catch_up() != ours:
             raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
-        with tempfile.TemporaryDirectory(prefix="commonplace-sync-") as folder:
+        with tempfile.TemporaryDirectory(dir=self._place_of_work) as folder:
             ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
             try:
                 made = self._joined(met, ledger)
