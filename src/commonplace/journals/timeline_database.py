@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.files import make_folder
 from commonplace.db.migrate import list_migrations, migrate
 from commonplace.db.queries import read_queries
-from commonplace.db.sqlite import Database, connect, transaction
+from commonplace.db.sqlite import Database, connect, connect_read_only, transaction
 from commonplace.journals.timeline_entry import Entry, parse_time
 
 if TYPE_CHECKING:
@@ -117,9 +117,10 @@ class TimelineDatabase:
             return self._made
 
     def _opened(self) -> Database:
-        if self._prepare is not None:
-            self._prepare()
-        make_folder(self.folder)
+        if not os.path.exists(self.path):
+            if self._prepare is not None:
+                self._prepare()
+            make_folder(self.folder)
         if self._adopt is not None:
             self._adopt(self.path)
         database = Database(self.path, open_connection=_connect)
@@ -134,6 +135,10 @@ class TimelineDatabase:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    there = os.path.exists(path)
+    if there and not all(os.access(x, os.W_OK) for x in (path, path.parent)):
+        # Where nothing may be written, what is there can be read.
+        return connect_read_only(path)
     conn = connect(path)
     # What is deleted is overwritten: whoever deletes for privacy must be able to rely on it.
     conn.execute("PRAGMA secure_delete = ON")
