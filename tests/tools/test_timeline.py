@@ -173,6 +173,16 @@ def test_a_list_goes_on_where_a_page_ended(app, autumn):
             assert seen == expected
 
 
+def test_an_hour_is_named_as_answers_name_it(app, autumn):
+    """`2026-10-07 14` is no phrase, and means that hour wherever a time is asked for."""
+    for tool, key in (("timeline_range", "entries"), ("timeline_search", "results")):
+        answer = ask(app, tool, when="2026-10-07 14")
+        assert {autumn["row"], autumn["table"]} <= set(refs(answer, key))
+        assert "Time: 2026-10-07 14:00 to 2026-10-07 15:00" in answer.text
+    with pytest.raises(Invalid, match=r"^Invalid when: no such time in the calendar"):
+        ask(app, "timeline_range", when="2026-10-07 24")
+
+
 def test_a_rollup_tells_how_fresh_it_is_and_what_it_was_made_from(app, autumn):
     """Down by its sources, up by what it went into."""
     hour = ask(app, "timeline_rollup", period="hourly", at="2026-10-07 14")

@@ -33,12 +33,18 @@ _LISTED = "Nothing in that time bears those words: what lies in it is listed."
 def read_within(desk: TimelineDesk, **phrases: str) -> Interval | None:
     """The time that `when`, `since` and `until` have in common; None where none is given.
 
-    `start` and `end` are other names of since and until. Raises: Invalid, naming the argument.
+    Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it. `start` and `end`
+    are other names of since and until. Raises: Invalid, naming the argument.
     """
     given = {name: phrase for name, phrase in phrases.items() if phrase.strip()}
     if not given:
         return None
     now, zone = desk.clock(), desk.zone
+    if [*given] == ["when"]:
+        with naming("when"):
+            key = find_period_key(given["when"], zone)
+        if key is not None:
+            return key[1]
     # Each alone first, so that an error names its argument.
     for name, phrase in given.items():
         with naming(name):
