@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
+from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Interval
 from commonplace.journals.timeline import MOST_LISTED
-from commonplace.journals.timeline_marks import span_at
+from commonplace.journals.timeline_entry import parse_level
 from commonplace.tools.timeline_desk import parse_period
+from commonplace.tools.timeline_reading import find_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -141,7 +143,7 @@ class Timeline:
         """
         desk = self.desk(thread_id)
         within = _interval(start, end)
-        found = self._open_period(desk, within, rollup_level)
+        found = _open_period(desk, within, rollup_level)
         return list(islice(chain(found, _listed(desk, within, rollup_level)), limit))
 
     def get_rollup(
@@ -268,25 +270,6 @@ class Timeline:
             self._base.encoder.start()
         return self._base
 
-    def _open_period(
-        self, desk: TimelineDesk, within: Interval, number: int | None
-    ) -> Iterator[dict[str, Any]]:
-        if not number or not 1 <= number <= len(_PERIODS):
-            return
-        period = _PERIODS[number - 1]
-        now = self._clock()
-        span = span_at(now, parse_period(period), desk.zone)
-        if within.start is not None and span.end <= within.start:
-            return
-        if within.end is not None and span.start >= within.end:
-            return
-        found = desk.rollup(period, now, partial=True)
-        if found is not None and found.partial and found.content:
-            yield found.as_dict()
-
-
-_PERIODS = ("hourly", "daily", "weekly", "monthly", "yearly")
-
 
 def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator[dict[str, Any]]:
     cursor = ""
@@ -310,6 +293,15 @@ def _settings(home: Path | str | None, timezone: str | None) -> Settings:
     return read_settings(
         flags=flags, cwd=Path.cwd(), home=Path(user_home) if user_home != "~" else None
     )
+
+
+def _open_period(
+    desk: TimelineDesk, within: Interval, number: int | None
+) -> Iterator[dict[str, Any]]:
+    level = parse_level(number) if number in range(len(LEVELS) + 1) else None
+    found = find_open(desk, within, level) if level else None
+    if found is not None:
+        yield found.as_dict()
 
 
 def _interval(start: datetime, end: datetime) -> Interval:
