@@ -14,6 +14,7 @@ import stat
 import unicodedata
 from typing import TYPE_CHECKING
 
+from commonplace.core.files import translated
 from commonplace.journals.gitrepo_commit import EMPTY_TREES, refresh_index
 from commonplace.journals.gitrepo_trees import list_leaves
 
@@ -46,13 +47,15 @@ class WorkTree:
 
         commit: the branch's, empty where it has none. files: paths, each with the name of its blob
         there, empty where there is none. Survives the end of this process.
+        Raises: Unavailable, Denied.
         """
         if self._repo.is_bare:
             return
         # A second attempt begins anew; what an earlier write could not bring up to date stays.
         older, known = self._left
         note = {"older": commit if older is None else older, "files": {**files, **known}}
-        with open(self._repo.own / _NOTE, "w", encoding="utf-8") as file:
+        path = self._repo.own / _NOTE
+        with translated(path), open(path, "w", encoding="utf-8") as file:
             json.dump(note, file)
 
     def know(self, commit: str, contents: Mapping[str, bytes]) -> None:
@@ -213,7 +216,8 @@ class WorkTree:
 
     def _read_note(self) -> tuple[str | None, dict[str, str]]:
         try:
-            note = json.loads((self._repo.own / _NOTE).read_bytes())
+            # A plain file alone: what else lies there may have no end.
+            note = json.loads(_read_plain(self._repo.own / _NOTE) or b"")
             files = {str(k): str(v) for k, v in note["files"].items()}
             return str(note["older"]), files
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
