@@ -340,3 +340,17 @@ def test_a_broken_ledger_is_made_anew(book, broken):
     notes = book.open(ledger=path)
     assert notes.write("a", "y").entry_count == 2
     assert [x.summary for x in notes.list_entries("a")] == ["y", "x"]
+
+
+def test_a_note_that_cannot_be_kept_is_named_and_nothing_is_written(book):
+    """What is to be remembered before the branch moves has no place: the file is told."""
+    notes = book.open()
+    notes.write("a", "kept")
+    note = book.folder / ".git" / "commonplace-refresh"
+    note.mkdir()
+    with pytest.raises(CommonplaceError) as told:
+        notes.write("a", "lost")
+    assert str(note) in told.value.message
+    note.rmdir()
+    assert [x.summary for x in notes.list_entries("a")] == ["kept"]
+    assert notes.write("a", "again").entry_count == 2
