@@ -1,0 +1,87 @@
+"""Owns how the index follows a user's memory: its mark, and what its outbox says has changed.
+
+Never writes to the memory, and never logs a record's text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.memory import KINDS
+from commonplace.core.values import Drop, Put
+from commonplace.journals.memory_entry import JOURNAL, change_of, ref_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.core.values import Change, Since
+    from commonplace.journals.memory import MemoryJournal
+
+_AT_ONCE = 500
+_UNREADABLE = "unreadable"
+
+
+class MemorySource:
+    """One user's memory, as the index follows it."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        self._journal = journal
+
+    @property
+    def name(self) -> str:
+        """`memory`."""
+        return JOURNAL
+
+    @property
+    def is_prompt(self) -> bool:
+        """Its mark reads the end of one table."""
+        return True
+
+    def mark(self) -> str:
+        """Which file it is, and how far its outbox goes; empty where there is none."""
+        try:
+            state = self._journal.database.ask("state")
+        except CommonplaceError as exc:
+            return f"{_UNREADABLE} {exc.message}"
+        return f"{state[0][0]} {state[0][1]}" if state else ""
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts and drops of what changed since, in the order it did; else of all that differs.
+
+        Raises: Unavailable where the file cannot be read.
+        """
+        name, _, known = (since.mark or "").partition(" ")
+        state = self._journal.database.ask("state")
+        if state and state[0][0] == name and known.isdecimal():
+            yield from self._changed(int(known), since)
+        else:
+            yield from self._everything(since)
+
+    def _changed(self, seq: int, since: Since) -> Iterator[Change]:
+        asked = {"user_id": self._journal.owner, "limit": _AT_ONCE}
+        while rows := self._journal.database.ask("changed_since", seq=seq, **asked):
+            for number, kind, ref_id in rows:
+                seq = number
+                record = self._journal.find(kind, ref_id)
+                ref = ref_of(kind, ref_id)
+                change = Drop(ref) if record is None else change_of(record)
+                stamp = change.doc.stamp if isinstance(change, Put) else None
+                if since.stamps(ref).get(ref) != stamp:
+                    yield change
+
+    def _everything(self, since: Since) -> Iterator[Change]:
+        known = since.stamps(f"{JOURNAL}:")
+        seen: set[str] = set()
+        for kind in KINDS:
+            cursor = ""
+            while True:
+                found = self._journal.list_records(kind, limit=_AT_ONCE, cursor=cursor)
+                for change in map(change_of, found.records):
+                    if isinstance(change, Put):
+                        seen.add(change.doc.ref)
+                        if known.get(change.doc.ref) != change.doc.stamp:
+                            yield change
+                if not (cursor := found.cursor):
+                    break
+        yield from (Drop(ref) for ref in sorted(known.keys() - seen))
