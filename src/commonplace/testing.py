@@ -62,6 +62,10 @@ class HashingEncoder:
         chunks = (words[start : start + _CHUNK] for start in starts)
         return tuple((chunk[0][0], chunk[-1][1]) for chunk in chunks)
 
+    def count_tokens(self, text: str) -> int:
+        """Words are its tokens."""
+        return len(_WORD.findall(text))
+
     def encode_passages(self, texts: Sequence[str]) -> Vector:
         """(n, 64) float32, each of length 1."""
         if not texts:

@@ -12,7 +12,9 @@ def one(ref="", text="", **figures):
     journal = figures.pop("journal", "notes")
     covers = figures.pop("covers", ())
     kind = figures.pop("kind", "entry")
-    return a_doc(ref, text or ref, journal=journal, covers=covers, kind=kind), figures
+    minutes = figures.pop("minutes", 0.0)
+    doc = a_doc(ref, text or ref, journal=journal, covers=covers, kind=kind, minutes=minutes)
+    return doc, figures
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ def made():
                 dtype=np.float32,
             ),
             lengths=column("length", 0, np.int64),
+            at_us=np.array([doc.at.timestamp() * 1e6 for doc in docs], dtype=np.int64),
             timed=column("timed", False, np.bool_),
             following=column("following", -1, np.int64),
             author=np.array(

@@ -9,15 +9,23 @@ from __future__ import annotations
 class CommonplaceError(Exception):
     """Something we can explain.
 
-    `code` is for machines, the message for people, `hint` for the next step.
+    `code` is for machines, the message for people, `hint` for the next step. error_code: what a
+    journal's design calls the fault beside our code; empty for most.
     """
 
     code = "internal"
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", error_code: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.error_code = error_code
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The error as plain data."""
+        facts = {"code": self.code, "message": self.message, "hint": self.hint}
+        return {**facts, "error_code": self.error_code} if self.error_code else facts
 
     def __str__(self) -> str:
         """The message and its hint as one line, as a model or a terminal shows it."""

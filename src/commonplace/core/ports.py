@@ -146,6 +146,15 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsTokens(Protocol):
+    """An encoder that can say how many tokens a text is to it."""
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text of at most a few thousand characters, special ones not included."""
+        ...
+
+
 class EncoderSlot(Protocol):
     """Where an encoder is, or is being loaded, or cannot be had: words work in every case."""
 

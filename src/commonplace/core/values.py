@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Mask: TypeAlias = NDArray[np.bool_]
 
 By: TypeAlias = Literal["meaning", "words", "both"]
+Intent: TypeAlias = Literal["planning", "journaling"]
 
 
 def said(author: str, text: str) -> str:
@@ -167,10 +168,10 @@ class Candidates:
     keys: (n,) what `read` takes. words: (n,) BM25 >= 0, context included. matched: (n,) whether a
     word of the question stands in the doc itself. covered: (n,) the share of the question's idf
     that stands in it, in [0, 1]. similarity: (n,) cosine of the best chunk, NaN without a vector.
-    nearness: (n,) the same with what neighbours lend, NaN likewise. lengths: (n,) words. timed:
-    (n,) whether it names a time. following: (n,) row of the next one in its session, -1 for none
-    here. author: (n,) place in `authors`. kind: (n,) place in `kinds`. read: the docs of some
-    keys; one that left is missing.
+    nearness: (n,) the same with what neighbours lend, NaN likewise. lengths: (n,) words. at_us:
+    (n,) microseconds since the epoch. timed: (n,) whether it names a time. following: (n,) row of
+    the next one in its session, -1 for none here. author: (n,) place in `authors`. kind: (n,) place
+    in `kinds`. read: the docs of some keys; one that left is missing.
     """
 
     keys: Numbers
@@ -180,6 +181,7 @@ class Candidates:
     similarity: Vector
     nearness: Vector
     lengths: Numbers
+    at_us: Numbers
     timed: Mask
     following: Numbers
     author: Numbers

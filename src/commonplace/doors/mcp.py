@@ -45,7 +45,7 @@ from mcp_types import (  # noqa: E402  after gc.disable
 gc.enable()
 gc.freeze()
 
-from commonplace.core.errors import CommonplaceError, Denied, Unavailable  # noqa: E402  after gc.enable
+from commonplace.core.errors import CommonplaceError, Denied, Internal, Unavailable  # noqa: E402  after gc.enable
 from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
 from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
 from commonplace.core.values import Completion  # noqa: E402  after gc.enable
@@ -282,10 +282,10 @@ def _caller(tool: Tool) -> Callable[..., CallToolResult | InputRequiredResult]:
         except _MustAsk as exc:
             return exc.result
         except CommonplaceError as exc:
-            return _failure(exc.code, exc.message, exc.hint)
+            return _failure(exc)
         except Exception:  # noqa: BLE001  the door's last line: logged, never shown
             _log.exception("Internal error in %s", tool.name)
-            return _failure("internal", f"Internal error in {tool.name}.", "Look into the log.")
+            return _failure(Internal(f"Internal error in {tool.name}.", hint="Look into the log."))
         return _result(answer.text, answer.facts)
 
     return call
@@ -379,9 +379,8 @@ class _Sampler:
         return answer
 
 
-def _failure(code: str, message: str, hint: str) -> CallToolResult:
-    facts = {"code": code, "message": message, "hint": hint}
-    return _result(f"{message} {hint}".strip(), facts, is_error=True)
+def _failure(error: CommonplaceError) -> CallToolResult:
+    return _result(str(error), error.facts, is_error=True)
 
 
 def _result(text: str, facts: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:

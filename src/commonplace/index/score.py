@@ -125,6 +125,7 @@ def candidates_of(
         similarity=similarity,
         nearness=nearness,
         lengths=roll.lengths[places],
+        at_us=roll.at_us[places],
         timed=roll.timed[places],
         following=_rows(places, roll.following(places)),
         author=author,

@@ -68,6 +68,10 @@ class OnnxEncoder:
         """
         return self._tokens.split(well_formed(text), limit=self._chunk_tokens)
 
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text of moderate length, special ones not included."""
+        return self._tokens.count(well_formed(text))
+
     def encode_passages(self, texts: Sequence[str]) -> Vector:
         """(n, dimensions) float32, in the order given; longer texts are cut at 512 tokens.
 

@@ -14,6 +14,8 @@ from commonplace.core.text import STOP_WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from commonplace.core.values import Intent
+
 _ASKS_TIME = re.compile(
     r"\b(?:when|how long|how (?:many|much) (?:days?|weeks?|months?|years?|time)"
     r"|(?:what|which) (?:day|date|month|year|time|week|season))\b",
@@ -27,6 +29,17 @@ _ANYTHING = frozenset(
     all anything entries entry everything going happen happened happening happens list new news
     noted show something went work worked written wrote
     """.split()  # noqa: SIM905  a list of quoted words reads worse
+)
+
+_PLANNING = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|to-?dos?|tasks?|agenda|schedule[ds]?|deadlines?|errands?|remind(?:er)?s?"
+    r"|next steps?|(?:need|have|want|left|things) to do|should i do|get done)\b",
+    re.IGNORECASE,
+)
+_JOURNALING = re.compile(
+    r"\b(?:journal(?:s|ed|ing)?|diary|reflect(?:ion|ions|ing|ed)?|grateful|gratitude|thankful"
+    r"|feel(?:s|ing|ings)?|felt|moods?|emotions?)\b",
+    re.IGNORECASE,
 )
 
 OWN_AUTHOR = "user"
@@ -54,6 +67,14 @@ class Cues:
 def asks_for_all(text: str) -> bool:
     """Whether a question, its time taken out, asks for whatever there is: "what happened"."""
     return set(_WORD.findall(text.casefold())) <= STOP_WORDS | _ANYTHING
+
+
+def read_intent(text: str) -> Intent | None:
+    """What a question is asked for, read off its words; None where both or neither is named."""
+    plans = _PLANNING.search(text) is not None
+    if plans == (_JOURNALING.search(text) is not None):
+        return None
+    return "planning" if plans else "journaling"
 
 
 def read_cues(question: str) -> Cues:

@@ -20,6 +20,8 @@ from commonplace.search.fold import folded
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Vector
@@ -37,7 +39,7 @@ class Question:
     """What is asked: text, the candidates it may look at, how many hits, and by which policy.
 
     floor: cosine in [-1, 1] under which a hit by meaning alone is cut. fitting: the kinds that fit
-    the time which is asked for.
+    the time which is asked for. now: from when ages are counted, for a policy that asks for them.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Question:
     floor: float
     policy: Policy
     fitting: tuple[str, ...] = ()
+    now: datetime | None = None
 
 
 class Finder:
@@ -124,6 +127,7 @@ class Finder:
             policy=policy,
             cues=read_cues(question.text),
             fitting=question.fitting,
+            now=question.now,
         )
         above = None if self._lineage is None else self._lineage.above
         shown = folded(found, ranking, limit=question.limit, policy=policy, above=above)

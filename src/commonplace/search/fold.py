@@ -6,6 +6,7 @@ Never scores and never reorders: hits come out in the order they were ranked in.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,15 +48,19 @@ def folded(
 
     Near-duplicates fold into the best of them, a summary and what it was made from into whichever
     ranks higher; refs are kept. above: tells the summaries that entries went into. A journal whose
-    best hit comes near the best of all gets a place.
+    best hit comes near the best of all gets a place. Of one kind no more than the policy's bound.
     """
     kept: list[Shown] = []
     passed: list[Shown] = []
+    kinds: Counter[str] = Counter()
     for one in _read(found, ranking, step=2 * max(limit, 1), above=above):
         if (same := _same(one, kept, policy)) is not None:
             same.also.append(one.doc.ref)
+        elif policy.per_kind and kinds[one.doc.kind] >= policy.per_kind:
+            continue
         elif len(kept) < limit:
             kept.append(one)
+            kinds[one.doc.kind] += 1
         elif policy.diverse and len(passed) < limit:
             passed.append(one)
         else:

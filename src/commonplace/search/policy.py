@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from commonplace.core.values import Weighing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from commonplace.core.values import Hit, Interval
+    from commonplace.core.values import Hit, Intent, Interval
 
 MAX_QUERY_LENGTH = 10_000
 """Characters; a longer query is refused."""
@@ -94,19 +94,31 @@ WEIGHING = Weighing(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lean:
+    """A kind of entry that an intent prefers: a factor of its score; fades: with its age."""
+
+    kind: str
+    factor: float
+    fades: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """How one kind of search judges.
 
     meaning, words: weights of the legs, each divided by its maximum before. clear: cosine that the
     maximum by meaning counts as at least, so that noise is not blown up to a full score where
-    nothing is near. duplicate: share of words in common, in (0, 1], from which two hits are one.
+    nothing is near. duplicate: share of words in common, in (0, 1], from which two hits are one;
+    above 1 none ever are.
     following: share of the next entry's score that is added. length: weight of ln(1 + words), up to
     `length_most` words. timed: added to an entry that names a time where the question asks for one.
     named: factor for entries of the one author whom the question names. own: factor for entries of
     `user` where the question says I. lent: whether an entry none of whose own words match is a hit
     where nothing is known of its meaning. fitting: factor for entries of the kind that fits the
     time which was asked for, such as a day's summary for a day. diverse: share of the best score
-    from which each journal gets a place; 0 for no such places.
+    from which each journal gets a place; 0 for no such places. recent: what newness adds to a
+    score, as a share of it; it falls to 1/e of that in `recent_days`. leans: to kinds of entries.
+    per_kind: the most hits of one kind; 0 for no such bound.
     Source: weights from the measured fusion (.55 meaning, .45 words), docs/retrieval.md.
     """
 
@@ -123,6 +135,10 @@ class Policy:
     lent: bool = False
     fitting: float = 1.0
     diverse: float = 0.0
+    recent: float = 0.0
+    recent_days: float = 14.0
+    leans: tuple[Lean, ...] = ()
+    per_kind: int = 0
     weighing: Weighing = WEIGHING
 
     @property
@@ -130,7 +146,9 @@ class Policy:
         """The highest score this policy can give."""
         legs = (self.meaning + self.words) * (1 + self.following)
         added = self.length * math.log1p(self.length_most) + self.timed
-        return (legs + added) * self.named * self.own * self.fitting
+        leant = max((lean.factor for lean in self.leans), default=1.0)
+        factors = self.named * self.own * self.fitting * (1 + self.recent) * max(leant, 1.0)
+        return (legs + added) * factors
 
     def legs(self, limit: int) -> int:
         """The candidates taken from each leg for so many hits: ten for each, within bounds.
@@ -229,6 +247,33 @@ what a question to a span is after, and holds more words than one entry."""
 
 TIMELINE_FLOOR = 0.2
 """Cosine under which what shares no word with the question is not shown, as in chronicle."""
+
+MEMORY = Policy(duplicate=2.0, recent=0.15, recent_days=14.0)
+"""A user's memory: recent entries first among like ones. Source: memory design, section 5. Two
+records that say the same are two: a thing to do that is done, and one that is not."""
+
+MEMORY_FLOOR = 0.35
+"""Cosine under which a record that shares no word with the question is not shown."""
+
+MEMORY_K = 8
+"""Hits of one search of a user's memory."""
+
+MEMORY_K_MOST = 100
+
+MEMORY_PER_KIND = 5
+"""Hits of one kind where a search asks to be diverse."""
+
+MEMORY_TOKENS = 1200
+"""Tokens of all snippets of one search."""
+
+MEMORY_LEANS: Mapping[Intent, tuple[Lean, ...]] = {
+    "planning": (Lean(kind="todo", factor=1.25), Lean(kind="message", factor=1.15, fades=True)),
+    "journaling": (
+        Lean(kind="journal", factor=1.25, fades=True),
+        Lean(kind="gratitude", factor=1.15, fades=True),
+    ),
+}
+"""What an intent prefers: to-dos, then recent messages; recent journals, then gratitude."""
 
 _LEVELS = (
     (timedelta(days=300), 5, "yearly_rollup"),

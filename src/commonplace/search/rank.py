@@ -14,6 +14,7 @@ from commonplace.search.cues import OWN_AUTHOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # Scores that differ by less are equal: sums in another order differ by as much.
 _TIE_DECIMALS = 6
+_DAY_US = 86_400 * 1_000_000
 
 
 class Ranking(NamedTuple):
@@ -53,11 +55,13 @@ def rank(
     policy: Policy,
     cues: Cues,
     fitting: Sequence[str] = (),
+    now: datetime | None = None,
 ) -> Ranking:
     """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
 
     floor: cosine under which a candidate is cut; one that a word matches is never cut. fitting:
-    the kinds that fit the time which was asked for.
+    the kinds that fit the time which was asked for. now: from when ages are counted, for a policy
+    that leans to what is recent.
     A candidate without a similarity, whose vector is not made yet, is judged by words alone.
     Ties: newer first.
     """
@@ -79,6 +83,8 @@ def rank(
     if fitting and policy.fitting != 1.0:
         fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
         score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
+    if now is not None and (policy.recent or policy.leans):
+        score = score * _leant(found, policy, now)
     rows = np.flatnonzero(kept)
     order = np.lexsort((-rows, -score[rows].round(_TIE_DECIMALS)))
     most = policy.most
@@ -104,6 +110,19 @@ def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -
         own = found.authors.index(OWN_AUTHOR)
         score = score * np.where(found.author == own, policy.own, 1.0)
     return score
+
+
+def _leant(found: Candidates, policy: Policy, now: datetime) -> Scores:
+    """The factor of each candidate by its age and its kind; one from ahead of now counts as new."""
+    days = (now.timestamp() * 1e6 - found.at_us) / _DAY_US
+    fresh: Scores = np.exp(-np.maximum(days, 0.0) / policy.recent_days)
+    factor = 1.0 + policy.recent * fresh
+    for lean in policy.leans:
+        if lean.kind in found.kinds:
+            is_kind = found.kind == found.kinds.index(lean.kind)
+            more = (lean.factor - 1.0) * (fresh if lean.fades else 1.0)
+            factor = factor * np.where(is_kind, 1.0 + more, 1.0)
+    return factor
 
 
 def chance(found: Candidates, ranking: Ranking) -> float | None:

@@ -134,8 +134,7 @@ def complain(error: CommonplaceError, *, as_json: bool) -> int:
     """Say an error on stderr, as a last line of JSON too where asked; its exit code."""
     _write(sys.stderr, f"Error: {error}")
     if as_json:
-        facts = {"code": error.code, "message": error.message, "hint": error.hint}
-        _write(sys.stderr, json.dumps(facts, ensure_ascii=False))
+        _write(sys.stderr, json.dumps(error.facts, ensure_ascii=False))
     return _EXIT_CODES.get(error.code, FAILURE)
 
 
