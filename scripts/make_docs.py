@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from commonplace.config import SETTINGS
 from commonplace.doors.cli import main as cli
 from commonplace.tools.chronicle import ChronicleTools
+from commonplace.tools.memory import MemoryTools
 from commonplace.tools.notebook import NotebookTools
 from commonplace.tools.private import PrivateTools
 from commonplace.tools.recall import RecallTools
@@ -75,6 +76,8 @@ TOOLSETS = {
     "recall": RecallTools(desk=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,
     "timeline": TimelineTools(desk=no_desk).toolset.tools,
+    "memory": MemoryTools(desk=no_desk).toolset.tools,
+    "memory-write": MemoryTools(desk=no_desk).write_toolset.tools,
 }
 
 

@@ -88,6 +88,10 @@ VALUES = {
     "timeline.retention": ["off", "design", "raw=30d", "design,raw=never"],
     "timeline.grace_minutes": ["0", "1.5", "30", "60"],
     "timeline.feed": ["private", "notebook", "chronicle", "private"],
+    "memory.top_k": ["1", "2", "3", "4"],
+    "memory.min_score": ["0", "0.25", "0.5", "-1"],
+    "memory.recency": ["0", "0.25", "0.5", "1"],
+    "debug": ["true", "false", "true", "false"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
@@ -104,7 +108,9 @@ VALUES = {
 }
 
 NUMBERS = {
-    key for key, values in VALUES.items() if key.startswith("notebook.") and "a" not in values
+    key
+    for key, values in VALUES.items()
+    if key.startswith(("notebook.", "memory.")) and "a" not in values
 }
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}

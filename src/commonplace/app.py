@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.app_languages import Languages
+    from commonplace.app_memory import Memories
     from commonplace.config import Settings
     from commonplace.core.ports import EncoderSlot, Index, OpensRefs, OwnerIndex, Source
     from commonplace.inference.models import Missing, Weights
     from commonplace.journals.chronicle import Chronicle
+    from commonplace.journals.memory import MemoryJournal
     from commonplace.journals.notebook import Notebook
     from commonplace.journals.private import PrivateJournal
     from commonplace.journals.timeline import TimelineJournal
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from commonplace.search.sides import SidedFinder
     from commonplace.tools.chronicle import ChronicleTools
     from commonplace.tools.chronicle_desk import ChronicleDesk
+    from commonplace.tools.memory import MemoryTools
+    from commonplace.tools.memory_desk import MemoryDesk
     from commonplace.tools.notebook import NotebookTools
     from commonplace.tools.notebook_desk import NotebookDesk
     from commonplace.tools.recall import RecallTools
@@ -94,6 +98,8 @@ class App:
             "recall": lambda: self.recall_tools.toolset,
             "notebook": lambda: self.notebook_tools.toolset,
             "timeline": lambda: self.timeline_tools.toolset,
+            "memory": lambda: self.memory_tools.toolset,
+            "memory-write": lambda: self.memory_tools.write_toolset,
         }
         chosen = [made[name]() for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
@@ -234,6 +240,7 @@ class App:
             "chronicle": lambda: self.chronicle.pages(),  # noqa: PLW0108  as above
             **({"notebook": lambda: self.notebook.pages()} if self._has_notebook() else {}),  # noqa: PLW0108  as above
             **({"timeline": lambda: self.timeline.pages()} if self.has_timeline() else {}),  # noqa: PLW0108  as above
+            **({"memory": lambda: self.memory.pages()} if self._has_memory() else {}),  # noqa: PLW0108  as above
         }
 
     @cached_property
@@ -360,6 +367,59 @@ class App:
             clock=self._clock,
             retention=parse_retention(self.settings.timeline_retention),
         )
+
+    @cached_property
+    def memories(self) -> Memories:
+        """The memories of all users."""
+        from commonplace.app_memory import Memories  # noqa: PLC0415  wired when needed
+
+        return Memories(
+            self.settings,
+            indexes=lambda: self.indexes,
+            encoder=lambda: self.encoder,
+            holder=_holder,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def memory(self) -> MemoryJournal:
+        """This owner's memory, there or not."""
+        return self.memories.journal_of(self.settings.owner)
+
+    @cached_property
+    def memory_tools(self) -> MemoryTools:
+        """Memory's tools."""
+        from commonplace.tools.memory import MemoryTools  # noqa: PLC0415  if it is offered
+
+        return MemoryTools(desk=self.memory_desk)
+
+    def memory_desk(self) -> MemoryDesk:
+        """What memory's tools work with."""
+        with self._wiring:
+            return self._memory_desk
+
+    @cached_property
+    def _memory_desk(self) -> MemoryDesk:
+        return self.memories.desk(
+            self.memory,
+            filing=lambda: self.filing,
+            finder=lambda: self.finder,
+            index=lambda: self.index,
+        )
+
+    def _has_memory(self) -> bool:
+        """Whether there may be one: whoever has none pays a look at one file."""
+        offered = {"memory", "memory-write"} & {*self.settings.toolsets}
+        return bool(offered) or (self.folder / "memory" / "memory.db").is_file()
+
+    def _awaited_memory(self) -> Source:
+        """The memory as the index follows it, even if it is begun while a server runs."""
+        from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
+
+        def find() -> Source:
+            return self.memory.source()
+
+        return Awaited("memory", is_there=self._has_memory, find=find)
 
     def _timeline_of(self, owner: str) -> TimelineJournal:
         from commonplace.journals.timeline import TimelineJournal  # noqa: PLC0415  as above
@@ -515,6 +575,7 @@ class App:
             "Chronicle": lambda: [self.chronicle.source()],
             "The notebook": lambda: [self._awaited_notebook()],
             "The timeline": lambda: [self._awaited_timeline()],
+            "The memory": lambda: [self._awaited_memory()],
         }
         for name, find in wired.items():
             try:
@@ -574,6 +635,8 @@ class App:
                 self.notebook.close()
             if "timeline" in made:
                 self.timeline.close()
+            if "memory" in made:
+                self.memory.close()
             if "encoder" in made:
                 self.encoder.close(ENCODER_CLOSE_S)
             if "indexes" in made:

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".commonplace.toml"
 FEEDS = ("chronicle", "private", "notebook")
-TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline")
+TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline", "memory", "memory-write")
 DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
+EMBED_MODEL_ENV = "WB_EMBED_MODEL"
+EMBED_MODELS = {"miniLM": "minilm-l6-v2", "e5": "e5-small-v2"}
 # Read by the tests and by what connects to a database of several users, not here.
 FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"
 
@@ -82,6 +84,10 @@ class Settings:
     notebook_max_results: float | None
     notebook_context_weight: float | None
     notebook_content_weight: float | None
+    memory_top_k: float | None
+    memory_min_score: float | None
+    memory_recency: float | None
+    debug: bool
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool
@@ -244,11 +250,29 @@ def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
         ours = name.startswith(ENV_PREFIX) and not name.startswith(FOREIGN_ENV_PREFIX)
         if ours and name not in known:
             raise unknown(f"the environment variable {name}", name, [*known])
+    given = {known[name]: text for name, text in environ.items() if name in known and text}
     return _Layer(
-        values={known[name]: text for name, text in environ.items() if name in known and text},
+        values={**given, **_embed_model(environ, given)},
         base=cwd,
         origin=lambda setting: f"environment {setting.env}",
     )
+
+
+def _embed_model(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """What WB_EMBED_MODEL, the memory design's name for it, says of the encoder."""
+    asked = environ.get(EMBED_MODEL_ENV, "")
+    if not asked:
+        return {}
+    if asked not in EMBED_MODELS:
+        names = " or ".join(EMBED_MODELS)
+        raise Invalid(f"{EMBED_MODEL_ENV} is {asked!r}.", hint=f"Use {names}.")
+    profile = EMBED_MODELS[asked]
+    if given.get("encoder.model", profile) != profile:
+        raise Invalid(
+            f"{EMBED_MODEL_ENV} is {asked!r} and COMMONPLACE_ENCODER is another model.",
+            hint="Set one of them.",
+        )
+    return {"encoder.model": profile}
 
 
 def _named_project(layers: Sequence[_Layer], home: Path | None) -> Path | None:
@@ -537,6 +561,34 @@ SETTINGS: tuple[Setting, ...] = (
         parse=names_of(FEEDS),
         default=lambda _start: (),
         help="Journals whose entries count in rollups: chronicle, private, notebook; or none.",
+    ),
+    Setting(
+        key="memory.top_k",
+        env="WB_RAG_K",
+        parse=number_of(1, 100),
+        default=nothing,
+        help="How many memories a search shows, unless it says itself.",
+    ),
+    Setting(
+        key="memory.min_score",
+        env="WB_RAG_MIN_SCORE",
+        parse=number_of(-1, 1),
+        default=nothing,
+        help="The cosine under which a memory that shares no word with the question is left out.",
+    ),
+    Setting(
+        key="memory.recency",
+        env="WB_RECENCY_ALPHA",
+        parse=number_of(0, 10),
+        default=nothing,
+        help="What newness adds to a memory's score, as a share of it.",
+    ),
+    Setting(
+        key="debug",
+        env="COMMONPLACE_DEBUG",
+        parse=parse_boolean,
+        default=lambda _start: False,
+        help="Let a search of memory be asked for its diagnostic card.",
     ),
     Setting(
         key="encoder.model",

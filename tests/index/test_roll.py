@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from commonplace.index.columns import read_column, read_columns
-from commonplace.index.roll import COLUMNS, roll_of
+from commonplace.index.roll import COLUMNS, Roll, roll_of
 from commonplace.index.score import posting_of
+from commonplace.testing import TOGETHER
 
 SECOND = 1 << 20
 
@@ -85,3 +86,10 @@ def test_a_posting_tells_places_in_order_with_how_often_in_text_and_date(roll):
         assert posting.dated.tolist() == [0.0, 1.0]
     nowhere = posting_of(np.array([2 * gone], dtype=np.int64), roll)
     assert nowhere.places.tolist() == []
+
+
+def test_an_entry_of_a_whole_book_lends_nothing_and_overflows_nothing():
+    """A session of one entry of 100,000 words: no neighbour, no weight, no warning."""
+    column = np.array([1], dtype=np.int64)
+    book = Roll(column, column, column, column, np.array([100_000]), np.array([False]))
+    assert not book.lending(np.array([0]), TOGETHER).weights.any()

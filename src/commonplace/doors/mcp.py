@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,24 @@ class _Watch:
             due()
 
 
+class _Aliases:
+    """Middleware: a call under another name of a tool is a call of that tool."""
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        tools = [tool for toolset in toolsets for tool in toolset.tools]
+        self._names = {alias: tool.name for tool in tools for alias in tool.aliases}
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        name = (ctx.params or {}).get("name")
+        if ctx.method == "tools/call" and isinstance(name, str) and name in self._names:
+            ctx = replace(ctx, params={**(ctx.params or {}), "name": self._names[name]})
+        return await call_next(ctx)
+
+
 @asynccontextmanager
 async def _prints_aside(_server: MCPServer[Any]) -> AsyncIterator[None]:
     """While the SDK holds the wire, a print goes where noise goes."""
@@ -142,7 +161,7 @@ def make_server(
             instructions="\n\n".join(toolset.guide for toolset in toolsets),
             tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
             resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
-            middleware=middleware,
+            middleware=[*middleware, _Aliases(toolsets)],
             lifespan=lifespan,
             log_level="WARNING",
         )

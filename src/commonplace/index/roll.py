@@ -129,7 +129,8 @@ class Roll:
         end = np.where(precedes, before[mine], before[theirs])
         distance = (end - start) + lengths / 2
         share = np.where(precedes, weighing.before, weighing.after)
-        weights = share * np.exp(-distance / weighing.scale)
+        # Where nobody stands there is no distance: a long entry's own would be far below zero.
+        weights = share * np.exp(-np.maximum(distance, 0.0) / weighing.scale)
         weights[~is_there | (weights < weighing.least)] = 0.0
         return Lending(others, weights.astype(np.float32))
 

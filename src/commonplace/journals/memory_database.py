@@ -78,14 +78,19 @@ class MemoryDatabase:
 
     @contextmanager
     def writing_soon(self) -> Iterator[sqlite3.Connection]:
-        """The same for what must not wait long for whoever writes now. Raises: Unavailable."""
+        """The same for what waits neither for other writers nor for the disk: a log's line.
+
+        Raises: Unavailable.
+        """
         with self._database().using() as conn:
             conn.execute(f"PRAGMA busy_timeout = {_SHORT_MS}")
+            conn.execute("PRAGMA synchronous = NORMAL")
             try:
                 with transaction(conn):
                     yield conn
             finally:
                 conn.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
+                conn.execute("PRAGMA synchronous = FULL")
 
     def is_checkpointed(self) -> bool:
         """Bring the write-ahead log into the file and empty it; False while others read it."""

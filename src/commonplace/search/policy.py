@@ -266,6 +266,9 @@ MEMORY_PER_KIND = 5
 MEMORY_TOKENS = 1200
 """Tokens of all snippets of one search."""
 
+MEMORY_TOKEN_CHARACTERS = 16
+"""The most characters that one token of a snippet counts for."""
+
 MEMORY_LEANS: Mapping[Intent, tuple[Lean, ...]] = {
     "planning": (Lean(kind="todo", factor=1.25), Lean(kind="message", factor=1.15, fades=True)),
     "journaling": (

@@ -52,11 +52,13 @@ class Tool:
     Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
     the default is a setting's, the type is `type | None` and the default None. A parameter named
     `sampler` is no argument: a door hands in the client's own model there, where it has one.
+    aliases: other names under which a call is answered; none of them is listed.
     """
 
     run: Callable[..., Answer]
     title: str
     effects: Effects = Effects()
+    aliases: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -38,6 +38,7 @@ COMMANDS = {
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period anew.",
     ),
+    "memory": Lazy("commonplace.doors.cli.memory:memory", "Keep and find what is known of a user."),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),

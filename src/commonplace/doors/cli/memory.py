@@ -1,0 +1,137 @@
+"""`commonplace memory`: what is kept of a user, from a terminal.
+
+Never decides anything about memory: each command parses, calls one verb and shows its answer.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.errors import Invalid
+from commonplace.core.memory import KINDS
+from commonplace.doors.cli.calls import load_encoder, opened, tool_option
+from commonplace.doors.cli.frame import json_option, settings, show
+from commonplace.tools.memory import MemoryTools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from commonplace.app import App
+
+kind_argument = click.argument("kind", type=click.Choice(KINDS))
+
+
+def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--user and --json."""
+    user = click.option("--user", metavar="ID", help="Whose memory; else the owner's.")
+    return user(json_option(command))
+
+
+@contextmanager
+def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryTools]:
+    """The tools over one user's memory alone."""
+    with opened() as app:
+        if with_encoder:
+            load_encoder(app)
+        with _desk(app, user) as tools:
+            yield tools
+
+
+@contextmanager
+def _desk(app: App, user: str | None) -> Iterator[MemoryTools]:
+    desk = app.memories.desk_of(settings().owner if user is None else user)
+    try:
+        yield MemoryTools(desk=lambda: desk)
+    finally:
+        desk.filing().close()
+        desk.store.close()
+
+
+@click.group()
+def memory() -> None:
+    """Keep and find what is known of a user."""
+
+
+@memory.command(short_help="Keep a message, journal, to-do, gratitude or preference.")
+@kind_argument
+@tool_option(MemoryTools.memory_save, "text", "--text", metavar="TEXT")
+@tool_option(MemoryTools.memory_save, "role", "--role", metavar="ROLE")
+@tool_option(MemoryTools.memory_save, "title", "--title", metavar="TEXT")
+@tool_option(MemoryTools.memory_save, "body", "--body", metavar="TEXT")
+@click.option("--draft/--final", "is_draft", default=None, help="A draft is kept, not found.")
+@click.option("--done/--not-done", "done", default=None, help="Whether a to-do is done.")
+@tool_option(MemoryTools.memory_save, "language", "--language", metavar="NAME")
+@tool_option(MemoryTools.memory_save, "religion", "--religion", metavar="NAME")
+@tool_option(MemoryTools.memory_save, "flags", "--flags", metavar="JSON")
+@tool_option(MemoryTools.memory_save, "ref", "--ref", metavar="REF")
+@tool_option(MemoryTools.memory_save, "at", "--at", metavar="TIME")
+@tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
+@user_options
+def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
+    """Keep something of KIND, or alter what has the ref that --ref names."""
+    if given["flags"] is not None:
+        try:
+            given["flags"] = json.loads(given["flags"])
+        except ValueError as exc:
+            raise Invalid(
+                "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
+            ) from exc
+    with tools_of(user) as tools:
+        tool = tools.write_toolset.tool("memory_save")
+        show(tool.call({"kind": kind, **given}), as_json)
+
+
+@memory.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these.")
+@tool_option(MemoryTools.memory_search, "top_k", "-n", "--top-k", type=int)
+@tool_option(MemoryTools.memory_search, "when", "--when", metavar="TIME")
+@tool_option(
+    MemoryTools.memory_search,
+    "intent",
+    "--intent",
+    type=click.Choice(["auto", "none", "planning", "journaling"]),
+)
+@click.option("--diverse", is_flag=True, help="At most 5 of one kind.")
+@click.option("--debug", is_flag=True, help="With a diagnostic card, where that is allowed.")
+@user_options
+def search(
+    query: tuple[str, ...], kinds: tuple[str, ...], user: str | None, as_json: bool, **given: Any
+) -> None:
+    """Find what is known of a user, by meaning and by words."""
+    with tools_of(user) as tools:
+        tool = tools.toolset.tool("memory_search")
+        show(tool.call({"query": " ".join(query), "kinds": list(kinds), **given}), as_json)
+
+
+@memory.command(name="list")
+@kind_argument
+@tool_option(MemoryTools.memory_list, "limit", "-n", "--limit", type=int)
+@tool_option(MemoryTools.memory_list, "cursor", "--cursor", metavar="CURSOR")
+@user_options
+def list_records(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
+    """List what is kept of KIND, newest first."""
+    with tools_of(user, with_encoder=False) as tools:
+        show(tools.write_toolset.tool("memory_list").call({"kind": kind, **given}), as_json)
+
+
+@memory.command()
+@kind_argument
+@click.argument("ref")
+@user_options
+def delete(kind: str, ref: str, user: str | None, as_json: bool) -> None:
+    """Delete something of KIND for good."""
+    with tools_of(user, with_encoder=False) as tools:
+        show(tools.write_toolset.tool("memory_delete").call({"kind": kind, "ref": ref}), as_json)
+
+
+@memory.command()
+@user_options
+def stats(user: str | None, as_json: bool) -> None:
+    """Show how much is kept of a user, and how much of it can be found."""
+    with tools_of(user) as tools:
+        show(tools.stats(), as_json)

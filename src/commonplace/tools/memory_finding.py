@@ -1,0 +1,245 @@
+"""How a user's memory is searched: an intent, a budget of tokens, and a line in the log.
+
+Decides nothing about ranking: `search` does, with the numbers of its policy.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
+from commonplace.core.memory import Call, KeepsCalls
+from commonplace.core.ports import CountsTokens
+from commonplace.core.text import query_terms
+from commonplace.core.values import Filter, Interval
+from commonplace.journals.memory_entry import JOURNAL, parse_ref, said_of, snippet_of
+from commonplace.search import policy
+from commonplace.tools.recall_lines import TOKEN_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from commonplace.core.memory import Kind, Record
+    from commonplace.core.values import By, Found, Hit, Intent
+    from commonplace.tools.memory_desk import MemoryDesk
+
+IntentAsked: TypeAlias = Literal["auto", "none", "planning", "journaling"]
+
+TOOL = "memory.search"
+"""What the log, and the card, call a search."""
+
+MODEL_UNAVAILABLE = "EMBEDDING_MODEL_UNAVAILABLE"
+SEARCH_FAILED = "VECTOR_SEARCH_FAILED"
+READ_FAILED = "DB_READ_FAILED"
+
+CUT = "..."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryQuestion:
+    """What is asked. top_k: None for what the settings say. intent: `auto` reads it off the words.
+
+    diverse: no more than a few hits of one kind.
+    """
+
+    text: str
+    kinds: tuple[Kind, ...] = ()
+    top_k: int | None = None
+    within: Interval | None = None
+    intent: IntentAsked = "auto"
+    diverse: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryHit:
+    """A record that was found, as it is now. cut: the snippet alone is over the budget."""
+
+    record: Record
+    ref: str
+    snippet: str
+    score: float
+    similarity: float | None
+    by: By
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFound:
+    """What a search found, best first. tokens: of all snippets; left_out: hits over the budget."""
+
+    hits: tuple[MemoryHit, ...]
+    duration_ms: int
+    top_k: int
+    intent: Intent | None = None
+    interval: Interval | None = None
+    tokens: int = 0
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def search(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
+    """See `MemoryDesk.search`; every call is logged, without its text."""
+    started = time.monotonic()
+    top_k = desk.numbers.top_k if asked.top_k is None else asked.top_k
+    status = "internal"
+    try:
+        found = _search(desk, asked, top_k)
+        status = "ok"
+    except CommonplaceError as exc:
+        status = exc.error_code or exc.code
+        raise
+    finally:
+        duration_ms = round((time.monotonic() - started) * 1000)
+        if isinstance(desk.store, KeepsCalls):
+            desk.store.note_call(
+                Call(
+                    tool=TOOL,
+                    status=status,
+                    duration_ms=duration_ms,
+                    top_k_effective=top_k,
+                    filters=_filters(asked),
+                )
+            )
+    return replace(found, duration_ms=duration_ms)
+
+
+def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
+    from commonplace.search.cues import read_intent  # noqa: PLC0415  not for a start
+    from commonplace.search.finder import Question  # noqa: PLC0415  as above
+
+    if not 1 <= top_k <= policy.MEMORY_K_MOST:
+        raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
+    given: dict[str, Intent] = {"planning": "planning", "journaling": "journaling"}
+    intent = read_intent(asked.text) if asked.intent == "auto" else given.get(asked.intent)
+    judged = replace(
+        policy.MEMORY,
+        recent=desk.numbers.recency,
+        leans=() if intent is None else policy.MEMORY_LEANS[intent],
+        per_kind=policy.MEMORY_PER_KIND if asked.diverse else 0,
+    )
+    found = _found(
+        desk,
+        Question(
+            text=asked.text,
+            within=Filter(
+                within=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds
+            ),
+            limit=top_k,
+            floor=desk.numbers.min_score,
+            policy=judged,
+            now=desk.clock(),
+        ),
+    )
+    hits = _read(desk, found.hits)
+    count = _counter(desk)
+    kept, tokens = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
+    shown = [
+        replace(hit, snippet=snippet, cut=snippet != hit.snippet)
+        for hit, snippet in zip(hits, kept, strict=False)
+    ]
+    return MemoryFound(
+        hits=tuple(shown),
+        duration_ms=0,
+        top_k=top_k,
+        intent=intent,
+        interval=asked.within,
+        tokens=tokens,
+        left_out=len(hits) - len(shown),
+        notes=found.notes,
+    )
+
+
+def _found(desk: MemoryDesk, question: Any) -> Found:
+    try:
+        found = desk.finder().find(question)
+    except Invalid:
+        raise
+    except CommonplaceError as exc:
+        raise Unavailable(exc.message, hint=exc.hint, error_code=SEARCH_FAILED) from exc
+    if found.vector is None and not query_terms(question.text):
+        raise Unavailable(
+            f"Nothing in the query is a word, and there is no model: {desk.encoder.reason()}",
+            hint="Ask in words, or fetch the model.",
+            error_code=MODEL_UNAVAILABLE,
+        )
+    return found
+
+
+def _read(desk: MemoryDesk, hits: Sequence[Hit]) -> list[MemoryHit]:
+    """The records behind hits, as they are now; one that left, or may not be found, is none."""
+    read: list[MemoryHit] = []
+    for hit in hits:
+        kind, ref_id = parse_ref(hit.doc.ref)
+        try:
+            record = desk.store.find(kind, ref_id)
+        except CommonplaceError as exc:
+            raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+        if record is not None and said_of(record):
+            read.append(
+                MemoryHit(
+                    record=record,
+                    ref=hit.doc.ref,
+                    snippet=snippet_of(record),
+                    score=hit.score,
+                    similarity=hit.similarity,
+                    by=hit.by,
+                )
+            )
+    return read
+
+
+def _counter(desk: MemoryDesk) -> Callable[[str], int]:
+    """How tokens are counted: by the encoder's tokenizer, else by bytes."""
+    encoder: object = desk.encoder.get()
+    if isinstance(encoder, CountsTokens):
+        return encoder.count_tokens
+    return lambda text: -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
+
+
+def within_budget(
+    snippets: Sequence[str], count: Callable[[str], int], budget: int
+) -> tuple[list[str], int]:
+    """The first snippets that fit together, and their tokens; a first one that does not is cut."""
+    kept: list[str] = []
+    spent = 0
+    for snippet in snippets:
+        tokens = _tokens(snippet, count, budget)
+        if spent + tokens > budget:
+            if not kept:
+                kept = [_cut(snippet, count, budget)]
+                spent = _tokens(kept[0], count, budget)
+            break
+        kept.append(snippet)
+        spent += tokens
+    return kept, spent
+
+
+def _tokens(text: str, count: Callable[[str], int], budget: int) -> int:
+    """Tokens of a text; a tokenizer takes a long word for one, so characters count as well."""
+    by_length = -(-len(text) // policy.MEMORY_TOKEN_CHARACTERS)
+    return by_length if by_length > budget else max(by_length, count(text))
+
+
+def _cut(text: str, count: Callable[[str], int], budget: int) -> str:
+    """The longest beginning that fits with the sign of its being cut."""
+    low, high = 0, min(len(text), budget * policy.MEMORY_TOKEN_CHARACTERS)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _tokens(text[:middle] + CUT, count, budget) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + CUT
+
+
+def _filters(asked: MemoryQuestion) -> dict[str, Any]:
+    filters: dict[str, Any] = {"kinds": list(asked.kinds), "intent": asked.intent}
+    if asked.diverse:
+        filters["diverse"] = True
+    if asked.within is not None:
+        start, end = asked.within.start, asked.within.end
+        filters["since"] = start.isoformat() if start else None
+        filters["until"] = end.isoformat() if end else None
+    return filters

@@ -1,0 +1,16 @@
+"""Every store of memory keeps the laws of the contract."""
+
+import pytest
+from tests.memory_world import SqliteMemoryWorld
+
+from commonplace.testing_memory import MemoryContract
+
+
+class TestSqliteMemory(MemoryContract):
+    """A file and an index for each user."""
+
+    @pytest.fixture
+    def world(self, tmp_path):
+        made = SqliteMemoryWorld(tmp_path)
+        yield made
+        made.close()
