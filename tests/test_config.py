@@ -539,3 +539,19 @@ def test_a_number_is_written_as_one(home):
     """Without quotes, and read back as it was."""
     write_setting("notebook.min_score", "0.35", user_file(), home=home)
     assert tomllib.loads(user_file().read_text()) == {"notebook": {"min_score": 0.35}}
+
+
+def test_the_memory_design_names_the_model(home, project):
+    """WB_EMBED_MODEL chooses the encoder; an unknown one, or one that contradicts, is refused."""
+    for asked, profile in (("miniLM", "minilm-l6-v2"), ("e5", "e5-small-v2")):
+        read = read_settings(environ={"WB_EMBED_MODEL": asked}, cwd=project, home=home)
+        assert read.encoder_model == profile
+        both = {"WB_EMBED_MODEL": asked, "COMMONPLACE_ENCODER": profile}
+        assert read_settings(environ=both, cwd=project, home=home).encoder_model == profile
+    for environ in (
+        {"WB_EMBED_MODEL": "minilm"},
+        {"WB_EMBED_MODEL": "gpt"},
+        {"WB_EMBED_MODEL": "e5", "COMMONPLACE_ENCODER": "minilm-l6-v2"},
+    ):
+        with pytest.raises(Invalid, match="WB_EMBED_MODEL"):
+            read_settings(environ=environ, cwd=project, home=home)

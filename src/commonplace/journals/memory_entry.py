@@ -262,7 +262,8 @@ def snippet_of(record: Record) -> str:
 
 
 def _preferences_line(record: Preferences) -> str:
-    told = {"language": record.language, "religion": record.religion, **record.flags}
+    told = {**record.flags, "language": record.language, "religion": record.religion}
+    told = {name: told[name] for name in ("language", "religion", *sorted(record.flags))}
     pairs = (f"{name}={_value(x)}" for name, x in told.items() if x is not None)
     return normalised("; ".join(pairs))
 

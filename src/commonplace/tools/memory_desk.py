@@ -18,7 +18,7 @@ from commonplace.journals.memory_entry import JOURNAL, change_of, parse_id
 from commonplace.tools.memory_finding import MemoryFound, MemoryQuestion, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
@@ -147,14 +147,18 @@ class MemoryDesk:
             return ()
         try:
             while refs := self.store.to_erase():
-                forgotten = self.filing().forget(refs)
-                if forgotten.notes:
-                    return (f"It waits to leave the index: {getattr(forgotten, 'why', '')}",)
+                if notes := self._forget(refs):
+                    return notes
                 if not self.store.erased(refs):
                     return (_REMAINS,)
         except CommonplaceError as exc:
             return (f"It is deleted, and not yet erased: {exc}",)
         return ()
+
+    def _forget(self, refs: Sequence[str]) -> tuple[str, ...]:
+        forgotten = self.filing().forget(refs)
+        waits = getattr(forgotten, "why", "")
+        return (f"It waits to leave the index: {waits}",) if waits else ()
 
     def _begin(self) -> None:
         """What a killed process left is done before anything else."""
@@ -169,7 +173,7 @@ class MemoryDesk:
         change = change_of(saved.record)
         if not isinstance(change, Put):
             # A draft, or one without a word: what was there before it must leave.
-            return () if saved.is_new else self.filing().forget([change.ref]).notes
+            return () if saved.is_new else self._forget([change.ref])
         filed = self.filing().file([change])
         # Somebody may have altered or deleted it since: what is filed last must be what is true.
         now = self.store.find(saved.record.kind, saved.ref_id)

@@ -1,0 +1,75 @@
+"""`commonplace memory`, as a person calls it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.doors.terminal import facts, run
+
+
+@pytest.fixture(autouse=True)
+def nothing(tmp_path, monkeypatch):
+    """A machine without weights."""
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(folder))
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+
+
+def refs(*words):
+    return [hit["ref"] for hit in facts("memory", "search", *words)["payload"]["results"]]
+
+
+def test_each_verb_is_of_one_user(tmp_path):
+    """Saved, found, listed, altered and deleted for ann; bob has nothing, nor has the owner."""
+    words = ("memory", "save", "todo", "--title", "Buy cables", "--user", "ann")
+    ref = facts(*words)["ref"]
+    assert refs("cables", "--user", "ann") == [ref]
+    assert refs("cables", "--user", "bob") == refs("cables") == []
+    facts("memory", "save", "todo", "--ref", ref, "--done", "--user", "ann")
+    listed = facts("memory", "list", "todo", "--user", "ann")["records"]
+    assert [(x["title"], x["done"]) for x in listed] == [("Buy cables", True)]
+    assert facts("memory", "stats", "--user", "ann")["kinds"]["todo"]["records"] == 1
+    assert run("memory", "delete", "todo", ref, "--user", "bob").exit_code == 3
+    assert facts("memory", "delete", "todo", ref, "--user", "ann")["deleted"] is True
+    assert refs("cables", "--user", "ann") == []
+
+
+def test_every_kind_can_be_saved():
+    """With its own fields; flags are JSON."""
+    for words in (
+        ("message", "--role", "user", "--text", "harbour"),
+        ("journal", "--title", "harbour", "--body", "quiet", "--draft"),
+        ("gratitude", "--text", "harbour"),
+        ("preference", "--language", "ms", "--flags", json.dumps({"place": "harbour"})),
+    ):
+        assert facts("memory", "save", *words)["kind"] == words[0]
+    found = facts("memory", "search", "harbour")["payload"]["results"]
+    assert {hit["kind"] for hit in found} == {"message", "gratitude", "preference"}
+    found = facts("memory", "search", "harbour", "-k", "message", "-n", "1", "--intent", "planning")
+    assert len(found["payload"]["results"]) == 1
+    done = run("memory", "search", "harbour")
+    assert "(user) harbour" in done.stdout
+    assert "Note: Searched by words alone" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("save", "quote", "--text", "x"), 2),
+        (("save", "message", "--text", "x", "--role", "system"), 2),
+        (("save", "preference", "--flags", "{"), 2),
+        (("save", "todo", "--title", "x", "--user", "a\nb"), 2),
+        (("save", "todo", "--title", "x", "--user", ""), 2),
+        (("search", "x", "--top-k", "101"), 2),
+        (("delete", "todo", "none"), 3),
+        (("save", "todo", "--title", "x", "--ref", "none"), 3),
+        (("search", "!?"), 1),
+    ],
+)
+def test_what_cannot_be_ends_with_its_code(words, code):
+    """Usage 2, not found 3, unavailable 1; no traceback."""
+    done = run("memory", *words)
+    assert done.exit_code == code, done.output
+    assert "Traceback" not in done.output

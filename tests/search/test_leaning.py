@@ -1,0 +1,112 @@
+"""A policy that leans to what is recent and to kinds: numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.search.conftest import one
+
+from commonplace.search import policy
+from commonplace.search.cues import Cues, read_intent
+from commonplace.search.fold import folded
+from commonplace.search.policy import Lean, Policy
+from commonplace.search.rank import rank
+from commonplace.testing import START
+
+DAY = 24 * 60
+PLAIN = Policy(duplicate=2.0)
+
+
+def scores(found, judged, now=START):
+    ranking = rank(found, floor=-1.0, policy=judged, cues=Cues(), now=now)
+    return [float(x) for x in ranking.score], ranking.rows.tolist()
+
+
+def test_newness_is_a_share_of_the_score(made):
+    """1 + 0.15 · e^(-age / 14): 1.15 today, 1 + 0.15 / e after 14 days; both of at most 1.15."""
+    found = made(one("old", similarity=0.8, minutes=-14 * DAY), one("new", similarity=0.8))
+    judged = replace(PLAIN, recent=0.15)
+    plain, _ = scores(found, PLAIN)
+    (old, new), rows = scores(found, judged)
+    assert rows == [1, 0]
+    assert new == pytest.approx(plain[1])
+    assert old == pytest.approx(plain[0] * (1 + 0.15 / math.e) / 1.15)
+
+
+def test_what_lies_ahead_is_as_new_as_now(made):
+    """A record of tomorrow gets no more than one of now."""
+    found = made(one("now", similarity=0.8), one("ahead", similarity=0.8, minutes=DAY))
+    (now, ahead), _ = scores(found, replace(PLAIN, recent=0.15))
+    assert now == pytest.approx(ahead)
+    assert ahead <= 1
+
+
+def test_no_now_is_no_leaning(made):
+    """Whoever asks without an instant gets the score as it was; ages are never read off a clock."""
+    found = made(one("a", similarity=0.8, minutes=-DAY), one("b", similarity=0.6))
+    plain, rows = scores(found, PLAIN)
+    same, other = scores(found, replace(PLAIN, recent=0.15), now=None)
+    assert other == rows
+    assert same == pytest.approx([x / 1.15 for x in plain])
+
+
+def test_a_kind_that_fades_is_preferred_while_it_is_new(made):
+    """A to-do × 1.25 at any age; message × 1.15 now, and next to 1 after a year."""
+    leans = (Lean(kind="todo", factor=1.25), Lean(kind="message", factor=1.15, fades=True))
+    found = made(
+        one("t", similarity=0.8, kind="todo", minutes=-365 * DAY),
+        one("o", similarity=0.8, kind="message", minutes=-365 * DAY),
+        one("m", similarity=0.8, kind="message"),
+        one("g", similarity=0.8, kind="gratitude"),
+    )
+    plain, _ = scores(found, PLAIN)
+    leant, rows = scores(found, replace(PLAIN, leans=leans))
+    factors = [mine / of * 1.25 for mine, of in zip(leant, plain, strict=True)]
+    assert factors == pytest.approx([1.25, 1.0, 1.15, 1.0], abs=1e-6)
+    assert rows == [0, 2, 3, 1]
+    assert max(leant) <= 1
+
+
+@pytest.mark.parametrize("after", [timedelta(), timedelta(days=3), timedelta(days=4000)])
+def test_a_score_is_never_over_one(made, after):
+    """With every factor at its most."""
+    found = made(*(one(kind, similarity=1.0, words=1.0, kind=kind) for kind in ("todo", "journal")))
+    for leans in policy.MEMORY_LEANS.values():
+        judged = replace(policy.MEMORY, leans=leans)
+        assert max(scores(found, judged, START + after)[0]) <= 1
+
+
+def test_no_more_of_a_kind_than_the_bound(made):
+    """The next kind takes the place; what is passed over is not shown later."""
+    found = made(
+        *(one(f"m{i}", similarity=0.9, kind="message") for i in range(4)),
+        one("t", similarity=0.5, kind="todo"),
+    )
+    judged = replace(PLAIN, per_kind=2)
+    ranking = rank(found, floor=-1.0, policy=judged, cues=Cues())
+    shown = folded(found, ranking, limit=10, policy=judged)
+    assert [x.doc.ref for x in shown] == ["m3", "m2", "t"]
+    assert len(folded(found, ranking, limit=10, policy=PLAIN)) == 5
+
+
+@pytest.mark.parametrize(
+    ("question", "intent"),
+    [
+        ("what do I need to do today", "planning"),
+        ("plan my week", "planning"),
+        ("open to-dos", "planning"),
+        ("any deadlines?", "planning"),
+        ("how did I feel last week", "journaling"),
+        ("what am I grateful for", "journaling"),
+        ("plan something I feel good about", None),
+        ("where does my sister live", None),
+        ("the planet and the plane", None),
+        ("", None),
+    ],
+)
+def test_an_intent_is_read_off_the_words(question, intent):
+    """Where both are named, or neither, there is none."""
+    assert read_intent(question) == intent

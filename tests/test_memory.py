@@ -1,0 +1,116 @@
+"""Memory as a library: users beside each other, closing, and the asynchronous wrapper."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from tests.memory_world import SqliteMemoryWorld
+
+from commonplace.aio import Async
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
+from commonplace.core.owners import folder_owner
+from commonplace.memory import Memory
+from commonplace.testing import HashingEncoder, ReadySlot
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = SqliteMemoryWorld(tmp_path)
+    yield made
+    made.close()
+
+
+def test_users_beside_each_other_share_a_model_and_nothing_else(world):
+    """Closing one leaves the other as it is; the last one closes all."""
+    ann = world.open("ann")
+    with ann.beside("bob") as bob:
+        ann.save_todo("harbour")
+        assert bob.search("harbour").hits == ()
+        ann.close()
+        ann.close()
+        with pytest.raises(Unavailable):
+            ann.search("harbour")
+        bob.save_todo("harbour")
+        assert len(bob.search("harbour").hits) == 1
+    users = {folder_owner(x) for x in (world.home / "users").iterdir()}
+    assert users == {"ann", "bob"}
+
+
+def test_each_kind_reads_and_lists_as_its_own_type(world):
+    """What was written comes back, newest first; another kind's id is none."""
+    with world.open("ann") as mine:
+        message = mine.save_message("user", "harbour", at=world.clock())
+        journal = mine.save_journal("Evening", "quiet")
+        todo = mine.save_todo("fence", done=True)
+        gratitude = mine.save_gratitude("cake")
+        assert mine.message(message).role == "user"
+        assert (mine.journal(journal).title, mine.journal(journal).body) == ("Evening", "quiet")
+        assert mine.todo(todo).done
+        assert mine.gratitude(gratitude).text == "cake"
+        assert mine.edit_gratitude(gratitude, "bread").text == "bread"
+        lists = (mine.messages(), mine.journals(), mine.todos(), mine.gratitudes())
+        assert [[x.id for x in each] for each in lists] == [
+            [message],
+            [journal],
+            [todo],
+            [gratitude],
+        ]
+        assert mine.preferences() is None
+        with pytest.raises(NotFound):
+            mine.todo(message)
+        with pytest.raises(Invalid):
+            mine.edit_todo("", done=True)
+        with pytest.raises(Invalid):
+            mine.search("x", within=(world.clock().replace(tzinfo=None), None))
+
+
+def test_it_is_awaited_in_an_event_loop(world):
+    """Every verb runs in a thread."""
+
+    async def scenario():
+        made = Memory("ann", settings=world.settings, encoder=ReadySlot(HashingEncoder()))
+        async with Async(made) as memory:
+            ref_id = await memory.save_todo("harbour")
+            found = await memory.search("harbour")
+            assert [hit.record.id for hit in found.hits] == [ref_id]
+
+    asyncio.run(scenario())
+
+
+def test_threads_share_one_object(world):
+    """Four threads save and search: every record is there once."""
+    with world.open("ann") as mine:
+        failures = []
+
+        def work(name):
+            try:
+                for number in range(8):
+                    mine.save_todo(f"harbour {name}{number}")
+                    assert mine.search(f"{name}{number}").hits
+            except (CommonplaceError, AssertionError) as exc:
+                failures.append(exc)
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert len(mine.todos()) == mine.stats().found == 32
+
+
+def test_a_reader_in_the_way_delays_the_erasing(world, monkeypatch):
+    """The record is deleted and says so; the next opening erases its bytes."""
+    with world.open("ann") as mine:
+        ref_id = mine.save_todo("quokkarine")
+        monkeypatch.setattr(mine.desk.store.database, "is_checkpointed", lambda: False)
+        (note,) = mine.delete("todo", ref_id)
+        assert "later" in note
+        assert mine.search("quokkarine").hits == ()
+    assert world.open("ann").desk.store.to_erase() != ()
+    with world.open("ann") as again:
+        assert again.search("quokkarine").hits == ()
+        assert again.desk.store.to_erase() == ()
+    assert world.traces("quokkarine") == []
