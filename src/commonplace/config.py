@@ -15,6 +15,7 @@ from commonplace.config_values import (
     ENV_PREFIX,
     Place,
     Start,
+    embed_model,
     names_of,
     nothing,
     number_of,
@@ -46,8 +47,6 @@ PROJECT_FILE = ".commonplace.toml"
 FEEDS = ("chronicle", "private", "notebook")
 TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline", "memory", "memory-write")
 DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
-EMBED_MODEL_ENV = "WB_EMBED_MODEL"
-EMBED_MODELS = {"miniLM": "minilm-l6-v2", "e5": "e5-small-v2"}
 # Read by the tests and by what connects to a database of several users, not here.
 FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"
 
@@ -252,27 +251,10 @@ def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
             raise unknown(f"the environment variable {name}", name, [*known])
     given = {known[name]: text for name, text in environ.items() if name in known and text}
     return _Layer(
-        values={**given, **_embed_model(environ, given)},
+        values={**given, **embed_model(environ, given)},
         base=cwd,
         origin=lambda setting: f"environment {setting.env}",
     )
-
-
-def _embed_model(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """What WB_EMBED_MODEL, the memory design's name for it, says of the encoder."""
-    asked = environ.get(EMBED_MODEL_ENV, "")
-    if not asked:
-        return {}
-    if asked not in EMBED_MODELS:
-        names = " or ".join(EMBED_MODELS)
-        raise Invalid(f"{EMBED_MODEL_ENV} is {asked!r}.", hint=f"Use {names}.")
-    profile = EMBED_MODELS[asked]
-    if given.get("encoder.model", profile) != profile:
-        raise Invalid(
-            f"{EMBED_MODEL_ENV} is {asked!r} and COMMONPLACE_ENCODER is another model.",
-            hint="Set one of them.",
-        )
-    return {"encoder.model": profile}
 
 
 def _named_project(layers: Sequence[_Layer], home: Path | None) -> Path | None:

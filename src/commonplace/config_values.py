@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ENV_PREFIX = "COMMONPLACE_"
 
+_EMBED_MODEL = "WB_EMBED_MODEL"
+_EMBED_MODELS = {"miniLM": "minilm-l6-v2", "e5": "e5-small-v2"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # A key's variable: upper case, so that a key put there by mistake is refused, and unseen.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
@@ -56,6 +58,26 @@ def unknown(named: str, name: str, known: list[str]) -> Invalid:
     near = nearest(name, known)
     hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
     return Invalid(f"Unknown: {named}.", hint=hint)
+
+
+def embed_model(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """What WB_EMBED_MODEL, the memory design's name for it, says of the encoder, by key.
+
+    given: what the environment says by key already. Raises: Invalid for an unknown model, or two.
+    """
+    asked = environ.get(_EMBED_MODEL, "")
+    if not asked:
+        return {}
+    if asked not in _EMBED_MODELS:
+        names = " or ".join(_EMBED_MODELS)
+        raise Invalid(f"{_EMBED_MODEL} is {asked!r}.", hint=f"Use {names}.")
+    profile = _EMBED_MODELS[asked]
+    if given.get("encoder.model", profile) != profile:
+        raise Invalid(
+            f"{_EMBED_MODEL} is {asked!r} and COMMONPLACE_ENCODER is another model.",
+            hint="Set one of them.",
+        )
+    return {"encoder.model": profile}
 
 
 # Parsers: from a text or a TOML value to what `Settings` holds.
