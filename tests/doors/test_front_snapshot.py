@@ -66,7 +66,9 @@ def test_the_places_are_those_of_the_settings(monkeypatch):
     assert snapshot_folder() == str(home / "snapshots")
 
 
-@pytest.mark.parametrize("name", [setting.env for setting in SETTINGS] + ["TZ", "PYTHONOPTIMIZE"])
+@pytest.mark.parametrize(
+    "name", [setting.env for setting in SETTINGS] + ["TZ", "PYTHONOPTIMIZE", "WB_EMBED_MODEL"]
+)
 def test_another_variable_is_another_start(key, monkeypatch, name):
     """What an environment sets is never answered from a snapshot of another environment."""
     monkeypatch.setenv(name, "x")
