@@ -153,6 +153,14 @@ def test_init_takes_a_repository_and_keeps_its_place(tmp_path, book):
     assert facts("config", "show")["notebook.path"]["value"] == str(team)
 
 
+def test_init_tells_of_the_notebook_that_it_leaves(tmp_path, book):
+    """What was written before lies there still, and is not in the new one; told once."""
+    write("a", "x")
+    left = f"The notebook in {book} stays as it is; its entries are not in this one."
+    assert left in facts("notebook", "init", tmp_path / "new")["notes"]
+    assert left not in facts("notebook", "init", tmp_path / "new")["notes"]
+
+
 @needs_terminal
 def test_an_editor_opens_with_the_overview(tmp_path):
     """What stands above the line is the overview, what stands below it the entry."""

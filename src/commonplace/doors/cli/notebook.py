@@ -79,11 +79,27 @@ def _kept(path: str, answer: Answer) -> Answer:
     """The answer, after the folder was written into the user's settings."""
     from commonplace.config import user_file, write_setting  # noqa: PLC0415  for one command
 
+    left = _left(answer.facts["folder"])
     write_setting("notebook.path", path, user_file(), cwd=working_folder(), home=home_folder())
     notes = [f"Set notebook.path in {user_file()}."]
     if os.environ.get("COMMONPLACE_NOTEBOOK"):
         notes.append("COMMONPLACE_NOTEBOOK is set, and goes before it.")
+    if left:
+        notes.append(f"The notebook in {left} stays as it is; its entries are not in this one.")
     return Answer(text="\n".join([answer.text, *notes]), facts={**answer.facts, "notes": notes})
+
+
+def _left(folder: str) -> str:
+    """The notebook that was in use until now, where it is another one; empty where none was."""
+    from commonplace.app import App  # noqa: PLC0415  for one command
+    from commonplace.config import read_settings  # noqa: PLC0415  as above
+
+    before = App(read_settings(cwd=working_folder(), home=home_folder()), user_home=home_folder())
+    try:
+        past = before.notebook
+        return str(past.folder) if past.exists and str(past.folder) != folder else ""
+    finally:
+        before.close()
 
 
 @notebook.command(short_help="Add an entry; without one, edit the overview too.")
