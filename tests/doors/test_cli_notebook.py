@@ -225,6 +225,15 @@ def test_an_overview_that_was_not_read_can_be_read_from_a_terminal():
     done = run("notebook", "write", "a", "y", "--overview", "Low.")
     assert "commonplace notebook read a" in done.stderr
     assert "--base-version" in done.stderr
+    done = run("notebook", "write", "a", "y", "--overview", "Low.", "--base-version", "0" * 12)
+    assert f"--base-version {version_of('High.')}" in done.stderr
+
+
+def test_what_is_not_there_can_be_looked_for_from_a_terminal():
+    """An error names the command beside the tool."""
+    write("a", "x")
+    assert "`commonplace notebook toc`" in run("notebook", "read", "b").stderr
+    assert "`commonplace notebook log a`" in run("notebook", "read", "a#b").stderr
 
 
 @pytest.fixture

@@ -405,7 +405,7 @@ class Notebook:
         hint = (
             f"It was moved: read {now}."
             if now != name
-            else "List what is there with journal_toc, or write to it to make it."
+            else "List what is there (journal_toc, or `commonplace notebook toc`), or write to it."
         )
         return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
 
@@ -413,5 +413,8 @@ class Notebook:
 def _no_entry(address: Address) -> NotFound:
     return NotFound(
         f"There is no entry {opening(address.entry, 60)!r} in {address.section}.",
-        hint="List its entries with journal_list_entries.",
+        hint=(
+            "List its entries: journal_list_entries, or"
+            f" `commonplace notebook log {opening(address.section, 80)}`."
+        ),
     )

@@ -338,7 +338,8 @@ def _both(exc: OverviewConflict) -> str:
 def _settle(exc: OverviewConflict) -> str:
     return (
         "merge both texts (journal_synthesize_conflict helps), then write again with base_version"
-        f" {exc.version}. The entry alone, without an overview, can be written at once."
+        f" {exc.version} (in a terminal: --base-version {exc.version}). The entry alone, without an"
+        " overview, can be written at once."
     )
 
 
