@@ -68,6 +68,20 @@ class Prompt(Protocol):
 
 
 @runtime_checkable
+class Exact(Protocol):
+    """A source whose mark changes with whatever changes: a sweep need not look at each entry.
+
+    A commit, a change log. Not the times of files, which an edit within one tick leaves as they
+    are.
+    """
+
+    @property
+    def is_exact(self) -> bool:
+        """Always true."""
+        ...
+
+
+@runtime_checkable
 class KeepsVectors(Protocol):
     """A source whose open format has a place for a vector of the whole text beside each entry."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Awaited:
-    """A prompt source of which only the name is known until it is there.
+    """A prompt and exact source of which only the name is known until it is there.
 
     is_there: a look at a file or two, never raises. find: what opens it then.
     """
@@ -37,6 +37,11 @@ class Awaited:
     @property
     def is_prompt(self) -> bool:
         """Looking for it waits for nothing."""
+        return True
+
+    @property
+    def is_exact(self) -> bool:
+        """Its mark is a commit, or the number of a change."""
         return True
 
     def mark(self) -> str:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Prompt
+from commonplace.core.ports import Exact, Prompt
 from commonplace.core.values import Put
 from commonplace.search import policy
 
@@ -256,6 +256,7 @@ class Lane:
         since = self._index.since(self.source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
         mark = self.source.mark()
+        sweep = sweep and not isinstance(self.source, Exact)
         if not sweep and since.mark == mark:
             return
         changes = iter(self.source.scan(replace(since, mark=None) if sweep else since))
