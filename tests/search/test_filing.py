@@ -506,6 +506,29 @@ def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
     assert words_of(index, "harbour") == set()
 
 
+def test_a_sweep_leaves_a_source_alone_whose_mark_tells_all(opened, index):
+    """Of 100,000 commits none is read again while the branch stands where it stood."""
+
+    class Committed(OneSource):
+        is_exact = True
+        scans = 0
+
+        def scan(self, since):
+            self.scans += 1
+            yield from super().scan(since)
+
+    source = Committed(docs=[a_doc("n:1", "harbour")])
+    filing = opened(source, encoder=HashingEncoder())
+    assert filing.sweep() == ()
+    assert words_of(index, "harbour") == {"n:1"}
+    assert filing.sweep() == ()
+    assert source.scans == 1
+    source.put(a_doc("n:2", "mountain"))
+    assert filing.sweep() == ()
+    assert words_of(index, "mountain") == {"n:2"}
+    assert source.scans == 2
+
+
 def test_another_encoder_encodes_anew_and_nothing_is_mixed(opened, index):
     """A new identity makes its own vectors; a search by it never sees the old ones."""
     source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(40)])
@@ -546,6 +569,30 @@ def test_a_dead_processs_work_is_taken_over_when_its_lease_is_out(opened, index,
     assert index.take_lease("encoding", "next", policy.LEASE_S)
 
 
+def test_a_process_that_ends_over_a_long_text_holds_up_nobody(opened, index):
+    """A command ends while a text of many chunks is encoded: the short ones are done, and free."""
+
+    class Slow(CountingEncoder):
+        def split(self, text):
+            return tuple((at, at + 240) for at in range(0, len(text), 240))
+
+        def encode_passages(self, texts):
+            if len(texts) > 8:
+                self.gate.clear()
+            return super().encode_passages(texts)
+
+    docs = [a_doc("n:long", "harbour " * 6000), *(a_doc(f"n:{i}", f"wood {i}") for i in range(8))]
+    source = OneSource(docs=docs)
+    slow = Slow()
+    filing = opened(source, encoder=slow)
+    filing.start()
+    until(lambda: not slow.gate.is_set())
+    assert pending(index, slow) == 1
+    filing.close(wait_s=0.0)
+    assert opened(source, encoder=HashingEncoder()).catch_up() == 1
+    slow.gate.set()
+
+
 def test_who_finds_another_at_work_comes_back(opened, index, clock):
     """The other dies over a doc it filed itself: nobody asks, and its vector is made all the same."""
     encoder = HashingEncoder()
@@ -556,7 +603,7 @@ def test_who_finds_another_at_work_comes_back(opened, index, clock):
     index.apply([Put(a_doc("n:2", "wood"))])
     filing.refresh(DEADLINE_S)
     filing.wake()
-    note = ("1 entries wait for their vector; words find them.",)
+    note = ("1 entry waits for its vector; words find it.",)
     until(lambda: filing.settle(encoder.identity, 0.0) == note)
     clock.advance(policy.LEASE_S)
     until(lambda: pending(index, encoder) == 0)

@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -322,6 +323,7 @@ class Filing:
             lane.close()
         if self._worker is not None and self._worker is not threading.current_thread():
             self._worker.join(wait_s)
+            self._give_lease_back()
         for lane in lanes:
             lane.join(max(deadline - time.monotonic(), 0.0))
 
@@ -413,6 +415,12 @@ class Filing:
             return True
         return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
 
+    def _give_lease_back(self) -> None:
+        """A process that ends in the midst of a long text keeps no other from going on."""
+        if isinstance(self._index, Leasing):
+            with suppress(CommonplaceError):
+                self._index.drop_lease(_ENCODING, self._holder)
+
     def _encode(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> None:
         self._keep(encoder, self._put_vectors(encoder, group))
 
@@ -482,6 +490,8 @@ def _unencoded(put: Put) -> Unencoded:
 
 
 def _missing(pending: int) -> str:
+    if pending == 1:
+        return "1 entry waits for its vector; words find it."
     return f"{pending} entries wait for their vector; words find them."
 
 
@@ -495,11 +505,12 @@ def _next_limit(docs: Sequence[Unencoded]) -> int:
 def _groups(encoder: Encoder, docs: Sequence[Unencoded]) -> Iterator[list[tuple[Unencoded, Spans]]]:
     """Docs with their chunks, as many at a time as one commit of vectors should hold.
 
-    Those of like length come together: the encoder pads the texts of a batch to the longest.
+    Those of like length come together: the encoder pads the texts of a batch to the longest. Short
+    ones first: a text of 250 chunks takes 15 s, and a process that ends before keeps none of it.
     """
     group: list[tuple[Unencoded, Spans]] = []
     chunks = 0
-    for doc in sorted(docs, key=lambda doc: len(doc.text), reverse=True):
+    for doc in sorted(docs, key=lambda doc: len(doc.text)):
         spans = encoder.split(doc.text)[: policy.CHUNKS_OF_AN_ENTRY]
         if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
             yield group
