@@ -25,12 +25,16 @@ from bench import (
     notebooks,
     recalls,
     searches,
+    situations,
     starts,
     timelines,
     writes,
 )
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
+from commonplace.app_languages import Languages
+from commonplace.config import read_settings
+from commonplace.core.clock import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +55,7 @@ PARTS = (
     "notebook",
     "recall",
     "timeline",
+    "situations",
 )
 MILLION = 1_000_000
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
@@ -157,7 +162,7 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    if set(parts) - {"chronicle", "notebook", "recall", "fronts", "timeline"}:
+    if set(parts) - {"chronicle", "notebook", "recall", "fronts", "timeline", "situations"}:
         yield from _of_private(plan, cache, scratch, parts)
     if "chronicle" in parts:
         _say("Chronicle")
@@ -174,6 +179,19 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "timeline" in parts:
         _say("The timeline")
         yield from timelines.timeline_figures(plan.timeline, cache, scratch)
+    if "situations" in parts:
+        yield from _situations(scratch)
+
+
+def _situations(scratch: Path) -> Iterator[Figure]:
+    """Of the model that this user's own settings name; one figure, or none and why."""
+    settings = read_settings(cwd=Path.cwd(), home=Path.home())
+    model = Languages(settings, folder=scratch / "llm", clock=utc_now).find(better=True)
+    if model is None:
+        _say("Situations are not measured: no language model is set (`commonplace config show`).")
+        return
+    with homes.Home(scratch / "situations").make().opened(encoder="absent") as app:
+        yield situations.situation_figure(app.toolsets(), model)
 
 
 def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
