@@ -298,7 +298,7 @@ _EXPLANATIONS: tuple[_Explanation, ...] = (
     (
         ("Permission denied", "insufficient permission", "Read-only file system"),
         Denied,
-        "The remote {name} ({address}) cannot be written to or read.",
-        "Check the owner and the modes of its files.",
+        "Something cannot be written or read, here or at the remote {name} ({address}).",
+        "Check the owner and the modes of the files on both sides.",
     ),
 )
