@@ -1,10 +1,12 @@
-"""Candidates made by hand, as an index would hand them over."""
+"""Candidates made by hand, as an index would hand them over; filings over one index in memory."""
 
 import numpy as np
 import pytest
 
 from commonplace.core.values import Candidates
-from commonplace.testing import a_doc
+from commonplace.index.memory import MemoryIndex
+from commonplace.search.filing import Filing
+from commonplace.testing import FrozenClock, ReadySlot, a_doc
 
 
 def one(ref="", text="", **figures):
@@ -56,3 +58,39 @@ def made():
         )
 
     return make
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock()
+
+
+@pytest.fixture
+def index(clock):
+    made = MemoryIndex(clock=clock.seconds)
+    yield made.within("me")
+    made.close()
+
+
+@pytest.fixture
+def opened(index, clock):
+    """Makes filings over one index, each as another process would; all are closed at the end."""
+    made = []
+
+    def open_filing(*sources, encoder=None, index=index, holder=None, **rest):
+        slot = encoder if isinstance(encoder, ReadySlot) else ReadySlot(encoder)
+        made.append(
+            Filing(
+                index=index,
+                sources=sources,
+                encoder=slot,
+                holder=holder or f"process-{len(made)}",
+                monotonic=clock.seconds,
+                **rest,
+            )
+        )
+        return made[-1]
+
+    yield open_filing
+    for each in made:
+        each.close()

@@ -1,0 +1,77 @@
+"""Sources and encoders that count, wait and break, for the tests of filing."""
+
+from __future__ import annotations
+
+import threading
+
+from commonplace.testing import HashingEncoder, OneSource, look
+
+DEADLINE_S = 20.0
+
+
+class KeepingSource(OneSource):
+    """A source with a place for a vector beside each doc."""
+
+    def __init__(self, name="test:keeping", docs=()):
+        super().__init__(name, docs)
+        self.places = {}
+
+    def keeps(self, identity):
+        return True
+
+    def wanting(self, refs=None):
+        for ref in list(self.docs) if refs is None else refs:
+            if ref in self.docs and ref not in self.places and self.docs[ref].text.strip():
+                yield ref, self.docs[ref].text
+
+    def keep(self, ref, vector, identity):
+        assert ref not in self.places
+        self.places[ref] = (vector, identity)
+
+
+class CountingEncoder(HashingEncoder):
+    """Counts what it is asked for, and waits at a gate where one is given."""
+
+    def __init__(self, identity=HashingEncoder.identity):
+        self.identity = identity
+        self.texts = []
+        self.busy = threading.Event()
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def encode_passages(self, texts):
+        self.busy.set()
+        assert self.gate.wait(DEADLINE_S)
+        self.texts += texts
+        return super().encode_passages(texts)
+
+
+class BrokenIndex:
+    """An index whose disk fails in a given way."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __getattr__(self, name):
+        def fail(*_args, **_rest):
+            raise self.error
+
+        return fail
+
+
+def pending(index, encoder):
+    return index.counts(encoder.identity).pending
+
+
+def words_of(index, word):
+    return set(look(index, word, limit=100))
+
+
+def until(condition):
+    """Wait for what another thread does, with a deadline."""
+    waiting = threading.Event()
+    for _ in range(int(DEADLINE_S / 0.01)):
+        if condition():
+            return
+        waiting.wait(0.01)
+    raise AssertionError("It did not happen in time.")
