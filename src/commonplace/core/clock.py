@@ -305,6 +305,16 @@ def render_instant(at: datetime, zone: tzinfo) -> str:
     return to_local(at, zone).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
 
 
+def render_time(at: datetime) -> str:
+    """An instant as tables of ours hold it: UTC, of one width, so that texts order as instants."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def parse_time(text: str) -> datetime:
+    """An instant from what `render_time` wrote."""
+    return datetime.fromisoformat(text)
+
+
 def render_date(day: date) -> str:
     """The date in words, in any locale: `7 May 2023`."""
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

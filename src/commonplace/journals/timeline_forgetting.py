@@ -8,18 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.clock import render_time
 from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import Figures
 from commonplace.journals.timeline import Deleted
 from commonplace.journals.timeline_database import entry_of, sql
-from commonplace.journals.timeline_entry import (
-    RAW,
-    content_hash,
-    pack_id,
-    ref_of,
-    render_time,
-    unpack_id,
-)
+from commonplace.journals.timeline_entry import RAW, content_hash, pack_id, ref_of, unpack_id
 from commonplace.journals.timeline_marks import span_of_row
 from commonplace.journals.timeline_material import Base, parse_base, render_base
 
@@ -66,12 +60,11 @@ def _let_go(
 
 def erase(journal: TimelineJournal) -> None:
     """Have nothing of what was deleted stay in the journal file. Raises: Unavailable."""
-    with journal.database.bare() as conn:
-        if conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            raise Unavailable(
-                f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
-                hint="Delete it again when other processes are done.",
-            )
+    if not journal.database.is_checkpointed():
+        raise Unavailable(
+            f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
+            hint="Delete it again when other processes are done.",
+        )
 
 
 def _row(conn: sqlite3.Connection, seq: int) -> tuple[Any, ...] | None:

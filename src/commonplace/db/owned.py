@@ -1,0 +1,126 @@
+"""A database file of ours: made at its first write, migrated when it is opened, erasing what goes.
+
+Never knows what its tables hold; holds no transaction but those its callers begin.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.files import make_folder
+from commonplace.db.migrate import list_migrations, migrate
+from commonplace.db.sqlite import Database, connect, transaction
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+_WAL_LIMIT = 4 * 1024 * 1024
+
+
+class OwnedDatabase:
+    """The file of one journal of one owner, there or not. Thread-safe.
+
+    package, migrations: where its numbered scripts lie. queries: its queries by name. prepare:
+    called before it is made. adopt: called before it is opened, with its path. open_connection: as
+    in `Database`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        package: str,
+        migrations: str,
+        queries: Callable[[], Mapping[str, str]],
+        prepare: Callable[[], object] | None = None,
+        adopt: Callable[[Path], None] | None = None,
+        open_connection: Callable[[Path], sqlite3.Connection] | None = None,
+    ) -> None:
+        self.folder = path.parent
+        self.path = path
+        self._scripts = package, migrations
+        self._queries = queries
+        self._prepare = prepare
+        self._adopt = adopt
+        self._open_connection = open_connection or connect_erasing
+        self._lock = threading.Lock()
+        self._made: Database | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+        return self._made is not None or os.path.exists(self.path)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """This thread's connection; None where there is no file yet. Raises: Unavailable."""
+        if not self.exists:
+            yield None
+            return
+        with self._database().using() as conn:
+            yield conn
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection in a transaction, the file made if need be."""
+        with self.bare() as conn, transaction(conn):
+            yield conn
+
+    @contextmanager
+    def bare(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection without a transaction, for what cannot be in one."""
+        with self._database().using() as conn:
+            yield conn
+
+    def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        """The rows of a query; none where there is no file. Raises: Unavailable."""
+        with self.reading() as conn:
+            return [] if conn is None else conn.execute(self._queries()[query], values).fetchall()
+
+    def is_checkpointed(self) -> bool:
+        """Bring the write-ahead log into the file and empty it; False while others read it."""
+        with self.bare() as conn:
+            return not conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+                self._made = None
+
+    def _database(self) -> Database:
+        with self._lock:
+            if self._made is None:
+                self._made = self._opened()
+            return self._made
+
+    def _opened(self) -> Database:
+        if not os.path.exists(self.path):
+            if self._prepare is not None:
+                self._prepare()
+            make_folder(self.folder)
+        if self._adopt is not None:
+            self._adopt(self.path)
+        database = Database(self.path, open_connection=self._open_connection)
+        try:
+            with database.using() as conn:
+                migrate(conn, list_migrations(*self._scripts), path=self.path)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+def connect_erasing(path: Path) -> sqlite3.Connection:
+    """Open a database in which what is deleted is overwritten. Raises: as `connect`."""
+    conn = connect(path)
+    # Whoever deletes for privacy must be able to rely on it.
+    conn.execute("PRAGMA secure_delete = ON")
+    conn.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
+    return conn
