@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.files import replace_file, translated
+from commonplace.core.files import replace_file
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import (
     call_tool,
@@ -24,7 +24,7 @@ from commonplace.doors.cli.calls import (
     opened,
     tool_option,
 )
-from commonplace.doors.cli.frame import common_options, settings, show, text_input
+from commonplace.doors.cli.frame import common_options, file_text, settings, show, text_input
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.chronicle import ChronicleTools
 
@@ -296,7 +296,8 @@ def import_entries(source: str, as_json: bool) -> None:
     FILE is a JSON, YAML or Markdown export, `-` for stdin, or the folder of a Markdown tree.
     """
     path = Path(source)
-    text = None if source != "-" and path.is_dir() else _export_in(source)
+    is_tree = source != "-" and path.is_dir()
+    text = None if is_tree else file_text(source, hint="Name an export of chronicle's.")
 
     def run(keeper: ChronicleKeeping, tell: Tell) -> Answer:
         if text is None:
@@ -304,17 +305,6 @@ def import_entries(source: str, as_json: bool) -> None:
         return keeper.import_export(text, name="stdin" if source == "-" else source, tell=tell)
 
     show(_changing_much("Importing entries", run), as_json)
-
-
-def _export_in(source: str) -> str:
-    if source == "-":
-        return text_input("-")
-    with translated(source):
-        content = Path(source).read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise Invalid(f"{source} is not UTF-8.", hint="Name an export of chronicle's.") from exc
 
 
 @chronicle.command(short_help="Bring an older database to the newest layout.")

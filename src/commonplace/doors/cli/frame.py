@@ -190,7 +190,7 @@ def text_input(argument: str | None) -> str:
         raise Invalid("The text on stdin is not UTF-8.", hint="Convert it first.") from exc
 
 
-def file_text(source: str) -> str:
+def file_text(source: str, *, hint: str = "Name another file, or convert it.") -> str:
     """The text of a file, or of stdin for `-`. Raises: NotFound, Invalid where it is not UTF-8."""
     if source == "-":
         return text_input("-")
@@ -201,7 +201,7 @@ def file_text(source: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise Invalid(f"{source} is not UTF-8.", hint="Name another file, or convert it.") from exc
+        raise Invalid(f"{source} is not UTF-8.", hint=hint) from exc
 
 
 def speak_utf8() -> None:
