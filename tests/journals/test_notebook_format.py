@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid
-from commonplace.core.ids import new_id
+from commonplace.core.ids import key_id, new_id
 from commonplace.journals.gitrepo_history import Commit, Touch
 from commonplace.journals.notebook_format import (
+    KEYS,
     Message,
     entries_of,
     entry_message,
     hand_id,
-    key_id,
     parse_file,
     parse_message,
     render_file,
@@ -159,7 +159,7 @@ def test_ids():
     made = uuid.UUID(new_id(datetime(2026, 11, 22, tzinfo=UTC), b"\xff" * 10))
     assert (made.version, made.variant) == (7, uuid.RFC_4122)
     assert made.int >> 80 == 1795305600000
-    assert key_id("me", "k") == key_id("me", "k") != key_id("you", "k")
+    assert key_id(KEYS, "me", "k") == key_id(KEYS, "me", "k") != key_id(KEYS, "you", "k")
     assert hand_id("a" * 40) != hand_id("b" * 40)
 
 

@@ -1,4 +1,4 @@
-"""Ids of entries: UUIDv7, in the order of time.
+"""Ids of entries: UUIDv7, in the order of time, or what an idempotency key stands for.
 
 Never reads a clock or makes randomness: both are handed in.
 """
@@ -8,8 +8,13 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from commonplace.core.errors import Invalid
+from commonplace.core.text import well_formed
+
 if TYPE_CHECKING:
     from datetime import datetime
+
+LONGEST_KEY = 500
 
 
 def new_id(at: datetime, random_bytes: bytes) -> str:
@@ -18,3 +23,17 @@ def new_id(at: datetime, random_bytes: bytes) -> str:
     rest = int.from_bytes(random_bytes[:10], "big")
     number = millis << 80 | 7 << 76 | (rest >> 68 & 0xFFF) << 64 | 2 << 62 | rest & ((1 << 62) - 1)
     return str(uuid.UUID(int=number))
+
+
+def key_id(namespace: uuid.UUID, owner: str, key: str) -> str:
+    """The id that an owner's idempotency key stands for in a journal's namespace."""
+    return str(uuid.uuid5(namespace, well_formed(f"{len(owner)} {owner} {key}")))
+
+
+def check_key(key: str) -> str:
+    """An idempotency key of at most 500 characters. Raises: Invalid."""
+    if len(key) > LONGEST_KEY:
+        raise Invalid(
+            f"Invalid idempotency_key: {len(key):,} characters.", hint=f"Use at most {LONGEST_KEY}."
+        )
+    return key

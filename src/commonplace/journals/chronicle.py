@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.ids import key_id
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
 from commonplace.journals.chronicle_adopt import adopted, is_global
@@ -272,7 +273,7 @@ class Chronicle:
             below = (events[-1].instant, events[-1].place)
 
     def _id_of(self, key: str) -> str:
-        return str(uuid.uuid5(_KEYS, plain(f"{len(self._owner)} {self._owner} {key}")))
+        return key_id(_KEYS, plain(self._owner), plain(key))
 
     def read_event(self, ref: str) -> Event:
         """The entry under a ref, an id, or the beginning of one that no other id shares.

@@ -11,14 +11,13 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import utc_now
+from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.ids import new_id
+from commonplace.core.ids import check_key, key_id, new_id
 from commonplace.core.memory import PREFERENCES_ID, Call, KindTally, Records, Saved
 from commonplace.core.text import opening
 from commonplace.journals.memory_database import MemoryDatabase, record_of, row_of, sql
-from commonplace.journals.memory_entry import altered, parse_id, parse_ref, ref_of
-from commonplace.journals.timeline_entry import key_id, parse_time, render_time
+from commonplace.journals.memory_entry import KEYS, altered, parse_id, parse_ref, ref_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -194,7 +193,7 @@ class MemoryJournal:
 
     def _new_id(self, draft: Draft) -> str:
         if draft.key:
-            return key_id(self._owner, f"{draft.kind} {draft.key}")
+            return key_id(KEYS, self._owner, check_key(f"{draft.kind} {draft.key}"))
         return new_id(draft.at or self._clock(), self._random_bytes(10))
 
     def _add(self, draft: Draft, record: Record) -> Saved:

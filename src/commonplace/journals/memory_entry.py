@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change
 
 JOURNAL = "memory"
+KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
 ROLES = ("user", "assistant")
 FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "message": ("role", "text"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.ids import new_id
+from commonplace.core.ids import key_id, new_id
 from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.gitrepo import find_repo, init_repo, is_repo
@@ -20,11 +20,11 @@ from commonplace.journals.gitrepo_commit import render_person
 from commonplace.journals.gitrepo_history import parse_commit
 from commonplace.journals.notebook_format import (
     DEFAULT_AUTHOR,
+    KEYS,
     Entry,
     SectionFile,
     entry_message,
     entry_of,
-    key_id,
     parse_file,
     parse_message,
     plain_overview,
@@ -366,7 +366,7 @@ class Notebook:
         entry_id = (
             new_id(at, self._random_bytes(10))
             if idempotency_key is None
-            else key_id(self.owner, idempotency_key)
+            else key_id(KEYS, self.owner, idempotency_key)
         )
         message = entry_message(
             section=name, entry_id=entry_id, text=entry, summary=summary, work_context=work_context

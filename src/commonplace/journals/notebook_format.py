@@ -249,11 +249,6 @@ def summary_of(text: str) -> str:
     return first_words(text, SUMMARY_LENGTH)
 
 
-def key_id(owner: str, key: str) -> str:
-    """The entry id that an owner's idempotency key stands for."""
-    return str(uuid.uuid5(KEYS, well_formed(f"{len(owner)} {owner} {key}")))
-
-
 def hand_id(commit_hash: str) -> str:
     """The entry id of a commit made by hand, derived from the hash it had first."""
     return str(uuid.uuid5(HAND, commit_hash))

@@ -14,15 +14,16 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import utc_now
+from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.ids import new_id
+from commonplace.core.ids import check_key, key_id, new_id
 from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline_database import TimelineDatabase, entry_of, sql
 from commonplace.journals.timeline_entry import (
     JOURNAL,
+    KEYS,
     RAW,
     Draft,
     Entry,
@@ -30,14 +31,11 @@ from commonplace.journals.timeline_entry import (
     content_hash,
     doc_of,
     find_rollup_key,
-    key_id,
     pack_id,
     parse_content,
     parse_own_type,
-    parse_time,
     ref_of,
     render_metadata,
-    render_time,
     unpack_id,
 )
 from commonplace.journals.timeline_marks import Marks
@@ -374,7 +372,7 @@ class TimelineJournal:
         at = check_time(draft.at or now)
         made = draft.id or new_id(at, self._random_bytes(10))
         if draft.key:
-            made = key_id(self.owner, draft.key)
+            made = key_id(KEYS, self.owner, check_key(draft.key))
         hour, *_ = self.marks.spans(at, zone)
         entry = Entry(
             seq=0,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import local_date, period_key, render_date
+from commonplace.core.clock import local_date, period_key, render_date, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import LEVELS, PERIODS, Figures, Measure
 from commonplace.core.text import nearest, opening, well_formed
@@ -35,13 +35,12 @@ NAMES: Mapping[Level, PeriodName] = {level: name for name, level in PERIODS.item
 
 LONGEST = 1024 * 1024
 LONGEST_METADATA = 64 * 1024
-LONGEST_KEY = 500
 _PACKED = 16
 EARLIEST = datetime(10, 1, 1, tzinfo=UTC)
 LATEST = datetime(9980, 1, 1, tzinfo=UTC)
 _MOST_NAMES = 100
 _TICK = timedelta(microseconds=1)
-_KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
+KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
 _MEASURES = ("productivity_score", "hours_worked", "tasks_completed", "tasks_in_progress")
 
 
@@ -157,15 +156,6 @@ _ROLLUP_ID = re.compile(
 )
 
 
-def key_id(owner: str, key: str) -> str:
-    """The id that an owner's idempotency key stands for. Raises: Invalid."""
-    if len(key) > LONGEST_KEY:
-        raise Invalid(
-            f"Invalid idempotency_key: {len(key):,} characters.", hint=f"Use at most {LONGEST_KEY}."
-        )
-    return str(uuid.uuid5(_KEYS, well_formed(f"{len(owner)} {owner} {key}")))
-
-
 def pack_id(entry_id: str) -> bytes:
     """An id as tombstones keep it: a UUID in its 16 bytes, another one in any number but 16."""
     try:
@@ -188,11 +178,6 @@ def unpack_id(packed: bytes | str) -> str:
     return (packed[1:-1] if packed.startswith(b"+") else packed[1:]).decode()
 
 
-def render_time(at: datetime) -> str:
-    """An instant as it is stored: in UTC, of one width, so that texts order as instants do."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
 def is_in_reach(at: datetime) -> bool:
     """Whether periods can be cut around an instant, and not beyond the calendar's ends."""
     return EARLIEST <= at < LATEST
@@ -211,11 +196,6 @@ def check_time(at: datetime) -> datetime:
             hint=f"Use the years {EARLIEST.year} to {LATEST.year - 1}.",
         )
     return at
-
-
-def parse_time(text: str) -> datetime:
-    """An instant from what `render_time` wrote."""
-    return datetime.fromisoformat(text)
 
 
 def last_instant(end: datetime) -> datetime:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import is_in_reach, parse_time, render_time
+from commonplace.journals.timeline_entry import is_in_reach
 from commonplace.journals.timeline_forgetting import blank, erase
 from commonplace.journals.timeline_material import Fed
 

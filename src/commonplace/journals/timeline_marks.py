@@ -11,11 +11,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from commonplace.core.clock import period, periods_in
+from commonplace.core.clock import parse_time, period, periods_in, render_time
 from commonplace.core.rollups import LEVELS, MADE_FROM
 from commonplace.core.values import Interval
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import check_time, parse_time, render_time
+from commonplace.journals.timeline_entry import check_time
 
 if TYPE_CHECKING:
     import sqlite3

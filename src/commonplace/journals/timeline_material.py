@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.core.clock import period_key
+from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import (
     MADE_FROM,
     Figures,
@@ -25,14 +25,7 @@ from commonplace.core.rollups import (
     render_figures,
 )
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import (
-    JOURNAL,
-    ROLLUP_TYPES,
-    figures_of,
-    parse_time,
-    ref_of,
-    render_time,
-)
+from commonplace.journals.timeline_entry import JOURNAL, ROLLUP_TYPES, figures_of, ref_of
 from commonplace.journals.timeline_marks import Span, smaller_of
 
 if TYPE_CHECKING:

@@ -11,17 +11,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.timeline_database import entry_of
-from commonplace.journals.timeline_entry import (
-    PROFILE,
-    RAW,
-    Draft,
-    parse_content,
-    render_metadata,
-    render_time,
-)
+from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, parse_content, render_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

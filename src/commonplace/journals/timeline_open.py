@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import Glimpse, Page
-from commonplace.journals.timeline_entry import JOURNAL, TYPES, parse_time, ref_of, render_time
+from commonplace.journals.timeline_entry import JOURNAL, TYPES, ref_of
 
 if TYPE_CHECKING:
     from commonplace.journals.timeline import TimelineJournal

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.retention import ARCHIVED, NAMES
 from commonplace.core.rollups import LEVELS, Figures, merged, parse_figures
@@ -21,9 +22,7 @@ from commonplace.journals.timeline_entry import (
     figures_of,
     pack_id,
     parse_level,
-    parse_time,
     ref_of,
-    render_time,
 )
 from commonplace.journals.timeline_marks import Span, made_into, span_at, span_of_row
 from commonplace.journals.timeline_material import (

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
+from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.core.rollups import LEVELS, MOST_FAILURES, NoSummary, Summary
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline_database import entry_of, sql
-from commonplace.journals.timeline_entry import content_hash, render_metadata, render_time
+from commonplace.journals.timeline_entry import content_hash, render_metadata
 from commonplace.journals.timeline_marks import span_of_row
 from commonplace.journals.timeline_material import facts_of, gather, read_fed
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import (
     LEVELS,
@@ -21,14 +22,7 @@ from commonplace.core.rollups import (
 )
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import (
-    ROLLUP_TYPES,
-    Entry,
-    parse_time,
-    ref_of,
-    render_time,
-    rollup_id,
-)
+from commonplace.journals.timeline_entry import ROLLUP_TYPES, Entry, ref_of, rollup_id
 from commonplace.journals.timeline_marks import (
     Due,
     Span,

@@ -8,11 +8,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline_database import entry_of, sql
-from commonplace.journals.timeline_entry import JOURNAL, ref_of, render_time, unpack_id
+from commonplace.journals.timeline_entry import JOURNAL, ref_of, unpack_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,6 +9,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.rollups import render_figures
 from commonplace.journals.timeline_database import entry_of, sql
 from commonplace.journals.timeline_entry import (
@@ -17,9 +18,7 @@ from commonplace.journals.timeline_entry import (
     content_hash,
     last_instant,
     pack_id,
-    parse_time,
     render_metadata,
-    render_time,
     rollup_id,
 )
 from commonplace.journals.timeline_marks import zone_name

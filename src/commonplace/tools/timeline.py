@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from commonplace.core.clock import render_instant
+from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
 from commonplace.core.rollups import PERIODS, PeriodName
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Interval
-from commonplace.journals.timeline_entry import render_time
 from commonplace.tools.chronicle_times import naming, read_at
 from commonplace.tools.recall_lines import CAUTION, TOKEN_BYTES, tokens_of
 from commonplace.tools.timeline_lines import (

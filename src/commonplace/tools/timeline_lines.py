@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import render_instant, render_interval
+from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, opening
 from commonplace.core.values import Answer, Interval
@@ -18,7 +18,6 @@ from commonplace.journals.timeline_entry import (
     names_of,
     parse_level,
     ref_of,
-    render_time,
     span_of,
 )
 from commonplace.tools.recall_lines import CAUTION
