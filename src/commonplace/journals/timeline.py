@@ -16,24 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.ids import check_key, key_id, new_id
 from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
+from commonplace.journals.timeline_adding import Added, Adding, row_of
 from commonplace.journals.timeline_database import TimelineDatabase, entry_of, sql
 from commonplace.journals.timeline_entry import (
     JOURNAL,
-    KEYS,
     RAW,
     Draft,
     Entry,
     check_time,
-    content_hash,
     doc_of,
     find_rollup_key,
     pack_id,
     parse_content,
-    parse_own_type,
     ref_of,
     render_metadata,
     unpack_id,
@@ -62,14 +59,6 @@ _LONGEST: tuple[timedelta, ...] = (
     timedelta(days=33),
     timedelta(days=368),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
-    """An entry that is recorded; is_new: False for one that its key had added before."""
-
-    entry: Entry
-    is_new: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +158,10 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            zone = self.marks.zone(conn)
-            return [self._add(conn, draft, now=now, zone=zone) for draft in drafts]
+            adding = Adding(
+                conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
+            )
+            return adding.add_all(drafts)
 
     def read(self, entry_id: str) -> Entry:
         """The entry with an id, archived or not; a rollup with what it was made from.
@@ -260,8 +251,11 @@ class TimelineJournal:
                 content=old.content if content is None else parse_content(content),
                 at=old.at if at is None else check_time(at),
                 metadata=old.metadata if metadata is None else dict(metadata),
+                updated=now,
             )
-            row = self._row(moved, now=now, zone=self.marks.zone(conn))
+            hour = self.marks.hour(moved.at, self.marks.zone(conn))
+            moved = replace(moved, start=hour.start, end=hour.end)
+            row = row_of(moved, render_metadata(moved.metadata))
             conn.execute(sql()["update"], {**row, "seq": old.seq})
             change = self.note_change(conn, old.seq)
             for when in {old.at, moved.at} if old.entry_type == RAW else ():
@@ -367,68 +361,6 @@ class TimelineJournal:
                     folder, owner=self.owner, zone=self._zone, clock=self.clock
                 ),
             )
-
-    def _add(self, conn: sqlite3.Connection, draft: Draft, *, now: datetime, zone: tzinfo) -> Added:
-        at = check_time(draft.at or now)
-        made = draft.id or new_id(at, self._random_bytes(10))
-        if draft.key:
-            made = key_id(KEYS, self.owner, check_key(draft.key))
-        hour, *_ = self.marks.spans(at, zone)
-        entry = Entry(
-            seq=0,
-            id=made,
-            thread_id=self.owner,
-            content=parse_content(draft.content),
-            entry_type=parse_own_type(draft.entry_type),
-            at=at,
-            start=hour.start,
-            end=hour.end,
-            metadata=draft.metadata,
-            level=0,
-            status="active",
-            created=now,
-            updated=now,
-        )
-        gone = (
-            conn.execute(sql()["find_tombstone"], {"id": pack_id(made)}).fetchone()
-            if draft.key
-            else None
-        )
-        if gone is not None:
-            # It was added once; that it is gone since is no reason to have it again.
-            return Added(entry=replace(entry, seq=gone[0], status="deleted"), is_new=False)
-        row = self._row(entry, now=now, zone=zone)
-        done = conn.execute(sql()["add"], row)
-        if not done.rowcount:
-            old = conn.execute(sql()["by_id"], {"id": made}).fetchone()
-            return Added(entry=entry_of(old), is_new=False)
-        seq = done.lastrowid or 0
-        change = self.note_change(conn, seq)
-        if entry.entry_type == RAW:
-            self.marks.mark(conn, at, change=change, now=now)
-        return Added(
-            entry=replace(entry, seq=seq, hash=row["hash"], metadata=json.loads(row["metadata"])),
-            is_new=True,
-        )
-
-    def _row(self, entry: Entry, *, now: datetime, zone: tzinfo) -> dict[str, Any]:
-        hour, *_ = self.marks.spans(entry.at, zone)
-        metadata = render_metadata(entry.metadata)
-        timestamp = render_time(entry.at)
-        return {
-            "id": entry.id,
-            "thread_id": self.owner,
-            "content": entry.content,
-            "entry_type": entry.entry_type,
-            "timestamp": timestamp,
-            "period_start": render_time(hour.start),
-            "period_end": render_time(hour.end),
-            "metadata": metadata,
-            "rollup_level": 0,
-            "now": render_time(now),
-            "tz": "",
-            "hash": content_hash(entry.content, metadata, entry.entry_type, timestamp),
-        }
 
     def own(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
         """An entry that somebody wrote. Raises: NotFound, Invalid for a rollup."""

@@ -5,18 +5,22 @@
 -- What tells this file from another, the owner's own zone, and how far the log of changes is pruned.
 SELECT name, zone, pruned FROM state;
 
+-- name: zones
+-- The owner's own zone, and those that have cut periods; one row without a series where none has.
+SELECT state.zone, series.tz FROM state LEFT JOIN series ORDER BY series.number;
+
 -- name: set_zone
 -- The owner's own zone; empty for the zone of whoever opens the file.
 UPDATE state SET zone = :zone;
 
 -- name: add
--- One entry; one with an id that is there is left alone.
+-- One entry of its owner's; one with an id that is there is left alone.
 INSERT INTO journal_entries (
     id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash
 ) VALUES (
     :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
-    :rollup_level, 'active', :now, :now, :tz, :hash
+    0, 'active', :now, :now, '', :hash
 ) ON CONFLICT (id) DO NOTHING;
 
 -- name: change
@@ -62,6 +66,16 @@ SELECT id FROM tombstones WHERE seq = :seq;
 -- A period must be rolled up again, since this change.
 INSERT INTO dirty (tz, level, period_start, period_end, mark)
 VALUES (:tz, :level, :period_start, :period_end, :mark)
+ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
+
+-- name: mark_all
+-- Every period that holds an instant must be rolled up again, since this change.
+INSERT INTO dirty (tz, level, period_start, period_end, mark) VALUES
+    (:tz, 1, :hour, :hour_end, :mark),
+    (:tz, 2, :day, :day_end, :mark),
+    (:tz, 3, :week, :week_end, :mark),
+    (:tz, 4, :month, :month_end, :mark),
+    (:tz, 5, :year, :year_end, :mark)
 ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
 -- name: mark_made

@@ -71,6 +71,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Zones:
+    """The zone that cuts an owner's periods now, and the names of those that did before."""
+
+    own: tzinfo
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
     """A period that must be rolled up, and the change since which."""
 
@@ -117,6 +125,19 @@ def is_open(span: Span, now: datetime, grace: timedelta) -> bool:
     return now < span.end + GRACE[span.level] + grace
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Periods:
+    """The period of each level that holds an hour, and all of them as `mark_all` takes them."""
+
+    spans: tuple[Span, ...]
+    row: dict[str, Any]
+
+    @property
+    def hour(self) -> Span:
+        """The hour itself."""
+        return self.spans[0]
+
+
 class Marks:
     """Marks periods; remembers the last hour's, for most entries follow one another.
 
@@ -127,31 +148,54 @@ class Marks:
         self._owner = owner
         self._zone = zone
         self._lock = threading.Lock()
-        self._last: tuple[tuple[Span, dict[str, Any]], ...] = ()
+        self._last: _Periods | None = None
 
     def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
         told = "" if conn is None else conn.execute(sql()["state"]).fetchone()[1]
         return ZoneInfo(told) if told else self._zone
 
+    def zones(self, conn: sqlite3.Connection, now: datetime) -> Zones:
+        """All zones that matter to a write; the one of now has begun a series afterwards."""
+        rows = conn.execute(sql()["zones"]).fetchall()
+        told = rows[0][0]
+        zone = ZoneInfo(told) if told else self._zone
+        own = zone_name(zone)
+        names = [tz for _, tz in rows if tz]
+        if own not in names:
+            self.begin(conn, own, now)
+        return Zones(zone, tuple(name for name in names if name != own))
+
     def spans(self, at: datetime, zone: tzinfo) -> tuple[Span, ...]:
         """The period of each level that holds an instant, the hour first."""
-        return tuple(span for span, _ in self._rows(at, zone))
+        return self._periods(at, zone).spans
+
+    def hour(self, at: datetime, zone: tzinfo) -> Span:
+        """The hour that holds an instant."""
+        return self._periods(at, zone).hour
 
     def mark(self, conn: sqlite3.Connection, at: datetime, *, change: int, now: datetime) -> None:
         """Every period that holds the instant must be rolled up, in the owner's zone now.
 
         In a zone that is the owner's no longer: those alone that were, and are shown.
         """
-        zone = self.zone(conn)
-        others = self._others(conn, zone, now)
-        rows = ({**row, "mark": change} for _, row in self._rows(at, zone))
-        conn.executemany(sql()["mark_dirty"], rows)
-        for name in others:
-            for level in LEVELS:
-                row = span_at(at, level, ZoneInfo(name)).row
-                made = {**row, "mark": change, "thread_id": self._owner}
-                conn.execute(sql()["mark_made"], made)
+        self.mark_all(conn, [at], change=change, zones=self.zones(conn, now))
+
+    def mark_all(
+        self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, zones: Zones
+    ) -> None:
+        """The same for all instants of a transaction, with the last change of it."""
+        marked: set[datetime] = set()
+        for at in instants:
+            periods = self._periods(at, zones.own)
+            if periods.hour.start not in marked:
+                marked.add(periods.hour.start)
+                conn.execute(sql()["mark_all"], {**periods.row, "mark": change})
+            for name in zones.others:
+                for level in LEVELS:
+                    row = span_at(at, level, ZoneInfo(name)).row
+                    made = {**row, "mark": change, "thread_id": self._owner}
+                    conn.execute(sql()["mark_made"], made)
 
     def mark_spans(self, conn: sqlite3.Connection, spans: Iterable[Span], *, change: int) -> None:
         """These periods must be rolled up."""
@@ -175,22 +219,20 @@ class Marks:
             facts = {"tz": name, "since": render_time(now), "tzdata": _tzdata()}
             conn.execute(sql()["add_series"], facts)
 
-    def _others(self, conn: sqlite3.Connection, zone: tzinfo, now: datetime) -> list[str]:
-        own = zone_name(zone)
-        names = [tz for tz, _ in conn.execute(sql()["list_series"]).fetchall()]
-        if own not in names:
-            self.begin(conn, own, now)
-        return [name for name in names if name != own]
-
-    def _rows(self, at: datetime, zone: tzinfo) -> tuple[tuple[Span, dict[str, Any]], ...]:
+    def _periods(self, at: datetime, zone: tzinfo) -> _Periods:
         with self._lock:
             last = self._last
-        if last and last[0][0].zone_name == zone_name(zone) and last[0][0].interval.holds(at):
+        if last and last.hour.zone_name == zone_name(zone) and last.hour.interval.holds(at):
             return last
-        rows = tuple((x, x.row) for x in (span_at(at, level, zone) for level in LEVELS))
+        spans = tuple(span_at(at, level, zone) for level in LEVELS)
+        row = {"tz": zone_name(zone)}
+        for span in spans:
+            row[span.level] = render_time(span.start)
+            row[f"{span.level}_end"] = render_time(span.end)
+        found = _Periods(spans=spans, row=row)
         with self._lock:
-            self._last = rows
-        return rows
+            self._last = found
+        return found
 
 
 def span_of_row(tz: str, level: int, start: str, end: str) -> Span:

@@ -20,7 +20,8 @@ from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, parse_conte
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.journals.timeline import Added, TimelineJournal
+    from commonplace.journals.timeline import TimelineJournal
+    from commonplace.journals.timeline_adding import Added
     from commonplace.journals.timeline_entry import Entry
 
 PROFILE_TYPE = "profile"

@@ -1,0 +1,133 @@
+"""Owns how entries are added to a timeline: rows, the log of changes and the marks, in one go.
+
+Never begins or ends a transaction: the caller's holds all of it, or none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_time
+from commonplace.core.ids import check_key, key_id, new_id
+from commonplace.journals.timeline_database import entry_of, sql
+from commonplace.journals.timeline_entry import (
+    KEYS,
+    RAW,
+    Draft,
+    Entry,
+    check_time,
+    content_hash,
+    pack_id,
+    parse_content,
+    parse_own_type,
+    render_metadata,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from commonplace.journals.timeline_marks import Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that is recorded; is_new: False for one that its key had added before."""
+
+    entry: Entry
+    is_new: bool
+
+
+class Adding:
+    """Adds entries to one owner's timeline in a transaction of the caller's.
+
+    What is added one by one costs by its statements and its Python; many share one look at the
+    owner's zones, and one mark for each hour.
+    """
+
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        *,
+        owner: str,
+        marks: Marks,
+        now: datetime,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._conn = conn
+        self._owner = owner
+        self._marks = marks
+        self._now = now
+        self._random_bytes = random_bytes
+        self._zones = marks.zones(conn, now)
+        self._change = 0
+
+    def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
+        """Add them in their order, and mark every period that holds one. Raises: Invalid."""
+        raw: list[datetime] = []
+        added = [self._add(draft, raw) for draft in drafts]
+        self._marks.mark_all(self._conn, raw, change=self._change, zones=self._zones)
+        return added
+
+    def _add(self, draft: Draft, raw: list[datetime]) -> Added:
+        """Add one; the time of what is new raw activity goes into `raw`."""
+        at = check_time(draft.at or self._now)
+        if draft.key:
+            made = key_id(KEYS, self._owner, check_key(draft.key))
+        else:
+            made = draft.id or new_id(at, self._random_bytes(10))
+        metadata = render_metadata(draft.metadata)
+        hour = self._marks.hour(at, self._zones.own)
+        entry = Entry(
+            seq=0,
+            id=made,
+            thread_id=self._owner,
+            content=parse_content(draft.content),
+            entry_type=parse_own_type(draft.entry_type),
+            at=at,
+            start=hour.start,
+            end=hour.end,
+            metadata=json.loads(metadata),
+            level=0,
+            status="active",
+            created=self._now,
+            updated=self._now,
+        )
+        gone = self._find_gone(made) if draft.key else None
+        if gone is not None:
+            # It was added once; that it is gone since is no reason to have it again.
+            return Added(entry=replace(entry, seq=gone, status="deleted"), is_new=False)
+        row = row_of(entry, metadata)
+        done = self._conn.execute(sql()["add"], row)
+        if not done.rowcount:
+            old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
+            return Added(entry=entry_of(old), is_new=False)
+        seq = done.lastrowid or 0
+        self._change = self._conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
+        if entry.entry_type == RAW:
+            raw.append(at)
+        return Added(entry=replace(entry, seq=seq, hash=row["hash"]), is_new=True)
+
+    def _find_gone(self, entry_id: str) -> int | None:
+        found = self._conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+        return None if found is None else int(found[0])
+
+
+def row_of(entry: Entry, metadata: str) -> dict[str, Any]:
+    """An entry that somebody wrote, as its row has it. metadata: of the entry, rendered."""
+    timestamp = render_time(entry.at)
+    return {
+        "id": entry.id,
+        "thread_id": entry.thread_id,
+        "content": entry.content,
+        "entry_type": entry.entry_type,
+        "timestamp": timestamp,
+        "period_start": render_time(entry.start),
+        "period_end": render_time(entry.end),
+        "metadata": metadata,
+        "now": render_time(entry.updated),
+        "hash": content_hash(entry.content, metadata, entry.entry_type, timestamp),
+    }
