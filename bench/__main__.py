@@ -32,7 +32,7 @@ from bench import (
 )
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
-from commonplace.app_languages import Languages
+from commonplace.app.languages import Languages
 from commonplace.config import read_settings
 from commonplace.core.clock import utc_now
 

@@ -226,7 +226,7 @@ class _Hearing:
 def _take_oldest_vectors(app: App, count: int) -> None:
     """Bring an index to the last so many entries of its catch-up, the oldest."""
     nothing_known = Since(mark=None, stamps=lambda _prefix: {})
-    scan = app.chronicle.source().scan(nothing_known)
+    scan = app.chronicle.journal.source().scan(nothing_known)
     puts = [put for put in islice(scan, count) if isinstance(put, Put)]
     app.index.apply([Drop(put.doc.ref) for put in puts])
     app.index.apply(puts)

@@ -40,7 +40,7 @@ PRECISION, RECALL = 0.9, 0.8
 
 ASKING = Asking(
     name="chronicle search",
-    tool=lambda app: app.chronicle_tools.toolset.tool("search_entries"),
+    tool=lambda app: app.chronicle.tools.toolset.tool("search_entries"),
     argument="text",
     filters={
         "": {},
@@ -174,7 +174,7 @@ def _filing_figure(home: Home, events: list[Event], *, entries: int) -> Figure:
 
 def _list_figure(home: Home, sizes: Sizes) -> Figure:
     with home.opened(encoder="absent") as app:
-        call = app.chronicle_tools.toolset.tool("list_entries").call
+        call = app.chronicle.tools.toolset.tool("list_entries").call
         took = [_ms(call, {"limit": 10}) for _ in range(sizes.adds)]
     return Figure(
         name=f"chronicle list of 10, {sizes.entries:,} entries",
@@ -192,8 +192,8 @@ def _open_figure(home: Home, sizes: Sizes) -> Figure:
     for _ in range(sizes.openings):
         began = time.perf_counter()
         with home.opened(encoder="absent") as app:
-            seen = app.index.since("chronicle").mark == app.chronicle.source().mark()
-            app.chronicle_tools.toolset.tool("list_entries").call({"limit": 10})
+            seen = app.index.since("chronicle").mark == app.chronicle.journal.source().mark()
+            app.chronicle.tools.toolset.tool("list_entries").call({"limit": 10})
             took.append((time.perf_counter() - began) * 1000)
             assert seen, "the index does not know this home"
     return Figure(

@@ -92,7 +92,7 @@ def filled_home(cache: Path, count: int) -> Home:
     home = written_home(cache, count)
     if not is_marked(home, "filed"):
         with home.opened(encoder="absent") as app:
-            app.notebook.tidy()
+            app.notebook.journal.tidy()
             app.filing.sweep()
         with home.opened() as app:
             put_synthetic_vectors(app)
@@ -198,7 +198,7 @@ def _opened(folder: Path, ledger: Path) -> Notebook:
 
 
 def _read_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:
-    tool = app.notebook_tools.toolset.tool
+    tool = app.notebook.tools.toolset.tool
     chance = random.Random(53)  # noqa: S311  as above
     names = [f"project-{n % 20:02d}/part-{n:03d}" for n in chance.choices(range(40), k=times)]
     rare: list[dict[str, Any]] = [{"path": RARE}] * times
@@ -279,7 +279,7 @@ def _search_figures(app: App, *, entries: int, times: int) -> Iterator[Figure]:
     """Each pair of questions twice: what their first search encodes of entries is kept then."""
     encoder = app.encoder.get()
     assert encoder is not None
-    search = app.notebook_tools.toolset.tool("journal_search").call
+    search = app.notebook.tools.toolset.tool("journal_search").call
     contents, contexts = make_questions(times + _WARM), make_questions(times + _WARM, seed=5)
     floors: list[float] = []
     firsts: list[float] = []
@@ -331,13 +331,15 @@ def _catch_up_figure(cache: Path, scratch: Path, *, entries: int) -> Figure:
         assert encoder is not None
         encoder.encode_passages(["warm"] * 8)
         began = time.perf_counter()
-        commits = list(read_history(app.notebook.repo, app.notebook.repo.head().commit))
+        commits = list(
+            read_history(app.notebook.journal.repo, app.notebook.journal.repo.head().commit)
+        )
         reading = time.perf_counter() - began
         assert len(commits) == entries
         made = _Heard(encoder)
         filing = Filing(
             index=app.index,
-            sources=[app.notebook.source()],
+            sources=[app.notebook.journal.source()],
             encoder=ReadySlot(made),
             holder="bench",
         )

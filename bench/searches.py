@@ -31,7 +31,7 @@ class Asking:
 
 PRIVATE = Asking(
     name="warm search",
-    tool=lambda app: app.private.toolset.tool("search_journal"),
+    tool=lambda app: app.private.tools.toolset.tool("search_journal"),
     argument="query",
     filters={
         "": {},

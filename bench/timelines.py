@@ -77,8 +77,8 @@ def kept_home(cache: Path, entries: int, *, a_day: int) -> Home:
         return home
     began = time.monotonic()
     with home.opened(encoder="absent") as app:
-        fill(app.timeline, days=-(-entries // a_day), a_day=a_day, first=FIRST_DAY)
-        app.rollups.catch_up()
+        fill(app.timeline.journal, days=-(-entries // a_day), a_day=a_day, first=FIRST_DAY)
+        app.timeline.rollups.catch_up()
         app.filing.sweep()
     with home.opened() as app:
         put_synthetic_vectors(app)
@@ -190,7 +190,7 @@ def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
 
 def _asked(app: App, question: str, within: Interval | None) -> float:
     began = time.perf_counter()
-    app.timeline_desk().find(question, within=within)
+    app.timeline.desk().find(question, within=within)
     return (time.perf_counter() - began) * 1000
 
 

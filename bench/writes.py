@@ -32,7 +32,7 @@ def write_figure(home: Home, *, entries: int, repetitions: int) -> Figure:
         app.filing.catch_up()
         encoder = app.encoder.get()
         assert encoder is not None
-        write = app.private.toolset.tool("process_thoughts").call
+        write = app.private.tools.toolset.tool("process_thoughts").call
         database = _open_database(home.own / "floor.db")
         refs: list[str] = []
         for text in texts:
@@ -49,7 +49,7 @@ def write_figure(home: Home, *, entries: int, repetitions: int) -> Figure:
             refs += answer.facts["refs"]
         database.close()
         for ref in refs:
-            app.journal.delete(ref)
+            app.private.journal.delete(ref)
         app.filing.sweep()
     for name in ("floor.md", "floor.db", "floor.db-wal", "floor.db-shm"):
         (home.own / name).unlink(missing_ok=True)

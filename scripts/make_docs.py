@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, get_args, get_type_hints
 
 from click.testing import CliRunner
 
-from commonplace.config import SETTINGS
+from commonplace.config_table import SETTINGS
 from commonplace.doors.cli import main as cli
 from commonplace.tools.chronicle import ChronicleTools
 from commonplace.tools.memory import MemoryTools

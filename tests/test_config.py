@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from commonplace.config import (
-    SETTINGS,
     Settings,
     read_settings,
     render_setting,
     user_file,
     write_setting,
 )
+from commonplace.config_table import SETTINGS
 from commonplace.core.errors import Invalid
 
 KNOWN = ("private", "chronicle", "recall")

@@ -222,7 +222,7 @@ class Memory:
             if self._closed:
                 raise Unavailable("This memory is closed.", hint="Open it again.")
             if self._desk is None:
-                self._desk = self._shared.app.memories.desk_of(self.user_id)
+                self._desk = self._shared.app.memory.desk_of(self.user_id)
             return self._desk
 
     def close(self) -> None:
@@ -270,9 +270,9 @@ class _Shared:
 
         with self._lock:
             if self._app is None:
-                self._app = App(self._settings, user_home=None, clock=self._clock)
-                if self._encoder is not None:
-                    self._app.encoder = self._encoder
+                self._app = App(
+                    self._settings, user_home=None, clock=self._clock, encoder=self._encoder
+                )
                 self._app.encoder.start()
             return self._app
 

@@ -232,7 +232,7 @@ class Timeline:
         with self._lock:
             found = self._desks.pop(thread_id, None)
             if found is None:
-                found = self._app().timeline_desk_of(thread_id)
+                found = self._app().timeline.desk_of(thread_id)
             self._desks[thread_id] = found
             self._let_go()
             return found

@@ -52,8 +52,8 @@ def test_the_log_is_the_same_each_time_and_in_order():
 def test_a_foreign_log_is_chronicles_own(foreign):
     """The product lists what plain SQLite wrote, newest first, and chronicle's words fit."""
     with foreign.opened(encoder="absent") as app:
-        events = app.chronicle.list_events(limit=2_000).events
-        assert app.chronicle.problems() == []
+        events = app.chronicle.journal.list_events(limit=2_000).events
+        assert app.chronicle.journal.problems() == []
     assert [x.id for x in reversed(events)] == [row.id for row in make_rows(1_500)]
     assert events[-1].at == FIRST_DAY
     with closing(sqlite3.connect(foreign.chronicle)) as database:
@@ -76,7 +76,7 @@ def test_nobody_elses_chronicle_is_measured(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "my-data"))
     home = Home(tmp_path / "home").make()
     with home.opened(encoder="absent") as app:
-        assert app.chronicle.path == home.chronicle
+        assert app.chronicle.journal.path == home.chronicle
 
 
 def test_a_slice_ends_the_catch_up_and_tells_both_rates(foreign):

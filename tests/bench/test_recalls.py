@@ -22,7 +22,7 @@ def test_a_log_may_begin_beside_the_thoughts(tmp_path):
     late = FIRST_DAY + timedelta(seconds=7)
     write_log(home, 2, first=late)
     with home.opened(encoder="absent") as app:
-        times = [event.at for event in app.chronicle.list_events(limit=9).events]
+        times = [event.at for event in app.chronicle.journal.list_events(limit=9).events]
     assert times == [late + timedelta(days=200), late]
 
 

@@ -279,8 +279,8 @@ def test_a_timeline_that_is_no_database_is_a_problem(tmp_path):
     """Named, and what to do; the other parts are looked at all the same."""
     assert "journal.db, not made yet" in notes()
     app = opened_app()
-    app.timeline.add("Fixed the gate")
-    file = app.timeline.database.path
+    app.timeline.journal.add("Fixed the gate")
+    file = app.timeline.journal.database.path
     app.close()
     assert run("doctor").exit_code == 0
     for path in file.parent.iterdir():

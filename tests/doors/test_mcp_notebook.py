@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.stdio import server_command
 
-from commonplace.config import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.config_table import DEFAULT_TOOLSETS, TOOLSETS
 
 TOOLS = [
     "journal_read",

@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.stdio import RawServer, server_command
 
-from commonplace.config import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.config_table import DEFAULT_TOOLSETS, TOOLSETS
 
 TOOLS = [
     "timeline_add",

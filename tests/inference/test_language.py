@@ -123,7 +123,7 @@ def test_reasons_that_servers_of_that_shape_give(fake, naps):
 def test_asking_imports_the_http_library_and_nothing_before_does():
     """120 ms and 20 MB that a start need not pay."""
     script = (
-        "import sys, commonplace.app_languages, commonplace.inference.language as m\n"
+        "import sys, commonplace.app.languages, commonplace.inference.language as m\n"
         "assert 'httpx2' not in sys.modules\n"
         "m.LanguageClient(m.Endpoint(url='http://127.0.0.1', shape='openai', model='m'))\n"
         "assert 'httpx2' not in sys.modules and 'mcp' not in sys.modules"

@@ -65,7 +65,7 @@ class World:
     def problems(self) -> list[str]:
         """What doctor would say of the journal and the index."""
         app = self.app()
-        found = [*app.journal.problems(), *app.index.problems()]
+        found = [*app.private.journal.problems(), *app.index.problems()]
         return [problem.what for problem in found]
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ def write_by_pipe(server, writers):
 
 def write_by_app(app, writer):
     """The entries of one writer as the terminal's command makes them."""
-    tool = app.private.toolset.tool("process_thoughts")
+    tool = app.private.tools.toolset.tool("process_thoughts")
     for number in range(ENTRIES):
         tool.call({"feelings": text_of(writer, number)})
 

@@ -39,8 +39,8 @@ class RecallWorld:
         environ = {"COMMONPLACE_TIMEZONE": "America/Los_Angeles", **environ}
         environ |= {"XDG_DATA_HOME": str(self.home / ".local" / "share")}
         settings = read_settings(environ=environ, cwd=where, home=self.home)
-        app = App(settings, user_home=self.home, clock=self.clock)
-        app.__dict__["encoder"] = ReadySlot(HashingEncoder() if model else None)
+        slot = ReadySlot(HashingEncoder() if model else None)
+        app = App(settings, user_home=self.home, clock=self.clock, encoder=slot)
         self._apps.append(app)
         return app
 

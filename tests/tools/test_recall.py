@@ -80,7 +80,7 @@ def test_a_time_in_the_question_is_read_and_shown(world, app, model):
 def test_an_entry_outside_the_time_displaces_none_inside(world, app):
     """Twenty better ones of another year, a limit of one: the one inside is found."""
     for number in range(20):
-        app.chronicle.add_event(f"postgres postgres {number}", at=world.clock())
+        app.chronicle.journal.add_event(f"postgres postgres {number}", at=world.clock())
     answer = ask(app, "recall", query="postgres", when="february 2024", limit=1)
     assert refs(answer) == [next(x for x in refs(answer) if x.startswith("chronicle:"))]
     assert answer.facts["results"][0]["excerpt"] == "moved to Postgres"
@@ -150,7 +150,9 @@ def test_bad_arguments_are_named(app, arguments, message):
 def test_the_answer_keeps_to_its_budget_and_counts_what_it_left_out(world, app):
     """Text and facts: 200 tokens are 800 bytes; with room, the excerpts are longer."""
     for number in range(30):
-        app.chronicle.add_event(f"postgres {number} " + "and more of it " * 60, at=world.clock())
+        app.chronicle.journal.add_event(
+            f"postgres {number} " + "and more of it " * 60, at=world.clock()
+        )
     small = ask(app, "recall", query="postgres", limit=20, budget_tokens=600)
     large = ask(app, "recall", query="postgres", limit=20, budget_tokens=20_000)
     for answer, tokens in ((small, 600), (large, 20_000)):
@@ -167,7 +169,7 @@ def test_the_answer_keeps_to_its_budget_and_counts_what_it_left_out(world, app):
 def test_entries_that_say_the_same_are_one_hit(world, app):
     """The best names the others; ten of them are five and a count."""
     for _ in range(10):
-        app.chronicle.add_event("watered the walnut tree in the yard", at=world.clock())
+        app.chronicle.journal.add_event("watered the walnut tree in the yard", at=world.clock())
     (hit,) = ask(app, "recall", query="walnut tree yard", limit=1).facts["results"]
     assert len(hit["also"]) == 6
     assert hit["also"][-1] == "and 4 more"
@@ -214,7 +216,7 @@ HOSTILE_TEXT = (
 
 def test_an_entry_that_gives_orders_stays_an_entry(world, app):
     """Fenced by more ticks than it holds, its hidden signs written out, in text and facts."""
-    ref = app.chronicle.add_event(HOSTILE_TEXT, at=world.clock()).event.ref
+    ref = app.chronicle.journal.add_event(HOSTILE_TEXT, at=world.clock()).event.ref
     for answer in (
         ask(app, "recall", query="walnut", limit=1),
         ask(app, "open_ref", ref=ref),
@@ -231,9 +233,9 @@ def test_an_entry_that_gives_orders_stays_an_entry(world, app):
 
 def test_what_stands_around_an_entry_is_fenced_too(world, app):
     """A neighbour's first words, an author and a folder come from a database of anybody's."""
-    app.chronicle.add_event("first ```\nwords\u202e", at=world.clock())
+    app.chronicle.journal.add_event("first ```\nwords\u202e", at=world.clock())
     world.clock.advance(60)
-    ref = app.chronicle.add_event("second", directory="/srv/\u202egarden\n1. x").event.ref
+    ref = app.chronicle.journal.add_event("second", directory="/srv/\u202egarden\n1. x").event.ref
     answer = ask(app, "open_ref", ref=ref)
     assert "event in /srv/<U+202E>garden<U+000A>1. x" in answer.text.splitlines()[0]
     assert answer.facts["before"]["text"] == "first ``` words<U+202E>"

@@ -170,7 +170,7 @@ def test_a_locked_chronicle_is_waited_for_once(world, monkeypatch):
             assert len(refs(answer)) == 2
             assert answer.facts["missing"] == ["chronicle"]
             assert "chronicle does not answer" in answer.facts["notes"][0]
-        status = app.recall_tools.status()
+        status = app.recall.tools.status()
         assert "chronicle does not answer" in status.text
     app = world.open()
     answer = ask(app, "recall", query="harbour wall", limit=1)
@@ -194,7 +194,7 @@ def test_status_tells_of_what_is_broken_and_counts_the_rest(world, broken):
         shutil.rmtree(index)
         index.write_text("in the way")
     app = world.open()
-    answer = app.recall_tools.status()
+    answer = app.recall.tools.status()
     lines = {row["journal"]: row for row in answer.facts["journals"]}
     assert [*lines] == ["private", "chronicle"]
     known = broken != "index"

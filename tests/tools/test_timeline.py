@@ -82,13 +82,13 @@ def test_a_read_only_server_reads(world, app, autumn):
         "timeline_rollup",
         "timeline_context",
     ]
-    stored = list(app.timeline.tallies())
+    stored = list(app.timeline.journal.tallies())
     week = reader.tool("timeline_rollup").call({"period": "weekly", "at": "2026-W41"})
     assert (week.facts["entries"], week.facts["state"]) == (2, "whole")
     assert reader.tool("timeline_search").call({"query": "dashboard"}).facts["count"] == 1
     context = reader.tool("timeline_context").call({"query": "sales in october"})
     assert "Completed the sales dashboard" in context.text
-    assert list(app.timeline.tallies()) == stored
+    assert list(app.timeline.journal.tallies()) == stored
 
 
 def test_what_was_i_working_on_last_week(app, autumn):
@@ -116,7 +116,7 @@ def test_show_me_my_progress_this_month(app, autumn):
     assert (month["ref"], month["state"]) == ("timeline:rollup_monthly_202611", "partial")
     assert month["entries"] == 1
     assert "monthly_rollup, partial\n" in answer.text
-    assert app.timeline.find("rollup_monthly_202611") is None
+    assert app.timeline.journal.find("rollup_monthly_202611") is None
 
 
 def test_what_did_i_accomplish_in_october(app, autumn):
@@ -240,14 +240,14 @@ def test_a_ref_under_which_nothing_is_stored_yet(app, autumn):
     with pytest.raises(NotFound, match="goes on, or nothing happened") as caught:
         ask(app, "open_ref", ref=ref)
     assert "timeline_rollup" in caught.value.hint
-    keeping = TimelineKeeping(desk=app.timeline_desk, rewording=lambda: None)
+    keeping = TimelineKeeping(desk=app.timeline.desk, rewording=lambda: None)
     assert keeping.show(text=ref).facts["period"] == "2026-11"
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_id_of_a_rollup_leads_to_its_period(app, autumn, level):
     """Whatever zone's series it is of."""
-    key = period_key(NOW, level, app.timeline.zone)
+    key = period_key(NOW, level, app.timeline.journal.zone)
     assert find_rollup_key(rollup_id(level, key)) == key
     assert find_rollup_key(rollup_id(level, key, "Asia/Tokyo")) == key
 
@@ -255,7 +255,7 @@ def test_an_id_of_a_rollup_leads_to_its_period(app, autumn, level):
 def test_an_hour_of_very_many_entries_is_opened_within_bounds(app):
     """A hundred of its sources are named, and how many more there are."""
     then = NOW - timedelta(days=30)
-    app.timeline.add_many(
+    app.timeline.journal.add_many(
         [Draft(content=f"step {n}", at=then + timedelta(seconds=n)) for n in range(150)]
     )
     hour = ask(app, "timeline_rollup", period="hourly", at=then.isoformat())
@@ -277,7 +277,7 @@ def test_a_timeline_begun_while_a_server_runs_is_found(world):
     """A server that does not offer it finds what another process records."""
     server = world.open(model=False)
     assert ask(server, "recall", query="heron").facts["count"] == 0
-    assert "timeline" not in server.recall_desk().journals
+    assert "timeline" not in server.recall.desk().journals
     other = world.open(model=False, COMMONPLACE_TOOLSETS="timeline")
     ref = ask(other, "timeline_add", content="A heron stood there").facts["ref"]
     (hit,) = ask(server, "recall", query="heron").facts["results"]
@@ -301,7 +301,7 @@ def test_the_same_key_is_one_entry(app):
     one, two = (ask(app, "timeline_add", content="x", idempotency_key="k") for _ in range(2))
     assert one.facts["ref"] == two.facts["ref"]
     assert (one.facts["repeated"], two.facts["repeated"]) == (False, True)
-    app.timeline_desk().delete(one.facts["id"])
+    app.timeline.desk().delete(one.facts["id"])
     gone = ask(app, "timeline_add", content="x", idempotency_key="k")
     assert "deleted: nothing was added" in gone.text
     assert ask(app, "timeline_range").facts["count"] == 0
@@ -373,7 +373,7 @@ def test_an_empty_timeline_answers(app):
         assert "No entries found." in ask(app, tool, **arguments).text
     assert ask(app, "timeline_rollup", period="daily").facts["entries"] == 0
     assert ask(app, "timeline_rollup", period="daily", at="yesterday").facts["state"] == "empty"
-    assert not app.timeline.database.path.exists()
+    assert not app.timeline.journal.database.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ def test_whatever_comes_in_is_answered_or_explained(app, data):
 def test_whatever_is_shown_or_deleted_is_answered_or_explained(app, ref):
     """Refs and names of periods come from people, and are no less strange."""
     ask(app, "timeline_add", content="x", idempotency_key="k")
-    keeping = TimelineKeeping(desk=app.timeline_desk, rewording=lambda: None)
+    keeping = TimelineKeeping(desk=app.timeline.desk, rewording=lambda: None)
     for call in (
         lambda: keeping.show(text=ref),
         lambda: keeping.show(text=f"timeline:{ref}"),

@@ -144,7 +144,7 @@ class Checkup:
                 )
 
     def _look_at_journal(self) -> Iterator[Finding]:
-        journal = self._app.journal
+        journal = self._app.private.journal
         for root in journal.roots:
             state = "" if root.path.exists() else ", not made yet"
             if not state and not os.access(root.path, os.W_OK):
@@ -158,7 +158,7 @@ class Checkup:
 
     def _look_at_chronicle(self) -> Iterator[Finding]:
         try:
-            chronicle = self._app.chronicle
+            chronicle = self._app.chronicle.journal
             yield f"{chronicle.path}{'' if chronicle.path.exists() else ', not made yet'}"
             yield from chronicle.problems()
         except CommonplaceError as exc:
@@ -167,7 +167,7 @@ class Checkup:
     def _look_at_timeline(self) -> Iterator[Finding]:
         from commonplace.journals.timeline_mend import find_problems  # noqa: PLC0415  for one command
 
-        timeline = self._app.timeline
+        timeline = self._app.timeline.journal
         yield f"{timeline.database.path}{'' if timeline.exists else ', not made yet'}"
         yield from find_problems(timeline)
 
@@ -282,7 +282,7 @@ class Checkup:
 
     def _leftovers(self) -> Iterator[tuple[Path, int]]:
         folders = [self._app.folder / "keys" / "private"]
-        for root in self._app.journal.roots:
+        for root in self._app.private.journal.roots:
             folders += [root.path, *_folders_in(root.path)]
         for folder in folders:
             count = sum(is_leftover(name) for name in _names_in(folder))
@@ -290,7 +290,7 @@ class Checkup:
                 yield folder, count
 
     def _mend_journal(self) -> Iterator[str]:
-        yield from self._app.journal.repair()
+        yield from self._app.private.journal.repair()
         for folder, _ in list(self._leftovers()):
             removed = remove_leftovers(folder)
             if removed:
@@ -299,10 +299,10 @@ class Checkup:
     def _mend_timeline(self) -> list[str]:
         from commonplace.journals.timeline_mend import repair  # noqa: PLC0415  for one command
 
-        return repair(self._app.timeline)
+        return repair(self._app.timeline.journal)
 
     def _mend_chronicle(self) -> list[str]:
-        return self._app.chronicle.repair()
+        return self._app.chronicle.journal.repair()
 
     def _catch_up(self, progress: Callable[[int, int], None] | None) -> Iterator[str]:
         app = self._app
@@ -319,7 +319,7 @@ class Checkup:
             yield f"Wrote {_counted(written, '.embedding file')}."
 
     def _count_bare(self) -> int:
-        return sum(1 for source in self._app.journal.sources() for _ in source.wanting())
+        return sum(1 for source in self._app.private.journal.sources() for _ in source.wanting())
 
 
 def _unusable(home: Path) -> Iterator[Problem]:

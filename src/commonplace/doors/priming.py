@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.config import SETTINGS, read_settings, user_file
+from commonplace.config import read_settings, user_file
+from commonplace.config_table import SETTINGS
 from commonplace.core.files import make_folder, remove_leftovers, replace_file
 from commonplace.doors.front import MODERN, UNKNOWN, VERSION_KEY
 from commonplace.doors.snapshot import (

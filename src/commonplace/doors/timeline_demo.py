@@ -75,7 +75,7 @@ def _tour(home: Path, say: Say) -> None:
     }
     app = App(read_settings(environ=environ, cwd=home, home=home), user_home=home, clock=_clock)
     # Of one owner's timeline alone: no other journal is looked for, wherever it may lie.
-    desk = app.timeline_desk_of("me")
+    desk = app.timeline.desk_of("me")
     try:
         keeping = TimelineKeeping(desk=lambda: desk, rewording=lambda: None)
         _record(desk, keeping, home, say)

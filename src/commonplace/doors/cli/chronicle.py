@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.tools.chronicle_keeping import ChronicleKeeping, Format, Tell
 
-call = partial(call_tool, lambda app: app.chronicle_tools.toolset)
+call = partial(call_tool, lambda app: app.chronicle.tools.toolset)
 
 _FORMATS: dict[str, Format] = {
     "json": "json",
@@ -49,7 +49,7 @@ def keeping(app: App) -> ChronicleKeeping:
     """The verbs that no model is offered."""
     from commonplace.tools.chronicle_keeping import ChronicleKeeping  # noqa: PLC0415  costs 30 ms
 
-    return ChronicleKeeping(desk=app.chronicle_desk)
+    return ChronicleKeeping(desk=app.chronicle.desk)
 
 
 def message_of(words: tuple[str, ...]) -> str:
@@ -272,7 +272,7 @@ def export(
         if file is None:
             show(answer, as_json=False)
             return
-        if _is_same(file, app.chronicle.path):
+        if _is_same(file, app.chronicle.journal.path):
             raise Invalid(f"{file} is chronicle's own database.", hint="Name another file.")
         replace_file(file, answer.text.encode())
         count = answer.facts["count"]

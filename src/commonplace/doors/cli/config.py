@@ -1,13 +1,14 @@
 """`commonplace config`: what is set and where it comes from, and changing the user's own file.
 
-Never knows a setting by name: the table in `commonplace.config` does.
+Never knows a setting by name: the table in `commonplace.config_table` does.
 """
 
 from __future__ import annotations
 
 import click
 
-from commonplace import config as table
+from commonplace.config import render_setting, user_file, write_setting
+from commonplace.config_table import SETTINGS
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import (
     common_options,
@@ -31,10 +32,10 @@ def show_settings(as_json: bool) -> None:
     read = settings()
     facts = {
         row.key: {
-            "value": table.render_setting(getattr(read, row.field)),
+            "value": render_setting(getattr(read, row.field)),
             "origin": read.origins[row.key],
         }
-        for row in table.SETTINGS
+        for row in SETTINGS
     }
     rows = [(key, _shown(fact["value"]), fact["origin"]) for key, fact in facts.items()]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
@@ -48,8 +49,8 @@ def show_settings(as_json: bool) -> None:
 @json_option
 def set_setting(key: str, value: str, as_json: bool) -> None:
     """Set KEY to VALUE in the user's settings file."""
-    file = table.user_file()
-    table.write_setting(key, value, file, cwd=working_folder(), home=home_folder())
+    file = user_file()
+    write_setting(key, value, file, cwd=working_folder(), home=home_folder())
     answer = Answer(
         text=f"Set {key} in {file}.", facts={"key": key, "value": value, "file": str(file)}
     )
@@ -60,7 +61,7 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
 @json_option
 def path(as_json: bool) -> None:
     """Print where the user's settings file is, or would be."""
-    file = str(table.user_file())
+    file = str(user_file())
     show(Answer(text=file, facts={"path": file}), as_json)
 
 

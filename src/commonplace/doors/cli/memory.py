@@ -43,7 +43,7 @@ def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryT
 
 @contextmanager
 def _desk(app: App, user: str | None) -> Iterator[MemoryTools]:
-    desk = app.memories.desk_of(settings().owner if user is None else user)
+    desk = app.memory.desk_of(settings().owner if user is None else user)
     try:
         yield MemoryTools(desk=lambda: desk)
     finally:

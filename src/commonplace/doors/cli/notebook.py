@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.tools.notebook_keeping import NotebookKeeping
 
-call = partial(call_tool, lambda app: app.notebook_tools.toolset)
+call = partial(call_tool, lambda app: app.notebook.tools.toolset)
 
 LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
 _OVERVIEW_ALONE = "Edit the overview."
@@ -52,7 +52,7 @@ def keeping(app: App) -> NotebookKeeping:
     """The verbs that no model is offered."""
     from commonplace.tools.notebook_keeping import NotebookKeeping  # noqa: PLC0415  for a few
 
-    return NotebookKeeping(desk=app.notebook_desk)
+    return NotebookKeeping(desk=app.notebook.desk)
 
 
 @click.group()
@@ -96,7 +96,7 @@ def _left(folder: str) -> str:
 
     before = App(read_settings(cwd=working_folder(), home=home_folder()), user_home=home_folder())
     try:
-        past = before.notebook
+        past = before.notebook.journal
         return str(past.folder) if past.exists and str(past.folder) != folder else ""
     finally:
         before.close()
@@ -119,7 +119,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
     """
     arguments = {**given, "path": section}
     with opened() as app, ExitStack() as kept:
-        tool = app.notebook_tools.toolset.tool
+        tool = app.notebook.tools.toolset.tool
         if entry or not sys.stdin.isatty():
             arguments["entry"] = text_input(" ".join(entry) if entry else None)
         else:
@@ -134,7 +134,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
 def _overview(app: App, section: str) -> tuple[str, str]:
     """The overview and its version; empty where there is none."""
     try:
-        facts = app.notebook_tools.toolset.tool("journal_read").call({"id": section}).facts
+        facts = app.notebook.tools.toolset.tool("journal_read").call({"id": section}).facts
     except NotFound:
         return "", ""
     return facts["overview"], facts["version"]

@@ -37,7 +37,7 @@ CATEGORIES: dict[str, str] = {
 }
 """What each category of thought is for, as the tool tells a model."""
 
-call = partial(call_tool, lambda app: app.private.toolset)
+call = partial(call_tool, lambda app: app.private.tools.toolset)
 
 _KINDS = click.Choice(["project", "user", "both"])
 
@@ -180,7 +180,7 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
     is read from stdin or your editor. A frontmatter that it lacks is kept.
     """
     with opened() as app:
-        entry = app.journal.read_entry(path)
+        entry = app.private.journal.read_entry(path)
         if text is None and sys.stdin.isatty():
             edited = click.edit(entry.raw, extension=".md")
             if edited is None:
@@ -188,7 +188,10 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
         else:
             edited = text_input(text)
         load_encoder(app)
-        show(app.private.edit_entry(path=entry.ref, text=edited, expected=entry.version), as_json)
+        show(
+            app.private.tools.edit_entry(path=entry.ref, text=edited, expected=entry.version),
+            as_json,
+        )
 
 
 @private.command()
@@ -201,9 +204,9 @@ def delete(path: str, yes: bool, as_json: bool) -> None:
     PATH is its path or its ref. It asks first.
     """
     with opened() as app:
-        entry = app.journal.read_entry(path)
+        entry = app.private.journal.read_entry(path)
         if not yes:
             if not sys.stdin.isatty():
                 raise Invalid("Deleting asks first, and nobody is there.", hint="Give --yes.")
             click.confirm(f"Delete {entry.path} for good?", abort=True, err=True)
-        show(app.private.delete_entry(path=entry.ref, expected=entry.version), as_json)
+        show(app.private.tools.delete_entry(path=entry.ref, expected=entry.version), as_json)

@@ -17,7 +17,7 @@ from commonplace.doors.cli.frame import common_options, show
 if TYPE_CHECKING:
     from commonplace.app import App
 
-call = partial(call_tool, lambda app: app.recall_tools.toolset)
+call = partial(call_tool, lambda app: app.recall.tools.toolset)
 
 SWEPT = 20_000
 """Up to so many entries a question looks at each first, for edits in place (0.3 s for them all); of
@@ -96,4 +96,4 @@ def status(as_json: bool) -> None:
     """Show what each journal holds."""
     with opened() as app:
         app.filing.sweep()
-        show(app.recall_tools.status(), as_json)
+        show(app.recall.tools.status(), as_json)

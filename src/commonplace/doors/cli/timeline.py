@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.tools.timeline_keeping import TimelineKeeping
 
-call = partial(call_tool, lambda app: app.timeline_tools.toolset)
+call = partial(call_tool, lambda app: app.timeline.tools.toolset)
 
 
 def keeping(app: App) -> TimelineKeeping:
@@ -37,15 +37,15 @@ def keeping(app: App) -> TimelineKeeping:
     from commonplace.tools.timeline_keeping import TimelineKeeping  # noqa: PLC0415  for a few
 
     return TimelineKeeping(
-        desk=app.timeline_desk,
-        rewording=lambda: app.languages.rewording(app.rollups),
-        others=lambda: app.recall_desk().journals,
+        desk=app.timeline.desk,
+        rewording=lambda: app.languages.rewording(app.timeline.rollups),
+        others=lambda: app.recall.desk().journals,
     )
 
 
 def file_timeline(app: App) -> None:
     """Roll up some of what is due, then file everything: what was just made is found by meaning."""
-    app.timeline_desk().keep_up()
+    app.timeline.desk().keep_up()
     file_everything(app)
 
 

@@ -42,7 +42,7 @@ def opened(tmp_path, monkeypatch):
 
 
 def call(app, tool, **arguments):
-    return app.private.toolset.tool(tool).call(arguments)
+    return app.private.tools.toolset.tool(tool).call(arguments)
 
 
 def files_below(folder: Path):
@@ -78,7 +78,7 @@ def test_read_only_leaves_the_writing_tool_out(opened):
 def test_what_was_written_before_a_crash_is_found_after_it(opened):
     """The truth is whole and the index knows nothing: the next process files it by itself."""
     crashed = opened()
-    ref = crashed.journal.write({"feelings": "about walnuts"}).refs[0]
+    ref = crashed.private.journal.write({"feelings": "about walnuts"}).refs[0]
     answer = call(opened(), "search_journal", query="walnuts")
     assert [hit["ref"] for hit in answer.facts["results"]] == [ref]
 
@@ -130,7 +130,7 @@ def test_where_no_temp_folder_can_be_made_the_journal_is_read(opened, monkeypatc
 
 def test_warming_up_files_and_encodes_what_is_there(opened, monkeypatch):
     """With the installed weights: entries of others get their vectors and their `.embedding`."""
-    opened().journal.write({"feelings": "about walnuts"})
+    opened().private.journal.write({"feelings": "about walnuts"})
     monkeypatch.delenv("COMMONPLACE_ENCODER_FOLDER")
     app = opened()
     app.warm_up()
@@ -151,7 +151,7 @@ def test_a_close_under_way_work_is_prompt(opened):
     """Two hundred entries wait to be filed: closing does not."""
     app = opened()
     for number in range(200):
-        app.journal.write({"feelings": f"thought {number}"})
+        app.private.journal.write({"feelings": f"thought {number}"})
     app.filing.start()
     started = time.monotonic()
     app.close()
@@ -168,43 +168,43 @@ def test_a_chronicle_that_cannot_be_found_leaves_the_private_journal_alone(opene
     call(app, "process_thoughts", feelings="about walnuts")
     assert call(app, "search_journal", query="walnuts").facts["count"] == 1
     with pytest.raises(CommonplaceError, match=r"config\.json cannot be used"):
-        app.chronicle_tools.list_entries()
+        app.chronicle.tools.list_entries()
 
 
 def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     """Neither a module, nor pages, nor a folder; with one, its entries are found and opened."""
     app = opened()
     call(app, "process_thoughts", feelings="about walnuts")
-    assert app.recall_tools.toolset.tool("recall").call({"query": "walnuts"}).facts["count"] == 1
-    assert "notebook" not in app.recall_desk().journals
-    assert "notebook" not in vars(app)
+    assert app.recall.tools.toolset.tool("recall").call({"query": "walnuts"}).facts["count"] == 1
+    assert "notebook" not in app.recall.desk().journals
+    assert "journal" not in vars(app.notebook)
     assert not list(tmp_path.rglob("ledgers"))
-    notes = opened(notebook=str(tmp_path / "notes")).notebook
+    notes = opened(notebook=str(tmp_path / "notes")).notebook.journal
     notes.init()
     entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
     app = opened(notebook=str(tmp_path / "notes"))
     assert "notebook" in {x.name for x in app.sources()}
-    assert app.recall_desk().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
-    found = app.recall_tools.toolset.tool("recall").call({"query": "RFC 9457"})
+    assert app.recall.desk().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
+    found = app.recall.tools.toolset.tool("recall").call({"query": "RFC 9457"})
     assert entry.ref in found.text
 
 
 def test_a_notebook_made_while_a_server_runs_is_found(opened):
     """Its entries and its refs, by whoever asked before it was there."""
     server = opened()
-    recall = server.recall_tools.toolset.tool("recall")
+    recall = server.recall.tools.toolset.tool("recall")
     assert recall.call({"query": "RFC 9457"}).facts["count"] == 0
-    notes = opened().notebook
+    notes = opened().notebook.journal
     notes.init()
     entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
     assert entry.ref in recall.call({"query": "RFC 9457"}).text
-    page = server.recall_tools.toolset.tool("open_ref").call({"ref": entry.ref})
+    page = server.recall.tools.toolset.tool("open_ref").call({"ref": entry.ref})
     assert "Problem details" in page.text
 
 
 def test_the_default_notebook_lies_in_the_owners_folder(opened):
     """Each owner has one of his own."""
-    folders = [opened(owner=owner).notebook.folder for owner in ("ann", "ben")]
+    folders = [opened(owner=owner).notebook.journal.folder for owner in ("ann", "ben")]
     assert [x.parent.name for x in folders] == ["ann", "ben"]
     assert {x.name for x in folders} == {"notebook"}
 
@@ -212,9 +212,9 @@ def test_the_default_notebook_lies_in_the_owners_folder(opened):
 def test_other_journals_feed_the_timeline(opened):
     """What was logged and what was felt count in the day, and recall tells each thing once."""
     app = opened(timeline_feed="chronicle,private", timezone="UTC")
-    app.private.process_thoughts(feelings="Relieved that the orchard report is done.")
-    app.chronicle_tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
-    desk = app.timeline_desk()
+    app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
+    app.chronicle.tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
+    desk = app.timeline.desk()
     day = desk.rollup("daily", partial=True)
     assert day.metadata["entries"] == 2
     assert "Deployed the orchard report" in day.content
@@ -223,16 +223,16 @@ def test_other_journals_feed_the_timeline(opened):
 def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     """The text is in no file of ours when the answer comes, the index and the timeline included."""
     app = opened(timeline_feed="chronicle", timezone="UTC")
-    add = app.chronicle_tools.toolset.tool("add_entry").call
+    add = app.chronicle.tools.toolset.tool("add_entry").call
     add({"message": "Deployed the orchard report"})
     gone = add({"message": "Called about zanzibarquartz"})
-    desk = app.timeline_desk()
+    desk = app.timeline.desk()
     assert desk.keep_up() == 0
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5
     assert "zanzibarquartz" in desk.rollup("yearly").content
     assert desk.find("zanzibarquartz").hits
-    ChronicleKeeping(desk=app.chronicle_desk).delete_entry(ref=gone.facts["id"])
+    ChronicleKeeping(desk=app.chronicle.desk).delete_entry(ref=gone.facts["id"])
     ours = list((tmp_path / "home" / ".local" / "share" / "commonplace").rglob("*"))
     assert ours
     assert not [x.name for x in ours if x.is_file() and b"zanzibarquartz" in x.read_bytes()]

@@ -48,7 +48,7 @@ def test_nobody_is_asked_where_nothing_is_set(opened):
     app = opened()
     assert app.languages.client() is None
     assert app.languages.find(better=True) is None
-    assert app.languages.rewording(app.rollups) is None
+    assert app.languages.rewording(app.timeline.rollups) is None
     assert not (app.folder / "llm").exists()
 
 
@@ -66,8 +66,8 @@ def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
             llm_price="1/5",
             llm_better_price="10/50",
         )
-        app.timeline.add("Counted the heron.", at=NOON)
-        rewording = app.languages.rewording(app.rollups)
+        app.timeline.journal.add("Counted the heron.", at=NOON)
+        rewording = app.languages.rewording(app.timeline.rollups)
         assert rewording is not None
         told = rewording.run()
         assert (told.done, told.stopped) == (5, "")
@@ -78,7 +78,7 @@ def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
     # 100 tokens in and 20 out each: 0.0002 dollars by the small one, 0.002 by the large one.
     assert told.cost_usd == pytest.approx(2 * 0.0002 + 3 * 0.002)
     assert app.languages.purse.spent() == told.tokens == 600
-    year = app.rollups.read("year", NOON)
+    year = app.timeline.rollups.read("year", NOON)
     assert year is not None
     assert year.content == "**2025**\n\n**Learnings**:\n• The heron was counted"
     for root, _, names in os.walk(app.settings.home):
@@ -108,8 +108,8 @@ def test_the_cap_is_one_for_both_models(opened):
     with FakeLLM(say) as fake:
         app = opened(llm_url=fake.url, llm_model="small", llm_tokens_per_run="2000")
         for day in range(3, 8):
-            app.timeline.add("Counted the heron.", at=NOON.replace(day=day))
-        rewording = app.languages.rewording(app.rollups)
+            app.timeline.journal.add("Counted the heron.", at=NOON.replace(day=day))
+        rewording = app.languages.rewording(app.timeline.rollups)
         assert rewording is not None
         told = rewording.run()
         assert "The tokens of this run are spent" in told.stopped
@@ -127,18 +127,18 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, tmp_path
         "llm_timeout_s": "1",
     }
     app = opened(llm_url="http://llm.invalid/v1", **settings)
-    tool = app.private.toolset.tool("process_thoughts")
+    tool = app.private.tools.toolset.tool("process_thoughts")
     tool.call({"feelings": "A private heron.", "at": "2025-02-04 12:10"})
-    app.timeline_desk().run_due()
-    rewording = app.languages.rewording(app.rollups)
+    app.timeline.desk().run_due()
+    rewording = app.languages.rewording(app.timeline.rollups)
     assert rewording is not None
     assert (rewording.run().stopped, app.languages.purse.spent()) == ("", 0)
-    hour = app.rollups.read("hour", NOON)
+    hour = app.timeline.rollups.read("hour", NOON)
     assert hour is not None
     assert "private heron" in hour.content
     with FakeLLM(say) as fake:
         near = opened(llm_url=fake.url, **settings)
-        rewording = near.languages.rewording(near.rollups)
+        rewording = near.languages.rewording(near.timeline.rollups)
         assert rewording is not None
         assert rewording.run().done == 5
         assert "private heron" in fake.asked[0].text

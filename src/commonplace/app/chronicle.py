@@ -1,0 +1,114 @@
+"""The wiring of chronicle."""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.own import Own
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.journals.chronicle import Chronicle
+    from commonplace.tools.chronicle import ChronicleTools
+    from commonplace.tools.chronicle_desk import ChronicleDesk
+    from commonplace.tools.toolset import Toolset
+
+
+class ChronicleWiring:
+    """Chronicle on its own database, its desk and its tools."""
+
+    name = "chronicle"
+    title = "Chronicle"
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+
+    @cached_property
+    def journal(self) -> Chronicle:
+        """Chronicle on its own database, wherever that is."""
+        from commonplace.journals.chronicle import Chronicle, author_here  # noqa: PLC0415  if used
+        from commonplace.journals.chronicle_places import resolve_chronicle  # noqa: PLC0415  if used
+
+        own, settings = self._own, self._own.settings
+        place = resolve_chronicle(
+            db_path=settings.chronicle_path,
+            config_home=_folder(os.environ.get("XDG_CONFIG_HOME")),
+            data_home=_folder(os.environ.get("XDG_DATA_HOME")),
+            home=own.user_home,
+        )
+        return Chronicle(
+            place,
+            owner=settings.owner,
+            zone=settings.timezone,
+            clock=own.clock,
+            author=author_here(
+                os.environ,
+                hostname=socket.gethostname(),
+                directory=settings.project or _working_folder(),
+            ),
+            imported=own.reach / "chronicle-import.jsonl",
+        )
+
+    @cached_property
+    def tools(self) -> ChronicleTools:
+        """Chronicle's tools."""
+        from commonplace.tools.chronicle import ChronicleTools  # noqa: PLC0415  if it is offered
+
+        return ChronicleTools(desk=self.desk)
+
+    def desk(self) -> ChronicleDesk:
+        """What chronicle's tools work with."""
+        with self._own.wiring:
+            return self._desk
+
+    @cached_property
+    def _desk(self) -> ChronicleDesk:
+        from commonplace.tools.chronicle_desk import ChronicleDesk  # noqa: PLC0415  if it is offered
+
+        own = self._own
+        return ChronicleDesk(
+            chronicle=self.journal,
+            filing=own.filing,
+            finder=own.finder,
+            clock=own.clock,
+            zone=own.settings.timezone,
+            folder=own.settings.project,
+            home=own.user_home,
+        )
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"chronicle": lambda: self.tools.toolset}
+
+    def is_there(self) -> bool:
+        """Always: it is made at the first write."""
+        return True
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        return self.journal.pages()
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows."""
+        return [self.journal.source()]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+
+def _folder(name: str | None) -> Path | None:
+    return Path(name) if name and os.path.isabs(name) else None
+
+
+def _working_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:
+        return None

@@ -1,0 +1,170 @@
+"""The wiring of what one owner's journals share: index, encoder, filing, finder, languages.
+
+Knows no journal: whoever inherits it says what is followed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.app.shared import Shared, holder
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.app.languages import Languages
+    from commonplace.config import Settings
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Source
+    from commonplace.core.rollups import Lineage
+    from commonplace.search.filing import Filing
+    from commonplace.search.finder import Finder
+    from commonplace.search.sides import SidedFinder
+    from commonplace.tools.toolset import Toolset
+
+_log = logging.getLogger(__name__)
+
+
+class Wired(Protocol):
+    """A journal of one owner, wired: nothing is opened before it is used."""
+
+    @property
+    def name(self) -> str:
+        """Its name, with which its refs and its sources begin."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        ...
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        ...
+
+    def is_there(self) -> bool:
+        """Whether there may be one; a look at one file or folder."""
+        ...
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs. Raises: what opening the journal raises."""
+        ...
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows. Raises: what finding the journal raises."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open; may be called twice."""
+        ...
+
+
+class Own(ABC):
+    """What one owner's journals are wired with. Thread-safe.
+
+    user_home: the user's home folder, None where there is none. shared: what other owners of this
+    process use as well.
+    """
+
+    def __init__(
+        self, settings: Settings, *, user_home: Path | None, clock: Clock, shared: Shared
+    ) -> None:
+        self.settings = settings
+        self.user_home = user_home
+        self.clock = clock
+        self.shared = shared
+        self.wiring = threading.RLock()
+        """Held while something is made, so that it is made once."""
+
+    @property
+    def folder(self) -> Path:
+        """What of this owner is only ours, and lies nowhere else."""
+        return self.shared.folder_of(self.settings.owner)
+
+    @property
+    def reach(self) -> Path:
+        """What depends on which folders this owner reaches: see `Shared.reach_of`."""
+        return self.shared.reach_of(self.settings.owner)
+
+    @property
+    def encoder(self) -> EncoderSlot:
+        """The encoder's slot; loading begins at its `start`."""
+        return self.shared.encoder
+
+    @cached_property
+    def index(self) -> OwnerIndex:
+        """This owner's index."""
+        return self.shared.indexes.within(self.settings.owner)
+
+    @cached_property
+    def languages(self) -> Languages:
+        """The language models of the settings, and what they may spend."""
+        from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
+
+        return Languages(self.settings, folder=self.folder / "llm", clock=self.clock)
+
+    @cached_property
+    def filing(self) -> Filing:
+        """What keeps the index behind the journals."""
+        from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
+
+        return Filing(
+            index=self.index,
+            sources=self.sources(),
+            others=self._other_sources(),
+            encoder=self.encoder,
+            holder=holder(),
+            quoting=self._quoting(),
+        )
+
+    @cached_property
+    def finder(self) -> Finder:
+        """What searches this owner's index."""
+        from commonplace.search.finder import Finder  # noqa: PLC0415  at the first call
+
+        return Finder(
+            index=self.index, encoder=self.encoder, filing=self.filing, lineage=self._lineage()
+        )
+
+    @cached_property
+    def sided_finder(self) -> SidedFinder:
+        """What asks two questions at once."""
+        from commonplace.search.sides import SidedFinder  # noqa: PLC0415  as above
+
+        return SidedFinder(finder=self.finder, encoder=self.encoder)
+
+    @property
+    def is_filing(self) -> bool:
+        """Whether anything was filed or asked for so far."""
+        return "filing" in self.__dict__
+
+    @abstractmethod
+    def sources(self) -> list[Source]:
+        """What the index follows."""
+
+    @abstractmethod
+    def _other_sources(self) -> Sequence[Source]:
+        """What is followed aside."""
+
+    @abstractmethod
+    def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
+        """What tells which other refs quote those that are forgotten, where something does."""
+
+    @abstractmethod
+    def _lineage(self) -> Lineage:
+        """What tells which summaries an entry went into."""
+
+
+def found_sources(journals: Iterable[Wired]) -> Iterator[Source]:
+    """What the index follows of these; one that cannot even be found is left out, and logged."""
+    for each in journals:
+        try:
+            yield from each.sources()
+        except CommonplaceError as exc:
+            _log.warning("%s is left out: %s", each.title, exc)

@@ -1,0 +1,141 @@
+"""The apps of many owners in one process, over what they share.
+
+Never lets one owner reach another's folders, nor the machine user's own.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from commonplace.app.owner import App
+from commonplace.app.shared import Shared
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import Unavailable
+from commonplace.core.owners import make_owner_folder, parse_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from commonplace.config import Settings
+
+MOST_OPEN = 64
+"""How many owners' apps stay open while nobody uses them."""
+
+IDLE_S = 600.0
+"""How long an app that nobody uses stays open."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An app, how many use it now, and when the last one was done."""
+
+    app: App
+    users: int = 0
+    left_at: float = 0.0
+
+
+class Apps:
+    """An app for each owner who is served, opened when one is used and closed when idle.
+
+    settings: the machine's own. Its owner has the machine user's folders, every other owner only
+    what lies in `users/<owner>`, and nobody has a project. Thread-safe. Close it at the end.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        user_home: Path | None,
+        clock: Clock = utc_now,
+        shared: Shared | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.settings = replace(settings, project=None, private_path=None)
+        self.shared = shared or Shared(self.settings)
+        self._is_alone = shared is None
+        self._user_home = user_home
+        self._clock = clock
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._kept: dict[str, _Kept] = {}
+        self._closed = False
+
+    @contextmanager
+    def using(self, owner: str) -> Iterator[App]:
+        """The app of an owner, which stays open meanwhile.
+
+        Raises: Invalid for what is no owner, Unavailable once closed.
+        """
+        kept = self._take(parse_owner(owner))
+        try:
+            yield kept.app
+        finally:
+            with self._lock:
+                kept.users -= 1
+                kept.left_at = self._monotonic()
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Close what nobody has used for a while, and the longest unused of too many."""
+        with self._lock:
+            idle = sorted(
+                (each.left_at, owner) for owner, each in self._kept.items() if not each.users
+            )
+            over = max(len(self._kept) - MOST_OPEN, 0)
+            before = self._monotonic() - IDLE_S
+            gone = [owner for n, (at, owner) in enumerate(idle) if n < over or at < before]
+            leaving = [self._kept.pop(owner) for owner in gone]
+        for each in leaving:
+            each.app.close()
+
+    def settings_of(self, owner: str) -> Settings:
+        """The settings with which an owner is served."""
+        if owner == self.settings.owner:
+            return self.settings
+        folder = self.shared.folder_of(owner)
+        return replace(
+            self.settings,
+            owner=owner,
+            private_user_path=folder / "private",
+            private_both_path=None,
+            chronicle_path=folder / "chronicle" / "chronicle.db",
+            notebook_path=None,
+            notebook_author=f"{folder.name} <{folder.name}@localhost>",
+        )
+
+    def close(self) -> None:
+        """Close every app, those in use as well; may be called twice."""
+        with self._lock:
+            self._closed = True
+            leaving, self._kept = [*self._kept.values()], {}
+        for each in leaving:
+            each.app.close()
+        if self._is_alone:
+            self.shared.close()
+
+    def _take(self, owner: str) -> _Kept:
+        with self._lock:
+            if self._closed:
+                raise Unavailable("The server is stopping.", hint="Try again in a moment.")
+            kept = self._kept.get(owner)
+            if kept is None:
+                kept = self._kept[owner] = _Kept(app=self._open(owner))
+            kept.users += 1
+            return kept
+
+    def _open(self, owner: str) -> App:
+        settings = self.settings_of(owner)
+        is_machine = owner == self.settings.owner
+        if not is_machine:
+            make_owner_folder(settings.home / "users", owner)
+        return App(
+            settings,
+            user_home=self._user_home if is_machine else None,
+            clock=self._clock,
+            shared=self.shared,
+        )

@@ -1,0 +1,70 @@
+"""The wiring of recall, which asks all journals of an owner at once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.own import Own, Wired
+    from commonplace.core.ports import OpensRefs
+    from commonplace.tools.recall import RecallTools
+    from commonplace.tools.recall_desk import RecallDesk
+    from commonplace.tools.toolset import Toolset
+
+
+class RecallWiring:
+    """What asks all journals at once: its desk and its tools."""
+
+    def __init__(self, own: Own, *, journals: Sequence[Wired]) -> None:
+        self._own = own
+        self._journals = journals
+
+    @cached_property
+    def tools(self) -> RecallTools:
+        """What asks all journals at once."""
+        from commonplace.tools.recall import RecallTools  # noqa: PLC0415  if it is offered
+
+        return RecallTools(desk=self.desk)
+
+    def desk(self) -> RecallDesk:
+        """What recall's tools work with; anew once there is a journal that was not there."""
+        with self._own.wiring:
+            known = {*self._desk.journals, *self._desk.lost}
+            if not known.issuperset(each.name for each in self._there()):
+                del self.__dict__["_desk"]
+            return self._desk
+
+    @cached_property
+    def _desk(self) -> RecallDesk:
+        from commonplace.tools.recall_desk import RecallDesk  # noqa: PLC0415  if it is offered
+
+        journals: dict[str, OpensRefs] = {}
+        lost: dict[str, str] = {}
+        for each in self._there():
+            try:
+                journals[each.name] = each.pages()
+            except CommonplaceError as exc:
+                lost[each.name] = str(exc)
+        own = self._own
+        return RecallDesk(
+            finder=own.finder,
+            filing=own.filing,
+            index=own.index,
+            journals=journals,
+            lost=lost,
+            encoder=own.shared.encoder_state,
+            clock=own.clock,
+            zone=own.settings.timezone,
+        )
+
+    def _there(self) -> list[Wired]:
+        return [each for each in self._journals if each.is_there()]
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"recall": lambda: self.tools.toolset}
