@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from commonplace.app.shared import holder
+from commonplace.app.own import awaited
 from commonplace.core.owners import make_owner_folder, parse_owner
 
 if TYPE_CHECKING:
@@ -64,18 +64,13 @@ class MemoryWiring:
 
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
-        from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
-        from commonplace.search.finder import Finder  # noqa: PLC0415  as above
-
-        own = self._own
         journal = self._journal_of(parse_owner(owner))
-        index = own.shared.indexes.within(journal.owner)
-        filing = Filing(
-            index=index, sources=[journal.source()], encoder=own.encoder, holder=holder()
-        )
-        finder = Finder(index=index, encoder=own.encoder, filing=filing)
+        alone = self._own.alone(journal.owner, journal.source())
         return self._desk_over(
-            journal, filing=lambda: filing, finder=lambda: finder, index=lambda: index
+            journal,
+            filing=lambda: alone.filing,
+            finder=lambda: alone.finder,
+            index=lambda: alone.index,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -96,11 +91,7 @@ class MemoryWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
-
-        return [
-            Awaited(self.name, is_there=self.is_there, find=lambda: self.journal.source()),  # noqa: PLW0108  opened when called
-        ]
+        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
 
     def close(self) -> None:
         """Let go of the database."""

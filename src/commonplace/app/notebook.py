@@ -6,6 +6,8 @@ import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from commonplace.app.own import awaited
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -103,11 +105,7 @@ class NotebookWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""
-        from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
-
-        return [
-            Awaited(self.name, is_there=self.is_there, find=lambda: self.journal.source()),  # noqa: PLW0108  opened when called
-        ]
+        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
 
     def close(self) -> None:
         """Let go of the ledger."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,6 +64,15 @@ class Wired(Protocol):
     def close(self) -> None:
         """Let go of what is open; may be called twice."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """One journal of an owner, filed and found with no other. Close the filing after use."""
+
+    index: OwnerIndex
+    filing: Filing
+    finder: Finder
 
 
 class Own(ABC):
@@ -139,6 +149,16 @@ class Own(ABC):
 
         return SidedFinder(finder=self.finder, encoder=self.encoder)
 
+    def alone(self, owner: str, source: Source, lineage: Lineage | None = None) -> Alone:
+        """One source of any owner by itself, its words and vectors in that owner's index."""
+        from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
+        from commonplace.search.finder import Finder  # noqa: PLC0415  as above
+
+        index = self.shared.indexes.within(owner)
+        filing = Filing(index=index, sources=[source], encoder=self.encoder, holder=holder())
+        finder = Finder(index=index, encoder=self.encoder, filing=filing, lineage=lineage)
+        return Alone(index=index, filing=filing, finder=finder)
+
     @property
     def is_filing(self) -> bool:
         """Whether anything was filed or asked for so far."""
@@ -168,3 +188,10 @@ def found_sources(journals: Iterable[Wired]) -> Iterator[Source]:
             yield from each.sources()
         except CommonplaceError as exc:
             _log.warning("%s is left out: %s", each.title, exc)
+
+
+def awaited(journal: Wired, find: Callable[[], Source]) -> Source:
+    """A journal's source, followed even if the journal is begun while a server runs."""
+    from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
+
+    return Awaited(journal.name, is_there=journal.is_there, find=find)

@@ -7,8 +7,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from commonplace.app.own import found_sources
-from commonplace.app.shared import holder
+from commonplace.app.own import awaited, found_sources
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import make_owner_folder, parse_owner
 from commonplace.core.retention import parse_retention
@@ -105,22 +104,16 @@ class TimelineWiring:
 
         Close its filing and its journal after use. Raises: Invalid for what is no owner.
         """
-        from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
-        from commonplace.search.finder import Finder  # noqa: PLC0415  as above
-        from commonplace.tools.timeline_desk import TimelineDesk  # noqa: PLC0415  as above
+        from commonplace.tools.timeline_desk import TimelineDesk  # noqa: PLC0415  wired when needed
 
         own = self._own
         journal = self._journal_of(parse_owner(owner))
-        index = own.shared.indexes.within(journal.owner)
-        filing = Filing(
-            index=index, sources=[journal.source()], encoder=own.encoder, holder=holder()
-        )
-        finder = Finder(index=index, encoder=own.encoder, filing=filing, lineage=journal)
+        alone = own.alone(journal.owner, journal.source(), lineage=journal)
         return TimelineDesk(
             journal=journal,
             rollups=self._rollups_of(journal),
-            filing=lambda: filing,
-            finder=lambda: finder,
+            filing=lambda: alone.filing,
+            finder=lambda: alone.finder,
             clock=own.clock,
             retention=parse_retention(own.settings.timeline_retention),
         )
@@ -140,11 +133,7 @@ class TimelineWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        from commonplace.search.awaited import Awaited  # noqa: PLC0415  wired when needed
-
-        return [
-            Awaited(self.name, is_there=self.is_there, find=lambda: self.journal.source()),  # noqa: PLW0108  opened when called
-        ]
+        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
 
     def lineage(self) -> Lineage:
         """What tells which summaries an entry went into, once there is a timeline."""
