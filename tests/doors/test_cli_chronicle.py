@@ -26,12 +26,8 @@ needs_terminal = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough here, and quick; a user of a known name."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+def known_user(words_only, monkeypatch):
+    """A user of a known name."""
     monkeypatch.setenv("USER", "wren")
 
 

@@ -19,12 +19,8 @@ needs_terminal = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough here, and quick; an author of a known name."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+def known_author(words_only, monkeypatch):
+    """An author of a known name."""
     monkeypatch.setenv("COMMONPLACE_NOTEBOOK_AUTHOR", "Wren Fox <wren@example.org>")
 
 

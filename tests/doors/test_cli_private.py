@@ -13,13 +13,7 @@ needs_terminal = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough here, and quick."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+pytestmark = pytest.mark.usefixtures("words_only")
 
 
 @pytest.fixture

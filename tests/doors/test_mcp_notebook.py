@@ -22,13 +22,7 @@ TOOLS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough here, and quick."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("TZ", "UTC")
+pytestmark = pytest.mark.usefixtures("words_only")
 
 
 def client(tmp_path, *flags: str, mode: str = "auto") -> Client:

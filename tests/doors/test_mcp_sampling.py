@@ -22,13 +22,7 @@ BOTH = "We build REST.\n\nErrors are text.\n\nErrors are problem+json."
 MODES = ["legacy", "auto"]
 
 
-@pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: nothing is searched here."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("TZ", "UTC")
+pytestmark = pytest.mark.usefixtures("words_only")
 
 
 class Model:
