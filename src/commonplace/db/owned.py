@@ -6,6 +6,7 @@ Never knows what its tables hold; holds no transaction but those its callers beg
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from commonplace.db.sqlite import Transaction, Using
 
 _WAL_LIMIT = 4 * 1024 * 1024
 
@@ -65,17 +68,13 @@ class OwnedDatabase:
         with self._database().using() as conn:
             yield conn
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Writing:
         """This thread's connection in a transaction, the file made if need be."""
-        with self.bare() as conn, transaction(conn):
-            yield conn
+        return Writing(self.bare())
 
-    @contextmanager
-    def bare(self) -> Iterator[sqlite3.Connection]:
+    def bare(self) -> Using:
         """This thread's connection without a transaction, for what cannot be in one."""
-        with self._database().using() as conn:
-            yield conn
+        return self._database().using()
 
     def ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """The rows of a query; none where there is no file. Raises: Unavailable."""
@@ -115,6 +114,42 @@ class OwnedDatabase:
             database.close()
             raise
         return database
+
+
+class Writing:
+    """One use of a connection with a transaction in it; see `OwnedDatabase.writing`.
+
+    No generator: as in `db.sqlite`, that would be a part of a commit worth saving.
+    """
+
+    __slots__ = ("_transaction", "_using")
+
+    def __init__(self, using: Using) -> None:
+        self._using = using
+        self._transaction: Transaction | None = None
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Begin, once nobody else writes."""
+        conn = self._using.__enter__()
+        begun = transaction(conn)
+        try:
+            begun.__enter__()
+        except BaseException:
+            self._using.__exit__(*sys.exc_info())
+            raise
+        self._transaction = begun
+        return conn
+
+    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> None:
+        """Commit, or roll back; raise ours in place of SQLite's."""
+        begun, self._transaction = self._transaction, None
+        try:
+            if begun is not None:
+                begun.__exit__(kind, exc, trace)
+        except BaseException:
+            self._using.__exit__(*sys.exc_info())
+            raise
+        self._using.__exit__(kind, exc, trace)
 
 
 def connect_erasing(path: Path) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline_adding import Added, Adding, row_of
+from commonplace.journals.timeline_adding import Added, Adding
 from commonplace.journals.timeline_database import TimelineDatabase, entry_of, sql
 from commonplace.journals.timeline_entry import (
     JOURNAL,
@@ -30,9 +30,7 @@ from commonplace.journals.timeline_entry import (
     doc_of,
     find_rollup_key,
     pack_id,
-    parse_content,
     ref_of,
-    render_metadata,
     unpack_id,
 )
 from commonplace.journals.timeline_marks import Marks
@@ -158,10 +156,12 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            adding = Adding(
-                conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
-            )
-            return adding.add_all(drafts)
+            return self._adding(conn, now).add_all(drafts)
+
+    def _adding(self, conn: sqlite3.Connection, now: datetime) -> Adding:
+        return Adding(
+            conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
+        )
 
     def read(self, entry_id: str) -> Entry:
         """The entry with an id, archived or not; a rollup with what it was made from.
@@ -246,19 +246,16 @@ class TimelineJournal:
         now = self.clock()
         with self.database.writing() as conn:
             old = self.own(conn, entry_id)
-            moved = replace(
-                old,
-                content=old.content if content is None else parse_content(content),
-                at=old.at if at is None else check_time(at),
+            moved = old.at if at is None else check_time(at)
+            draft = Draft(
+                content=old.content if content is None else content,
+                entry_type=old.entry_type,
                 metadata=old.metadata if metadata is None else dict(metadata),
-                updated=now,
             )
-            hour = self.marks.hour(moved.at, self.marks.zone(conn))
-            moved = replace(moved, start=hour.start, end=hour.end)
-            row = row_of(moved, render_metadata(moved.metadata))
+            row = self._adding(conn, now).row(draft, moved, old.id)
             conn.execute(sql()["update"], {**row, "seq": old.seq})
             change = self.note_change(conn, old.seq)
-            for when in {old.at, moved.at} if old.entry_type == RAW else ():
+            for when in {old.at, moved} if old.entry_type == RAW else ():
                 self.marks.mark(conn, when, change=change, now=now)
             return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
 

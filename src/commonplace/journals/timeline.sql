@@ -13,6 +13,10 @@ SELECT state.zone, series.tz FROM state LEFT JOIN series ORDER BY series.number;
 -- The owner's own zone; empty for the zone of whoever opens the file.
 UPDATE state SET zone = :zone;
 
+-- name: fill_log
+-- Zeros that are rolled back at once; the write-ahead log stays as long as they made it.
+INSERT INTO fed_marks (journal, mark) VALUES ('', zeroblob(:bytes));
+
 -- name: add
 -- One entry of its owner's; one with an id that is there is left alone.
 INSERT INTO journal_entries (

@@ -6,7 +6,7 @@ Never begins or ends a transaction: the caller's holds all of it, or none.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
@@ -27,7 +27,7 @@ from commonplace.journals.timeline_entry import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.journals.timeline_marks import Marks
@@ -61,6 +61,7 @@ class Adding:
         self._owner = owner
         self._marks = marks
         self._now = now
+        self._noted = render_time(now)
         self._random_bytes = random_bytes
         self._zones = marks.zones(conn, now)
         self._change = 0
@@ -79,55 +80,58 @@ class Adding:
             made = key_id(KEYS, self._owner, check_key(draft.key))
         else:
             made = draft.id or new_id(at, self._random_bytes(10))
-        metadata = render_metadata(draft.metadata)
-        hour = self._marks.hour(at, self._zones.own)
-        entry = Entry(
-            seq=0,
-            id=made,
-            thread_id=self._owner,
-            content=parse_content(draft.content),
-            entry_type=parse_own_type(draft.entry_type),
-            at=at,
-            start=hour.start,
-            end=hour.end,
-            metadata=json.loads(metadata),
-            level=0,
-            status="active",
-            created=self._now,
-            updated=self._now,
-        )
+        row = self.row(draft, at, made)
         gone = self._find_gone(made) if draft.key else None
         if gone is not None:
             # It was added once; that it is gone since is no reason to have it again.
-            return Added(entry=replace(entry, seq=gone, status="deleted"), is_new=False)
-        row = row_of(entry, metadata)
+            return Added(entry=self._entry(row, at, gone, status="deleted"), is_new=False)
         done = self._conn.execute(sql()["add"], row)
         if not done.rowcount:
             old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
             return Added(entry=entry_of(old), is_new=False)
         seq = done.lastrowid or 0
         self._change = self._conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
-        if entry.entry_type == RAW:
+        if row["entry_type"] == RAW:
             raw.append(at)
-        return Added(entry=replace(entry, seq=seq, hash=row["hash"]), is_new=True)
+        return Added(entry=self._entry(row, at, seq, status="active"), is_new=True)
+
+    def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
+        """What somebody wrote as its row has it. Raises: Invalid."""
+        hour, hour_end = self._marks.hour_texts(at, self._zones.own)
+        content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
+        metadata, timestamp = render_metadata(draft.metadata), render_time(at)
+        return {
+            "id": entry_id,
+            "thread_id": self._owner,
+            "content": content,
+            "entry_type": kind,
+            "timestamp": timestamp,
+            "period_start": hour,
+            "period_end": hour_end,
+            "metadata": metadata,
+            "now": self._noted,
+            "hash": content_hash(content, metadata, kind, timestamp),
+        }
+
+    def _entry(self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str) -> Entry:
+        hour = self._marks.hour(at, self._zones.own)
+        return Entry(
+            seq=seq,
+            id=row["id"],
+            thread_id=self._owner,
+            content=row["content"],
+            entry_type=row["entry_type"],
+            at=at,
+            start=hour.start,
+            end=hour.end,
+            metadata=json.loads(row["metadata"]),
+            level=0,
+            status=status,
+            created=self._now,
+            updated=self._now,
+            hash=row["hash"],
+        )
 
     def _find_gone(self, entry_id: str) -> int | None:
         found = self._conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
         return None if found is None else int(found[0])
-
-
-def row_of(entry: Entry, metadata: str) -> dict[str, Any]:
-    """An entry that somebody wrote, as its row has it. metadata: of the entry, rendered."""
-    timestamp = render_time(entry.at)
-    return {
-        "id": entry.id,
-        "thread_id": entry.thread_id,
-        "content": entry.content,
-        "entry_type": entry.entry_type,
-        "timestamp": timestamp,
-        "period_start": render_time(entry.start),
-        "period_end": render_time(entry.end),
-        "metadata": metadata,
-        "now": render_time(entry.updated),
-        "hash": content_hash(entry.content, metadata, entry.entry_type, timestamp),
-    }

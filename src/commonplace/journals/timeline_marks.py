@@ -174,6 +174,11 @@ class Marks:
         """The hour that holds an instant."""
         return self._periods(at, zone).hour
 
+    def hour_texts(self, at: datetime, zone: tzinfo) -> tuple[str, str]:
+        """Start and end of that hour, as rows have them."""
+        row = self._periods(at, zone).row
+        return row["hour"], row["hour_end"]
+
     def mark(self, conn: sqlite3.Connection, at: datetime, *, change: int, now: datetime) -> None:
         """Every period that holds the instant must be rolled up, in the owner's zone now.
 
@@ -224,7 +229,10 @@ class Marks:
             last = self._last
         if last and last.hour.zone_name == zone_name(zone) and last.hour.interval.holds(at):
             return last
-        spans = tuple(span_at(at, level, zone) for level in LEVELS)
+        # To cut a period takes longer than to mark it: those that hold both instants are kept.
+        known = last.spans if last and last.hour.zone_name == zone_name(zone) else ()
+        held = {x.level: x for x in known if x.interval.holds(at)}
+        spans = tuple(held.get(level) or span_at(at, level, zone) for level in LEVELS)
         row = {"tz": zone_name(zone)}
         for span in spans:
             row[span.level] = render_time(span.start)
