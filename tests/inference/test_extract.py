@@ -70,6 +70,16 @@ def test_a_day_has_headings_bullets_and_numbers_from_rows():
     assert "• [10:00] Created the work_log table" in text.partition("**Highlights**:")[2]
 
 
+@pytest.mark.parametrize("level", ["hour", "day"])
+def test_what_was_said_again_is_told_once(level):
+    """A decision, a first sentence and a last one that recur stand where they were said first."""
+    said = ("Watered the beans.", "Decided to plant peas.", "Mended the gate before noon.")
+    text = Extractive().summarise(material(*said, *said, "WATERED the beans.", level=level)).text
+    assert [text.casefold().count(x.casefold()) for x in said] == [1, 1, 1]
+    places = [text.index(x) for x in said if x.startswith(("Watered", "Mended"))]
+    assert places == sorted(places)
+
+
 def test_no_section_stands_empty():
     """What was not there is not told of."""
     text = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -263,6 +264,19 @@ def test_a_hundred_rows_are_listed_of_any_span(world):
     world.roll_up("2025-02-05T09:00")
     whole = Interval(start=at("0002-01-01T00:00"), end=at("9998-12-31T00:00"))
     assert len(world.journal.list_entries(whole).entries) == 3
+
+
+def test_the_log_of_rollups_is_kept_to_three_files(world, tmp_path):
+    """One that has a megabyte gives way; the one before the last is gone."""
+    log, older, oldest = (tmp_path / f"rollups.log{end}" for end in ("", ".1", ".2"))
+    log.write_bytes(b"b" * 1_000_000)
+    older.write_bytes(b"a")
+    oldest.write_bytes(b"gone")
+    world.add("fixed the gate", "2025-02-04T10:15")
+    world.roll_up("2025-02-05T09:00")
+    assert [json.loads(x)["level"] for x in log.read_text().splitlines()] == ["hour", "day"]
+    assert older.stat().st_size == 1_000_000
+    assert oldest.read_bytes() == b"a"
 
 
 def test_a_log_that_cannot_be_written_costs_no_rollup(world, tmp_path, caplog):

@@ -416,7 +416,7 @@ def test_the_log_tells_what_was_made_from_how_much_and_no_text(world, tmp_path):
         ("hour", "2025-02-04T10", 1, "stored"),
         ("day", "2025-02-04", 1, "stored"),
     ]
-    assert lines[0]["generator"] == "extractive 1"
+    assert lines[0]["generator"] == "extractive 2"
     assert "harbour" not in text
     assert "hidden" not in text
 

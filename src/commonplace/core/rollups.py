@@ -184,7 +184,7 @@ class Material:
 class Summary:
     """What a summariser gives back: the text, and what it cost.
 
-    generator: what wrote it and would write it so again (`extractive 1`, `<model> <prompt hash>`).
+    generator: what wrote it and would write it so again (`extractive 2`, `<model> <prompt hash>`).
     points: what summaries of larger periods may quote; a model's summary leaves them empty, and
     those of the extractive summary stay. tokens_in, tokens_out, cost_usd: 0 without a model; cost
     None where no price is known.

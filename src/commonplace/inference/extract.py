@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Item, Material
 
-GENERATOR = "extractive 1"
+GENERATOR = "extractive 2"
 
 # Sentences and decisions that a summary of each level shows, and that larger ones may quote.
 _SENTENCES: Mapping[Level, int] = {"hour": 4, "day": 7, "week": 9, "month": 12, "year": 15}
@@ -68,10 +68,17 @@ class Extractive:
 
 
 def _points(material: Material) -> tuple[Point, ...]:
-    """What is worth keeping, in the order of time: the first and the last of it always."""
+    """What is worth keeping, in the order of time: the first and the last of it always.
+
+    What is said several times is worth it once, where it was said first.
+    """
     told = [x for item in material.items for x in item.points]
     told += _weighed([item for item in material.items if not item.points])
-    told = sorted(dict.fromkeys(told), key=lambda x: (x.at, x.ref, x.text))
+    told.sort(key=lambda x: (x.at, x.ref, x.text, -x.weight))
+    firsts: dict[str, Point] = {}
+    for point in told:
+        firsts.setdefault(point.text.casefold(), point)
+    told = list(firsts.values())
     if not told:
         return ()
     best = sorted(told, key=lambda x: (-x.weight, x.at, x.ref, x.text))
@@ -86,11 +93,7 @@ def _spread(best: Sequence[Point], material: Material) -> list[Point]:
     starts = sorted(item.at for item in material.items)
     taken: Counter[int] = Counter()
     rounds: list[tuple[int, int, Point]] = []
-    seen: set[str] = set()
     for place, point in enumerate(best):
-        if point.text.casefold() in seen:
-            continue
-        seen.add(point.text.casefold())
         part = sum(start < point.at for start in starts) if material.level != "hour" else 0
         rounds.append((taken[part], place, point))
         taken[part] += 1

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "journal.db"
 LOG_NAME = "rollups.log"
+LOG_BYTES = 1_000_000
 
 _PAGE = 4096
 _AHEAD = 512 * _PAGE
@@ -81,13 +82,14 @@ class TimelineDatabase(OwnedDatabase):
                 _fill_log(conn)
 
     def log(self, **facts: object) -> None:
-        """One line more in the log of rollups; it holds no text of entries.
+        """One line more in the log of rollups, three files at most; it holds no text of entries.
 
         A rollup that is stored stays so where its line cannot be written: that is logged elsewhere.
         """
         line = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         try:
+            _make_room(self.folder / LOG_NAME)
             descriptor = os.open(self.folder / LOG_NAME, flags, 0o600)
             try:
                 os.write(descriptor, f"{line}\n".encode())
@@ -106,6 +108,18 @@ def _connect(path: Path) -> sqlite3.Connection:
     # Before the log outgrows what it was lengthened to.
     conn.execute(f"PRAGMA wal_autocheckpoint = {_AHEAD // _PAGE}")
     return conn
+
+
+def _make_room(path: Path) -> None:
+    """Begin a new file where this one is full; the one before the last goes."""
+    if not os.path.exists(path) or os.path.getsize(path) < LOG_BYTES:
+        return
+    older = path.with_name(f"{path.name}.1")
+    # Two processes may do so at once: whoever comes second finds nothing to move.
+    with suppress(FileNotFoundError):
+        os.replace(older, path.with_name(f"{path.name}.2"))
+    with suppress(FileNotFoundError):
+        os.replace(path, older)
 
 
 def _fill_log(conn: sqlite3.Connection) -> None:
