@@ -97,7 +97,7 @@ class Adding:
 
     def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
         """What somebody wrote as its row has it. Raises: Invalid."""
-        hour, hour_end = self._marks.hour_texts(at, self._zones.own)
+        periods = self._marks.periods(at, self._zones.own).row
         content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
         metadata, timestamp = render_metadata(draft.metadata), render_time(at)
         return {
@@ -106,15 +106,15 @@ class Adding:
             "content": content,
             "entry_type": kind,
             "timestamp": timestamp,
-            "period_start": hour,
-            "period_end": hour_end,
+            "period_start": periods["hour"],
+            "period_end": periods["hour_end"],
             "metadata": metadata,
             "now": self._noted,
             "hash": content_hash(content, metadata, kind, timestamp),
         }
 
     def _entry(self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str) -> Entry:
-        hour = self._marks.hour(at, self._zones.own)
+        hour = self._marks.periods(at, self._zones.own).hour
         return Entry(
             seq=seq,
             id=row["id"],

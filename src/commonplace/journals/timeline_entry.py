@@ -241,10 +241,13 @@ def parse_content(text: str) -> str:
     return well_formed(text)
 
 
+_METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
 def render_metadata(metadata: Mapping[str, Any]) -> str:
     """Metadata as it is stored: JSON, keys in order. Raises: Invalid where JSON cannot hold it."""
     try:
-        text = json.dumps(metadata, ensure_ascii=False, sort_keys=True, allow_nan=False)
+        text = _METADATA.encode(metadata)
     except (TypeError, ValueError, RecursionError) as exc:
         raise Invalid(
             "Invalid metadata: JSON cannot hold it.", hint="Use texts, numbers, lists and objects."

@@ -5,7 +5,6 @@ Never rolls up: a mark is written in the transaction of the change, and taken aw
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -126,16 +125,13 @@ def is_open(span: Span, now: datetime, grace: timedelta) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Periods:
-    """The period of each level that holds an hour, and all of them as `mark_all` takes them."""
+class Periods:
+    """The periods that hold an hour, that hour first. row: all of them as `mark_all` takes them."""
 
     spans: tuple[Span, ...]
+    hour: Span
     row: dict[str, Any]
-
-    @property
-    def hour(self) -> Span:
-        """The hour itself."""
-        return self.spans[0]
+    zone_name: str
 
 
 class Marks:
@@ -147,8 +143,7 @@ class Marks:
     def __init__(self, owner: str, zone: tzinfo) -> None:
         self._owner = owner
         self._zone = zone
-        self._lock = threading.Lock()
-        self._last: _Periods | None = None
+        self._last: Periods | None = None
 
     def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
@@ -168,16 +163,7 @@ class Marks:
 
     def spans(self, at: datetime, zone: tzinfo) -> tuple[Span, ...]:
         """The period of each level that holds an instant, the hour first."""
-        return self._periods(at, zone).spans
-
-    def hour(self, at: datetime, zone: tzinfo) -> Span:
-        """The hour that holds an instant."""
-        return self._periods(at, zone).hour
-
-    def hour_texts(self, at: datetime, zone: tzinfo) -> tuple[str, str]:
-        """Start and end of that hour, as rows have them."""
-        row = self._periods(at, zone).row
-        return row["hour"], row["hour_end"]
+        return self.periods(at, zone).spans
 
     def mark(self, conn: sqlite3.Connection, at: datetime, *, change: int, now: datetime) -> None:
         """Every period that holds the instant must be rolled up, in the owner's zone now.
@@ -190,11 +176,11 @@ class Marks:
         self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, zones: Zones
     ) -> None:
         """The same for all instants of a transaction, with the last change of it."""
-        marked: set[datetime] = set()
+        marked: Periods | None = None
         for at in instants:
-            periods = self._periods(at, zones.own)
-            if periods.hour.start not in marked:
-                marked.add(periods.hour.start)
+            periods = self.periods(at, zones.own)
+            if periods is not marked:
+                marked = periods
                 conn.execute(sql()["mark_all"], {**periods.row, "mark": change})
             for name in zones.others:
                 for level in LEVELS:
@@ -224,22 +210,22 @@ class Marks:
             facts = {"tz": name, "since": render_time(now), "tzdata": _tzdata()}
             conn.execute(sql()["add_series"], facts)
 
-    def _periods(self, at: datetime, zone: tzinfo) -> _Periods:
-        with self._lock:
-            last = self._last
-        if last and last.hour.zone_name == zone_name(zone) and last.hour.interval.holds(at):
+    def periods(self, at: datetime, zone: tzinfo) -> Periods:
+        """The period of each level that holds an instant."""
+        # Read and replaced as a whole: threads need no lock to see one or the other.
+        last, name = self._last, zone_name(zone)
+        if last is not None and last.zone_name != name:
+            last = None
+        if last is not None and last.hour.start <= at < last.hour.end:
             return last
         # To cut a period takes longer than to mark it: those that hold both instants are kept.
-        known = last.spans if last and last.hour.zone_name == zone_name(zone) else ()
-        held = {x.level: x for x in known if x.interval.holds(at)}
+        held = {x.level: x for x in (last.spans if last else ()) if x.interval.holds(at)}
         spans = tuple(held.get(level) or span_at(at, level, zone) for level in LEVELS)
-        row = {"tz": zone_name(zone)}
+        row = {"tz": name}
         for span in spans:
             row[span.level] = render_time(span.start)
             row[f"{span.level}_end"] = render_time(span.end)
-        found = _Periods(spans=spans, row=row)
-        with self._lock:
-            self._last = found
+        found = self._last = Periods(spans=spans, hour=spans[0], row=row, zone_name=name)
         return found
 
 
