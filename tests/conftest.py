@@ -6,6 +6,14 @@ import os
 
 import hypothesis
 import pytest
+from tests import postgres
+from tests.postgres import (  # noqa: F401  fixtures
+    database,
+    empty_database,
+    own_server,
+    postgres_template,
+    postgres_url,
+)
 
 from commonplace.config import SETTINGS
 
@@ -46,6 +54,14 @@ def pytest_addoption(parser):
     parser.addoption(
         "--no-skips", action="store_true", help="A skipped test fails the run, and says why."
     )
+
+
+def pytest_configure(config):
+    postgres.begin_run(config)
+
+
+def pytest_unconfigure(config):
+    postgres.end_run(config)
 
 
 def pytest_runtest_logreport(report):

@@ -1,0 +1,358 @@
+"""Postgres as every room uses it: a pool that hands a connection out only with an owner.
+
+Never hands one out without, never to a role that row level security does not hold for, and never
+waits for a server longer than its deadline.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import psycopg
+from psycopg import pq, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from commonplace.core.errors import Denied, Internal, Invalid, Unavailable
+from commonplace.core.owners import parse_owner
+from commonplace.db.postgres_errors import MIGRATE_HINT, Late, Lost, Translated, ours
+from commonplace.db.queries import read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from psycopg.abc import PQGen
+
+DEADLINE_S = 30.0
+"""The longest that a transaction may take, the server's answers included."""
+
+CONNECTIONS = 8
+
+Commit: TypeAlias = Literal["synced", "soon"]
+"""Whether a commit waits for the disk. soon: what is derived, or a log's line."""
+
+_TAKE_S = 6.0
+_TAKE_STEP_S = 2.0
+_IDLE_S = 5.0
+_GRACE_S = 1.0
+_CLOSE_S = 2.0
+# A connection's own limits, unless the address has others.
+_CONNECTING = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "15000",
+    "application_name": "commonplace",
+    "client_encoding": "utf8",
+}
+
+
+@cache
+def queries() -> Mapping[str, str]:
+    """What is asked of Postgres about itself, by name."""
+    return read_queries("commonplace.db", "postgres.sql")
+
+
+def statement(text: str) -> sql.SQL:
+    """A query of ours for the driver; never text with a value in it."""
+    return sql.SQL(text)
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that gives up at its deadline: a frozen server answers nothing for ever.
+
+    No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
+    """
+
+    deadline: float | None = None
+
+    def wait(self, gen: PQGen[Any], *args: Any, **kwargs: Any) -> Any:
+        """Wait for the server, at most until the deadline."""
+        late = self.deadline or time.monotonic() + _IDLE_S
+        return super().wait(self._until(gen, late), *args, **kwargs)
+
+    def _until(self, gen: PQGen[Any], late: float) -> PQGen[Any]:
+        try:
+            wanted = next(gen)
+            while True:
+                # Every tenth of a second nothing is ready, and the clock is looked at.
+                ready = yield wanted
+                if not ready and time.monotonic() >= late:
+                    gen.close()
+                    self.pgconn.finish()
+                    raise Late("deadline")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+class Postgres:
+    """One database, its connections shared by all threads of a process; opened at its first use.
+
+    url: an address as libpq takes it; nothing of it but host and name is ever told. check: called
+    with a connection before the first one is handed out; see `refuse_unguarded`. most: connections
+    at the most. Thread-safe; not to be carried over a fork.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        check: Callable[[Connection, str], None],
+        most: int = CONNECTIONS,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        self._conninfo, self.name = parse_address(url)
+        self._check = check
+        self._most = most
+        self._deadline_s = deadline_s
+        self._lock = threading.Lock()
+        self._made: ConnectionPool[Connection] | None = None
+        self._closed = False
+
+    @contextmanager
+    def within(
+        self, owner: str, *, commit: Commit = "synced", deadline_s: float | None = None
+    ) -> Iterator[Connection]:
+        """A transaction in which the rows of one owner are there and no others.
+
+        Committed at the end, rolled back on any error. Raises: Invalid for what is no owner,
+        Unavailable, Denied, Conflict; `Lost` where it is not known whether a commit was done.
+        """
+        with self._transaction(parse_owner(owner), commit, deadline_s) as conn:
+            yield conn
+
+    @contextmanager
+    def across(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
+        """A transaction without an owner: nothing is there but what a policy gives the role.
+
+        For the worker's queue alone, which holds no text.
+        """
+        with self._transaction("", "synced", deadline_s) as conn:
+            yield conn
+
+    @contextmanager
+    def bare(self) -> Iterator[Connection]:
+        """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
+        with Translated(self.name):
+            conn = self._take(time.monotonic() + self._deadline_s)
+            try:
+                conn.deadline = math.inf
+                yield conn
+            finally:
+                self._give_back(conn)
+
+    def close(self) -> None:
+        """Close the connections; may be called twice."""
+        with self._lock:
+            self._closed = True
+            made, self._made = self._made, None
+        if made is not None:
+            made.close(_CLOSE_S)
+
+    @contextmanager
+    def _transaction(
+        self, owner: str, commit: Commit, deadline_s: float | None
+    ) -> Iterator[Connection]:
+        late = time.monotonic() + (deadline_s or self._deadline_s)
+        with Translated(self.name):
+            conn = self._begun(owner, commit, late)
+            try:
+                yield conn
+                self._commit(conn)
+            except BaseException:
+                _roll_back(conn)
+                raise
+            finally:
+                self._give_back(conn)
+
+    def _begun(self, owner: str, commit: Commit, late: float) -> Connection:
+        """A connection in a transaction of the owner; a stale one is replaced once."""
+        conn = self._take(late)
+        try:
+            _begin(conn, owner, commit, late)
+        except psycopg.OperationalError as exc:
+            self._give_back(conn)
+            if isinstance(exc, Late) or not isinstance(ours(exc, self.name), Lost):
+                raise
+        except BaseException:
+            _roll_back(conn)
+            self._give_back(conn)
+            raise
+        else:
+            return conn
+        # The server was started anew: nothing was done yet, so it may be begun again.
+        self._pool().check()
+        conn = self._take(late)
+        try:
+            _begin(conn, owner, commit, late)
+        except BaseException:
+            _roll_back(conn)
+            self._give_back(conn)
+            raise
+        return conn
+
+    def _commit(self, conn: Connection) -> None:
+        if conn.info.transaction_status == pq.TransactionStatus.INERROR:
+            raise Internal("A transaction was to be kept after one of its statements had failed.")
+        try:
+            conn.execute(statement(queries()["commit"]))
+        except psycopg.Error as exc:
+            if isinstance(found := ours(exc, self.name), Lost):
+                raise Lost(
+                    f"{self.name} broke off at the end: it may or may not be done.",
+                    hint="Look whether it is done, or repeat it with the same key.",
+                ) from None
+            raise found from None
+
+    def _take(self, late: float) -> Connection:
+        pool = self._pool()
+        until = min(late, time.monotonic() + _TAKE_S)
+        while True:
+            # Each request makes the pool try anew; between its own tries it waits ever longer.
+            left_s = until - time.monotonic()
+            try:
+                conn = pool.getconn(timeout=min(max(left_s, 0.01), _TAKE_STEP_S))
+            except PoolTimeout:
+                if left_s <= _TAKE_STEP_S:
+                    # Why there is none is told in the pool's log alone; a try of our own says it.
+                    self._first_look()
+                    raise
+            else:
+                # The server's own limits come first: after them the connection is whole.
+                conn.deadline = late + _GRACE_S
+                return conn
+
+    def _give_back(self, conn: Connection) -> None:
+        conn.deadline = None
+        pool = self._made
+        if pool is None:
+            conn.close()
+            return
+        pool.putconn(conn)
+
+    def _pool(self) -> ConnectionPool[Connection]:
+        with self._lock:
+            if self._closed:
+                raise Unavailable(f"{self.name} is closed.", hint="Open it again.")
+            if self._made is None:
+                self._first_look()
+                # What it warns of our errors say, and once.
+                logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+                self._made = ConnectionPool(
+                    self._conninfo,
+                    connection_class=Connection,
+                    # A proxy gives the next transaction another session: none may be prepared.
+                    kwargs={"autocommit": True, "prepare_threshold": None},
+                    min_size=0,
+                    max_size=self._most,
+                    open=True,
+                    timeout=_TAKE_S,
+                    reconnect_timeout=1.0,
+                    num_workers=2,
+                    name=self.name,
+                )
+            return self._made
+
+    def _first_look(self) -> None:
+        """Connect once in this thread: whatever is wrong is told at once, and as what it is."""
+        with Translated(self.name), connect(self._conninfo) as conn:
+            self._check(conn, self.name)
+
+
+def parse_address(url: str) -> tuple[str, str]:
+    """What libpq connects by, and the database's name for people, without user and password.
+
+    Raises: Invalid.
+    """
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        given = {}
+    if not given:
+        raise Invalid(
+            "The address of the database is none that Postgres takes.",
+            hint="Use one like postgresql://role@host/name.",
+        ) from None
+    host = str(given.get("host") or "localhost")
+    name = f"The database {given.get('dbname') or given.get('user') or ''} at {host}"
+    return make_conninfo("", **{**_CONNECTING, **given}), name
+
+
+def connect(conninfo: str, *, deadline_s: float = DEADLINE_S) -> Connection:
+    """A connection of its own, in no pool. Close it."""
+    conn = Connection.connect(conninfo, autocommit=True, prepare_threshold=None)
+    conn.deadline = time.monotonic() + deadline_s
+    return conn
+
+
+def refuse_unguarded(conn: Connection, name: str, *, tables: Sequence[str]) -> None:
+    """Refuse a role for which row level security would not hold, and tables it does not guard.
+
+    Raises: Denied; Unavailable where a table is missing.
+    """
+    role, is_super, bypasses, encoding = _only(conn, "role")
+    if is_super or bypasses:
+        why = "is a superuser" if is_super else "bypasses row level security"
+        raise Denied(
+            f"The role {role} {why}: it would see the rows of every user.",
+            hint="Connect as commonplace_app, which `commonplace memory migrate` makes.",
+        )
+    rows = conn.execute(statement(queries()["tables"]), {"names": list(tables)}).fetchall()
+    for table, is_owned, is_guarded in rows:
+        if is_owned:
+            raise Denied(
+                f"The role {role} owns {table}: it could lift its guard.",
+                hint="Connect as commonplace_app, which `commonplace memory migrate` makes.",
+            )
+        if not is_guarded:
+            raise Denied(f"{table} has no forced row level security.", hint=MIGRATE_HINT)
+    if missing := sorted({*tables} - {row[0] for row in rows}):
+        raise Unavailable(f"{name} has no table {missing[0]}.", hint=MIGRATE_HINT)
+    if encoding != "UTF8":
+        raise Invalid(f"{name} is encoded in {encoding}.", hint="Make one in UTF8.")
+
+
+def _only(conn: Connection, query: str) -> tuple[Any, ...]:
+    row = conn.execute(statement(queries()[query])).fetchone()
+    assert row is not None
+    return row
+
+
+def _soon() -> str:
+    return f"; {queries()['commit_soon']}"
+
+
+def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
+    left_ms = max(int((late - time.monotonic()) * 1000), 1)
+    asked = queries()["begin"] if commit == "synced" else queries()["begin"] + _soon()
+    conn.execute(
+        statement(asked).format(
+            owner=sql.Literal(owner),
+            statement_ms=sql.Literal(left_ms),
+            lock_ms=sql.Literal(max(left_ms // 2, 1)),
+            idle_ms=sql.Literal(left_ms),
+        )
+    )
+
+
+def _roll_back(conn: Connection) -> None:
+    """End the transaction with nothing of it; a connection that cannot is closed."""
+    if conn.closed:
+        return
+    conn.deadline = time.monotonic() + _IDLE_S
+    try:
+        if conn.info.transaction_status == pq.TransactionStatus.ACTIVE:
+            conn.close()
+        else:
+            conn.execute(statement(queries()["rollback"]))
+    except psycopg.Error:
+        with suppress(psycopg.Error):
+            conn.close()

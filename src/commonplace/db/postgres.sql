@@ -1,0 +1,63 @@
+-- What is asked of Postgres about itself.
+
+-- name: begin
+-- One round trip: a transaction in which only the user's rows are there, and nothing waits for ever.
+BEGIN; SET LOCAL app.user_id = {owner}; SET LOCAL statement_timeout = {statement_ms};
+SET LOCAL lock_timeout = {lock_ms}; SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
+SET LOCAL TimeZone = 'UTC';
+
+-- name: commit_soon
+-- A commit of this transaction does not wait for the disk.
+SET LOCAL synchronous_commit = off;
+
+-- name: role
+-- Who we are, and whether row level security would hold for us.
+SELECT rolname, rolsuper, rolbypassrls, current_setting('server_encoding')
+FROM pg_catalog.pg_roles WHERE rolname = current_user;
+
+-- name: tables
+-- The tables among these names: whether we own one, whether its rows are guarded for everybody.
+SELECT relname, pg_catalog.pg_has_role(current_user, relowner, 'MEMBER'),
+    relrowsecurity AND relforcerowsecurity
+FROM pg_catalog.pg_class
+WHERE relkind IN ('r', 'p') AND relname = ANY (%(names)s::text[])
+    AND relnamespace = ANY (SELECT oid FROM pg_catalog.pg_namespace
+        WHERE nspname = ANY (pg_catalog.current_schemas(false)));
+
+-- name: make_applied
+-- The table of the migrations that are done.
+CREATE TABLE IF NOT EXISTS applied_migrations (
+    series text NOT NULL,
+    number integer NOT NULL,
+    name text NOT NULL,
+    at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (series, number)
+);
+
+-- name: has_applied
+-- Whether that table is there.
+SELECT to_regclass('applied_migrations') IS NOT NULL;
+
+-- name: applied
+-- How far a series is.
+SELECT coalesce(max(number), 0) FROM applied_migrations WHERE series = %(series)s;
+
+-- name: note_applied
+-- One more is done.
+INSERT INTO applied_migrations (series, number, name) VALUES (%(series)s, %(number)s, %(name)s);
+
+-- name: let_read_applied
+-- Whoever uses the tables may see which they are.
+GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
+
+-- name: lock_migrations
+-- One process at a time migrates a database; let go of at the end of the transaction.
+SELECT pg_advisory_xact_lock(7166182915201);
+
+-- name: rollback
+-- Nothing of the transaction stays.
+ROLLBACK;
+
+-- name: commit
+-- All of the transaction stays.
+COMMIT;

@@ -1,0 +1,130 @@
+"""Postgres's errors in our words, in one place: which of the six codes each is, and what to do.
+
+Never quotes what the server said: its words may hold a row, a statement or an address.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from commonplace.core.errors import (
+    CommonplaceError,
+    Conflict,
+    Denied,
+    Internal,
+    Invalid,
+    Unavailable,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+MIGRATE_HINT = "Run `commonplace memory migrate` as the owner of the database."
+_AGAIN = "Try again in a moment."
+
+
+class Lost(Unavailable):
+    """The connection broke, or its deadline passed; what was under way may or may not be done."""
+
+
+class Late(psycopg.OperationalError):
+    """A server that did not answer within the deadline; the connection is closed."""
+
+
+# The error, what the database does, the next step.
+_Told: TypeAlias = tuple[type[CommonplaceError], str, str]
+
+_STATES: dict[str, _Told] = {
+    "57014": (Unavailable, "took too long to answer", _AGAIN),
+    "55P03": (Unavailable, "holds a lock for too long", _AGAIN),
+    "53100": (Unavailable, "cannot grow: its disk is full", "Free some space, then try again."),
+    "53200": (Unavailable, "has no memory left", _AGAIN),
+    "53300": (Unavailable, "takes no more connections", "Let it take more, or use fewer."),
+    "25006": (Unavailable, "cannot be written: it is read-only", "Name the primary server."),
+    "42P01": (Unavailable, "lacks a table of memory", MIGRATE_HINT),
+    "42703": (Unavailable, "lacks a column of memory", MIGRATE_HINT),
+    "3F000": (Unavailable, "lacks a schema of memory", MIGRATE_HINT),
+    "3D000": (Unavailable, "does not exist", "Make it, or name another one."),
+    "42501": (Denied, "does not let this role do that", MIGRATE_HINT),
+    "40001": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
+    "40P01": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
+}
+_CLASSES: dict[str, _Told] = {
+    "08": (Lost, "does not answer", "Check that it runs, then try again."),
+    "22": (Invalid, "cannot hold such a value", "Use plain text."),
+    "25": (Lost, "ended the transaction", _AGAIN),
+    "28": (Denied, "refuses this role or its password", "Check the database's address."),
+    "53": (Unavailable, "has run out of something it needs", _AGAIN),
+    "54": (Invalid, "cannot hold a value that large", "Store less at once."),
+    "57": (Lost, "is stopping or starting", _AGAIN),
+    "58": (Unavailable, "cannot read or write its disk", "Check its disk."),
+    "XX": (Unavailable, "says that it is damaged", "Look into its log."),
+}
+_REFUSALS = {
+    "28000": ("password authentication failed", "no password supplied", "pg_hba.conf"),
+    "3D000": ("does not exist",),
+    "53300": ("too many clients", "remaining connection slots"),
+}
+
+
+class Translated:
+    """A stretch in which the driver's errors become ours. name: of the database, for people."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Begin to watch."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Raise ours in place of the driver's."""
+        if isinstance(exc, psycopg.Error | UnicodeError):
+            # Not `from exc`: a log would print what it says, and that may quote a row.
+            raise ours(exc, self._name) from None
+
+
+def ours(exc: psycopg.Error | UnicodeError, name: str) -> CommonplaceError:
+    """Our error for one of the driver's."""
+    match exc:
+        case PoolTimeout() | TooManyRequests():
+            kind, what, hint = _STATES["53300"]
+        case PoolClosed():
+            kind, what, hint = Unavailable, "is closed", "Open it again."
+        case Late():
+            kind, what, hint = (
+                Lost,
+                "does not answer in time",
+                "Check that it runs, then try again.",
+            )
+        case psycopg.Error(sqlstate=str(state)):
+            kind, what, hint = _of_state(state)
+        case psycopg.OperationalError():
+            kind, what, hint = _of_state(_state_of_refusal(str(exc)))
+        case psycopg.DataError() | UnicodeError():
+            kind, what, hint = _CLASSES["22"]
+        case _:
+            kind, what, hint = Internal, f"was asked wrongly: {type(exc).__name__}", ""
+    return kind(f"{name} {what}.", hint=hint)
+
+
+def _of_state(state: str) -> _Told:
+    fault = (Internal, f"reports the fault {state}", "Look into its log.")
+    return _STATES.get(state) or _CLASSES.get(state[:2]) or fault
+
+
+def _state_of_refusal(text: str) -> str:
+    """The state that a server's refusal of a session stands for, of which the driver tells none."""
+    for state, words in _REFUSALS.items():
+        if any(word in text for word in words):
+            return state
+    return "08006"

