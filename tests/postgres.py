@@ -27,6 +27,7 @@ _GIVEN = os.environ.get("COMMONPLACE_DATABASE_ADMIN_URL", "")
 
 SERIES = {
     "records": list_migrations("commonplace.journals", "memory_postgres_migrations"),
+    "index": list_migrations("commonplace.index", "postgres_migrations"),
 }
 
 

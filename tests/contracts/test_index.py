@@ -1,10 +1,14 @@
 """Every index keeps the laws of the port."""
 
+from functools import partial
+
 import pytest
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.ports import Clearing, Forgetting, Leasing, Mendable
+from commonplace.db.postgres import Postgres, refuse_unguarded
 from commonplace.index.memory import MemoryIndex
+from commonplace.index.postgres import TABLES, PostgresIndex
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.testing import FrozenClock, IndexContract, a_doc
 
@@ -142,3 +146,23 @@ class TestSqliteIndex(IndexContract, LeaseContract, OwnerContract):
         mine.clear()
         assert mine.counts("e").docs == 0
         assert mine.problems() == []
+
+
+class TestPostgresIndex(IndexContract, LeaseContract, OwnerContract):
+    """The index in Postgres, as the role of the application."""
+
+    @pytest.fixture
+    def index(self, database, clock):
+        pool = Postgres(database.app_url, check=partial(refuse_unguarded, tables=TABLES))
+        index = PostgresIndex(pool, clock=clock.seconds)
+        yield index
+        index.close()
+        pool.close()
+
+    def test_a_closed_index_is_unavailable(self, index):
+        """Closing twice is fine; use after it is refused."""
+        index.within("me")
+        index.close()
+        index.close()
+        with pytest.raises(Unavailable):
+            index.within("me")

@@ -6,22 +6,24 @@ Never ahead of the transaction it is read in: what other processes filed is take
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commonplace.index.columns import read_column, read_columns
-from commonplace.index.roll import COLUMNS, roll_of
+from commonplace.index.roll_order import followed, in_order
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping, Sequence
 
     from commonplace.index.docs import Queries
-    from commonplace.index.roll import Ids, Roll
+    from commonplace.index.roll import Roll
 
 MOVES_KEPT = 10_000
 # Past so many moves reading every doc anew is cheaper than fitting them in.
-_MOVES_TAKEN = 2_000
+MOVES_TAKEN = 2_000
 
 
 class Rolls:
@@ -47,44 +49,15 @@ class Rolls:
 
     def _read(self, conn: sqlite3.Connection) -> Roll:
         columns = np.stack(read_columns(conn, self._sql["list_roll"]))
-        return roll_of(columns[:, self._order(conn, columns)])
+        return in_order(columns, partial(self._refs, conn))
 
     def _followed(self, conn: sqlite3.Connection, roll: Roll, seen: int) -> Roll | None:
         moved = read_column(conn, self._sql["list_moved"], {"seen": seen})
-        if len(moved) > _MOVES_TAKEN:
+        if len(moved) > MOVES_TAKEN:
             return None
         asked = {"ids": json.dumps(moved.tolist())}
         fresh = np.stack(read_columns(conn, self._sql["list_roll_of"], asked))
-        gone = roll.places_of(moved)
-        stay = np.ones(len(roll), dtype=np.bool_)
-        stay[gone[gone >= 0]] = False
-        kept = np.stack([np.asarray(getattr(roll, name), dtype=np.int64) for name in COLUMNS])
-        kept = kept[:, stay]
-        fresh = fresh[:, np.argsort(fresh[1], kind="stable")]
-        # Among docs of one instant the refs decide, which only the tables know.
-        tied = np.isin(kept[1], fresh[1])
-        if tied.any() or len(np.unique(fresh[1])) < fresh.shape[1]:
-            columns = np.concatenate([kept, fresh], axis=1)
-            return roll_of(columns[:, self._order(conn, columns)])
-        places = np.searchsorted(kept[1], fresh[1])
-        return roll_of(np.insert(kept, places, fresh, axis=1))
+        return followed(roll, moved, fresh, partial(self._refs, conn))
 
-    def _order(self, conn: sqlite3.Connection, columns: Ids) -> Ids:
-        """The order by (time, ref)."""
-        ids, at_us = columns[0], columns[1]
-        order = np.lexsort((ids, at_us))
-        times = at_us[order]
-        same = times[1:] == times[:-1]
-        if not same.any():
-            return order
-        tied = np.zeros(len(order), dtype=np.bool_)
-        tied[1:] |= same
-        tied[:-1] |= same
-        spots = np.flatnonzero(tied)
-        asked = json.dumps(ids[order[spots]].tolist())
-        refs = dict(conn.execute(self._sql["list_refs"], {"ids": asked}).fetchall())
-        ranked = sorted(
-            order[spots].tolist(), key=lambda i: (int(at_us[i]), str(refs.get(int(ids[i]), "")))
-        )
-        order[spots] = ranked
-        return order
+    def _refs(self, conn: sqlite3.Connection, ids: Sequence[int]) -> Mapping[int, str]:
+        return dict(conn.execute(self._sql["list_refs"], {"ids": json.dumps(ids)}).fetchall())

@@ -6,7 +6,7 @@ Never reads a table: a roll, postings and cosines come in, columns of figures go
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,6 +44,18 @@ def posting_of(found: Ids, roll: Roll) -> Posting:
     order = order[np.searchsorted(places[order], 0) :]
     body = (counts - in_date)[order].astype(np.float32)
     return Posting(places[order], body, in_date[order].astype(np.float32))
+
+
+class Nearness(Protocol):
+    """How near docs are to a query, however that is found out."""
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        ...
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +106,7 @@ NO_COSINES = Cosines(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 def candidates_of(
     roll: Roll,
     postings: Sequence[Posting],
-    cosines: Cosines,
+    cosines: Nearness,
     asked: Asked,
     *,
     authors: Mapping[int, str],
@@ -152,7 +164,7 @@ def _rows(places: Ids, sought: Ids) -> Ids:
 
 
 def _meaning(
-    roll: Roll, cosines: Cosines, places: Ids, lending: Lending
+    roll: Roll, cosines: Nearness, places: Ids, lending: Lending
 ) -> tuple[Figures, Figures]:
     """The cosines of some places, plain and with what neighbours lend."""
     lends = lending.weights > 0

@@ -16,6 +16,7 @@ from commonplace.index.stems import stems
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from commonplace.index.docs import Queries
     from commonplace.index.reach import Reach
@@ -87,9 +88,13 @@ def telling(  # noqa: PLR0917  what a count needs
     """The stems worth a search, rarest first; the rarest of them however common it is."""
     if docs <= FEW:
         return asked
-    counted = sorted(
-        (spreads.count(conn, sql, stem, reach, docs), place) for place, stem in enumerate(asked)
-    )
+    counts = [spreads.count(conn, sql, stem, reach, docs) for stem in asked]
+    return worth(asked, counts, docs)
+
+
+def worth(asked: Sequence[Stem], counts: Sequence[int], docs: int) -> list[Stem]:
+    """The stems worth a search, rarest first. counts: in how many docs each stands, of all docs."""
+    counted = sorted((spread, place) for place, spread in enumerate(counts))
     # Words that stand nowhere cost nothing, and tell how much of the question is not there.
     told = [asked[place] for spread, place in counted if not spread]
     touched = 0

@@ -1,0 +1,266 @@
+"""The index in Postgres: rows of many users, each guarded; words as rows, meaning by pgvector.
+
+Never holds what cannot be made again from the journals, and never searches without an owner.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.values import (
+    Candidates,
+    Counts,
+    Doc,
+    Drop,
+    Since,
+    Tally,
+    Unencoded,
+    said,
+)
+from commonplace.index.docs import instant, plain, prefix_end
+from commonplace.index.postgres_asking import Asking
+from commonplace.index.postgres_docs import apply_changes
+from commonplace.index.postgres_known import Remembered, reach_of, refresh
+from commonplace.index.postgres_meaning import Vectors, nearness
+from commonplace.index.postgres_nearest import index_name
+from commonplace.index.postgres_vectors import put_vectors
+from commonplace.index.postgres_words import read_postings
+from commonplace.index.score import NO_COSINES, candidates_of
+from commonplace.index.vectors import checked_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from commonplace.core.values import Asked, Change, Encoded
+    from commonplace.db.postgres import Postgres
+    from commonplace.index.docs import Shelf
+    from commonplace.index.score import Nearness
+
+TABLES = (
+    "wb_index",
+    "wb_docs",
+    "wb_dropped",
+    "wb_shelves",
+    "wb_words",
+    "wb_embeddings",
+    "wb_models",
+    "wb_marks",
+    "wb_leases",
+)
+"""What the migrations of the index make; row level security is forced on each."""
+
+SERIES = "index"
+"""The name of those migrations, which lie in `postgres_migrations`."""
+
+
+class PostgresIndex:
+    """Indexes of all owners in one database. clock: seconds since the epoch, for leases.
+
+    Whoever opened the database closes it.
+    """
+
+    def __init__(self, database: Postgres, *, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+        self._remembered = Remembered()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def within(self, owner: str) -> PostgresOwnerIndex:
+        """The index of one owner. Raises: Invalid for no owner, Unavailable once closed."""
+        if not owner:
+            raise Invalid("No search without an owner.", hint="Name the owner.")
+        with self._lock:
+            if self._closed:
+                raise Unavailable("The index is closed.", hint="Open it again.")
+        return PostgresOwnerIndex(
+            self._database, owner, clock=self._clock, remembered=self._remembered
+        )
+
+    def close(self) -> None:
+        """Forget what is remembered; may be called twice."""
+        with self._lock:
+            self._closed = True
+        self._remembered.clear()
+
+
+class PostgresOwnerIndex:
+    """The words and vectors of one owner; also leases, forgets and clears (see `core.ports`)."""
+
+    def __init__(
+        self,
+        database: Postgres,
+        owner: str,
+        *,
+        clock: Callable[[], float],
+        remembered: Remembered,
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._remembered = remembered
+
+    def apply(
+        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+    ) -> None:
+        """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid."""
+        with self._within() as asking:
+            if changes:
+                apply_changes(asking, changes)
+            if mark is not None:
+                asking.ask("keep_mark", source=plain(source), mark=plain(mark))
+
+    def since(self, source: str) -> Since:
+        """What is known of a source; see the port. Raises: Unavailable."""
+        with self._within() as asking:
+            found = asking.ask("read_mark", source=plain(source)).fetchone()
+        return Since(mark=None if found is None else found[0], stamps=self._stamps)
+
+    def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
+        """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
+        with self._within() as asking:
+            _, pending = self._counts(asking, identity)
+            if pending <= 0 or limit <= 0:
+                return []
+            # No more than there are: the look for one that is not there goes through all docs.
+            asked = {"model": plain(identity), "limit": min(limit, pending)}
+            rows = asking.ask("list_unencoded", **asked).fetchall()
+        # Inside one second rows lie as they came.
+        rows.sort(key=lambda row: row[4], reverse=True)
+        return [
+            Unencoded(ref=ref, text=said(author, text), text_hash=digest)
+            for ref, author, text, digest, _ in rows
+        ]
+
+    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
+        """File vectors of present texts; see the port. Raises: Unavailable, Invalid."""
+        if encoded:
+            with self._within() as asking:
+                put_vectors(asking, plain(identity), encoded)
+
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
+        # What is remembered is older than the transaction: it was read before this one begins.
+        known = self._remembered.of(self._owner)
+        with self._within() as asking:
+            asking.say("steady")
+            known = refresh(asking, known)
+            vectors = self._vectors(asking, asked.identity)
+            reach = reach_of(asking, known, asked.within)
+            postings = read_postings(asking, asked.words, known, reach)
+        self._remembered.keep(self._owner, known)
+        vector = asked.vector()
+        near: Nearness = NO_COSINES
+        if vectors is not None and vector is not None:
+            query = checked_query(vector, vectors.dimensions)
+            near = nearness(self._within, vectors, query, reach)
+        shelves = known.shelves
+        return candidates_of(
+            reach.roll,
+            postings,
+            near,
+            asked,
+            authors={number: on.author for number, on in shelves.items()},
+            kinds={number: on.kind for number, on in shelves.items()},
+            read=lambda keys: self._read(keys, shelves),
+        )
+
+    def counts(self, identity: str) -> Counts:
+        """How much is held, and how much waits for this encoder; bytes are not told of one user.
+
+        Raises: Unavailable.
+        """
+        with self._within() as asking:
+            docs, pending = self._counts(asking, identity)
+        return Counts(docs=docs, pending=pending, bytes=0)
+
+    def tally(self, identity: str) -> list[Tally]:
+        """How much is held of each journal; see the port. Raises: Unavailable."""
+        with self._within() as asking:
+            rows = asking.ask("tally", model=plain(identity)).fetchall()
+        return [
+            Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
+            for journal, docs, pending, newest in rows
+        ]
+
+    def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
+        """Take or renew a lease; see the port. Raises: Unavailable."""
+        now = self._clock()
+        with self._within() as asking:
+            lease = {"name": plain(name), "holder": plain(holder), "now": now, "until": now + ttl_s}
+            return asking.ask("take_lease", **lease).rowcount == 1
+
+    def drop_lease(self, name: str, holder: str) -> None:
+        """Give a lease back, if it is the holder's. Raises: Unavailable."""
+        with self._within() as asking:
+            asking.ask("drop_lease", name=plain(name), holder=plain(holder))
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Drop these refs, and shelves on which nothing lies then.
+
+        No query finds a word of them any more; their bytes leave the pages when the tables are
+        vacuumed, which Postgres does by itself, and the worker at once. Raises: Unavailable.
+        """
+        with self._within() as asking:
+            apply_changes(asking, [Drop(ref) for ref in refs])
+            asking.ask("drop_bare_shelves")
+
+    def clear(self) -> None:
+        """Empty the index in one transaction; see the port. Raises: Unavailable."""
+        with self._within() as asking:
+            asking.ask("next_change")
+            asking.ask("clear")
+
+    @contextmanager
+    def _within(self) -> Iterator[Asking]:
+        # What is derived need not be on the disk when it is told: the journals make it again.
+        with self._database.within(self._owner, commit="soon") as conn:
+            yield Asking(conn, self._owner)
+
+    def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
+        docs, pending = asking.ask("read_counts", model=plain(identity)).fetchone() or (0, 0)
+        return docs, pending
+
+    def _vectors(self, asking: Asking, identity: str) -> Vectors | None:
+        if not identity:
+            return None
+        model = plain(identity)
+        with asking.at_once():
+            found = asking.ask("find_model", model=model)
+            there = asking.ask("find_nearest_index", index=index_name(self._owner, model))
+            row, (nearest,) = found.fetchone(), there.fetchone() or (False,)
+        return None if row is None else Vectors(model, row[0], row[1], nearest)
+
+    def _stamps(self, prefix: str) -> Mapping[str, str]:
+        low = plain(prefix)
+        with self._within() as asking:
+            return dict(asking.ask("list_stamps", low=low, high=prefix_end(low)).fetchall())
+
+    def _read(self, keys: Sequence[int], shelves: Mapping[int, Shelf]) -> dict[int, Doc]:
+        with self._within() as asking:
+            rows = asking.ask("read_docs", ids=list(keys)).fetchall()
+        docs = {}
+        for number, ref, shelf, at_us, stamp, tags, text, session, dated, covers in rows:
+            # A shelf that came since the search is of a doc that the search did not see.
+            if (on := shelves.get(shelf)) is None:
+                continue
+            docs[number] = Doc(
+                ref=ref,
+                journal=on.journal,
+                scope=on.scope,
+                at=instant(at_us),
+                text=text,
+                stamp=stamp,
+                kind=on.kind,
+                headings=on.headings,
+                tags=tuple(tags),
+                session=session,
+                author=on.author,
+                dated=dated,
+                covers=tuple(covers),
+            )
+        return docs

@@ -1,0 +1,332 @@
+-- The index in Postgres. Every statement runs as one user (row level security) and names the user too.
+
+-- name: steady
+-- All that a search reads is of one moment.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+
+-- name: next_change
+-- Begin a change of one user's docs: others of the same user wait for its end.
+INSERT INTO wb_index (user_id, change) VALUES (%(user)s, 1)
+ON CONFLICT (user_id) DO UPDATE SET change = wb_index.change + 1
+RETURNING change;
+
+-- name: hold
+-- Wait for whoever changes this user's docs, and hold off the next.
+SELECT docs FROM wb_index WHERE user_id = %(user)s FOR UPDATE;
+
+-- name: count_change
+-- How many docs there are more, or fewer.
+UPDATE wb_index SET docs = docs + %(docs)s, speaking = speaking + %(speaking)s
+WHERE user_id = %(user)s;
+
+-- name: find_docs
+-- What is held under some refs, without the texts.
+SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags
+FROM wb_docs WHERE user_id = %(user)s AND ref = ANY (%(refs)s::text[]);
+
+-- name: last_of_seconds
+-- The highest id given in each of some seconds, or none.
+SELECT low, (
+    SELECT max(id) FROM wb_docs
+    WHERE user_id = %(user)s AND id >= low AND id < low + 1048576
+)
+FROM unnest(%(lows)s::bigint[]) AS asked (low);
+
+-- name: drop_docs
+-- Docs leave.
+DELETE FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
+
+-- name: note_dropped
+-- Their ids hold nothing any more.
+INSERT INTO wb_dropped (user_id, change, doc)
+SELECT %(user)s, %(change)s, gone FROM unnest(%(ids)s::bigint[]) AS dropped (gone);
+
+-- name: prune_dropped
+-- What nobody needs to follow any more; whoever is further behind reads every doc anew.
+WITH old AS (
+    DELETE FROM wb_dropped WHERE user_id = %(user)s AND change <= %(change)s - %(kept)s
+    RETURNING change
+)
+UPDATE wb_index SET pruned = greatest(pruned, (SELECT max(change) FROM old))
+WHERE user_id = %(user)s AND EXISTS (SELECT FROM old);
+
+-- name: drop_words
+-- The words of some docs leave.
+DELETE FROM wb_words WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]);
+
+-- name: drop_vectors
+-- The vectors of some docs leave, and are counted out.
+WITH gone AS (
+    DELETE FROM wb_embeddings WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[])
+    RETURNING model_tag, doc
+), fewer AS (
+    SELECT model_tag, count(DISTINCT doc) AS docs, count(*) AS chunks FROM gone GROUP BY model_tag
+)
+UPDATE wb_models AS m SET docs = m.docs - fewer.docs, chunks = m.chunks - fewer.chunks
+FROM fewer WHERE m.user_id = %(user)s AND m.model_tag = fewer.model_tag;
+
+-- name: move_vectors
+-- A doc has another id or kind: its vectors follow.
+UPDATE wb_embeddings SET doc = %(id)s, kind = %(kind)s, ref_id = %(ref_id)s
+WHERE user_id = %(user)s AND doc = %(before)s;
+
+-- name: put_doc
+-- A doc in place of any with its ref.
+INSERT INTO wb_docs (
+    user_id, id, ref, shelf, at_us, blank, text_hash, stamp, tags, text, session, session_id,
+    length, timed, dated, covers, change
+)
+VALUES (
+    %(user)s, %(id)s, %(ref)s, %(shelf)s, %(at_us)s, %(blank)s, %(text_hash)s, %(stamp)s,
+    %(tags)s, %(text)s, %(session)s, %(session_id)s, %(length)s, %(timed)s, %(dated)s,
+    %(covers)s, %(change)s
+)
+ON CONFLICT (user_id, ref) DO UPDATE SET
+    id = excluded.id, shelf = excluded.shelf, at_us = excluded.at_us, blank = excluded.blank,
+    text_hash = excluded.text_hash, stamp = excluded.stamp, tags = excluded.tags,
+    text = excluded.text, session = excluded.session, session_id = excluded.session_id,
+    length = excluded.length, timed = excluded.timed, dated = excluded.dated,
+    covers = excluded.covers, change = excluded.change;
+
+-- name: put_shelf
+-- A shelf, if it is new.
+INSERT INTO wb_shelves (user_id, id, change, journal, scope, kind, author, headings)
+VALUES (
+    %(user)s, %(id)s, %(change)s, %(journal)s, %(scope)s, %(kind)s, %(author)s, %(headings)s
+)
+ON CONFLICT (user_id, id) DO NOTHING;
+
+-- name: add_words
+-- The words of docs.
+INSERT INTO wb_words (user_id, term, doc, body, dated)
+SELECT %(user)s, term, doc, body, dated
+FROM unnest(%(terms)s::text[], %(docs)s::bigint[], %(bodies)s::integer[], %(dates)s::integer[])
+    AS added (term, doc, body, dated);
+
+-- name: drop_bare_shelves
+-- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.
+DELETE FROM wb_shelves AS s WHERE user_id = %(user)s AND NOT EXISTS (
+    SELECT FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.shelf = s.id
+);
+
+-- name: keep_mark
+-- Remember the mark of a source.
+INSERT INTO wb_marks (user_id, source, mark) VALUES (%(user)s, %(source)s, %(mark)s)
+ON CONFLICT (user_id, source) DO UPDATE SET mark = excluded.mark;
+
+-- name: read_mark
+-- The last mark of a source.
+SELECT mark FROM wb_marks WHERE user_id = %(user)s AND source = %(source)s;
+
+-- name: list_stamps
+-- Refs and stamps from a prefix up to where it ends.
+SELECT ref, stamp FROM wb_docs
+WHERE user_id = %(user)s AND ref >= %(low)s AND (%(high)s::text IS NULL OR ref < %(high)s);
+
+-- name: read_counts
+-- Docs, and those without a vector of a model.
+SELECT i.docs, i.speaking - coalesce(m.docs, 0) FROM wb_index AS i
+LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
+WHERE i.user_id = %(user)s;
+
+-- name: tally
+-- How many docs of each journal there are, how many wait for a model, when the latest was.
+SELECT
+    s.journal,
+    count(*),
+    count(*) FILTER (WHERE NOT d.blank AND NOT EXISTS (
+        SELECT FROM wb_embeddings AS e
+        WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
+    )),
+    max(d.at_us)
+FROM wb_docs AS d JOIN wb_shelves AS s ON s.user_id = d.user_id AND s.id = d.shelf
+WHERE d.user_id = %(user)s GROUP BY s.journal ORDER BY s.journal COLLATE "C";
+
+-- name: list_unencoded
+-- Docs with words in them and no vector of a model, newest first.
+SELECT d.ref, s.author, d.text, d.text_hash, d.at_us
+FROM wb_docs AS d JOIN wb_shelves AS s ON s.user_id = d.user_id AND s.id = d.shelf
+WHERE d.user_id = %(user)s AND NOT d.blank AND NOT EXISTS (
+    SELECT FROM wb_embeddings AS e
+    WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
+)
+ORDER BY d.id DESC LIMIT %(limit)s;
+
+-- name: find_model
+-- How many numbers a vector of a model has, and how many vectors of it there are.
+SELECT dimensions, chunks FROM wb_models WHERE user_id = %(user)s AND model_tag = %(model)s;
+
+-- name: find_encoded
+-- What is held under some refs, and how many vectors of a model each has.
+SELECT d.ref, d.id, s.kind, d.text_hash, (
+    SELECT count(*) FROM wb_embeddings AS e
+    WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
+)
+FROM wb_docs AS d JOIN wb_shelves AS s ON s.user_id = d.user_id AND s.id = d.shelf
+WHERE d.user_id = %(user)s AND NOT d.blank AND d.ref = ANY (%(refs)s::text[]);
+
+-- name: drop_model_vectors
+-- The vectors of some docs and one model leave; they are counted by whoever puts others there.
+DELETE FROM wb_embeddings
+WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]) AND model_tag = %(model)s;
+
+-- name: add_vectors
+-- The vectors of chunks.
+INSERT INTO wb_embeddings (
+    user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, embedding
+)
+SELECT %(user)s, kind, ref_id, %(model)s, chunk, doc, int4range(low, high), text_hash, made::vector
+FROM unnest(
+    %(kinds)s::text[], %(ref_ids)s::text[], %(chunks)s::integer[], %(docs)s::bigint[],
+    %(lows)s::integer[], %(highs)s::integer[], %(hashes)s::text[], %(vectors)s::text[]
+) AS added (kind, ref_id, chunk, doc, low, high, text_hash, made);
+
+-- name: count_vectors
+-- How many there are more of a model.
+INSERT INTO wb_models AS m (user_id, model_tag, dimensions, docs, chunks)
+VALUES (%(user)s, %(model)s, %(dimensions)s, %(docs)s, %(chunks)s)
+ON CONFLICT (user_id, model_tag) DO UPDATE SET
+    docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks;
+
+-- name: read_known
+-- How far the docs are, and what came and went since a change was seen, in the order of (time, ref).
+SELECT
+    i.name::text, i.change, i.pruned, (
+        SELECT string_agg(
+            int8send(d.id) || int8send(d.at_us) || int8send(d.shelf) || int8send(d.session_id)
+            || int8send(d.length) || int8send(d.timed),
+            ''::bytea ORDER BY d.at_us, d.ref
+        )
+        FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.change > %(seen)s
+    ), (
+        SELECT string_agg(int8send(g.doc), ''::bytea)
+        FROM wb_dropped AS g WHERE g.user_id = %(user)s AND g.change > %(seen)s
+    )
+FROM wb_index AS i WHERE i.user_id = %(user)s;
+
+-- name: list_shelves
+-- The shelves made since a change was seen.
+SELECT id, journal, scope, kind, author, headings
+FROM wb_shelves WHERE user_id = %(user)s AND change > %(seen)s;
+
+-- name: list_refs
+-- The refs of some docs.
+SELECT id, ref FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
+
+-- name: list_postings
+-- Where some words stand in a span of time, and how often in text and in date.
+SELECT a.number, string_agg(int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea)
+FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
+    AND w.doc >= %(low)s AND w.doc < %(high)s
+GROUP BY a.number;
+
+-- name: list_prefix_postings
+-- The same of all words that begin so.
+SELECT string_agg(int8send(doc) || int8send(body) || int8send(dated), ''::bytea)
+FROM (
+    SELECT w.doc, sum(w.body) AS body, sum(w.dated) AS dated FROM wb_words AS w
+    WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
+        AND w.doc >= %(low)s AND w.doc < %(high)s
+    GROUP BY w.doc
+) AS found;
+
+-- name: count_postings
+-- In how many docs of a span of time some words stand.
+SELECT a.number, count(*)
+FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
+    AND w.doc >= %(low)s AND w.doc < %(high)s
+GROUP BY a.number;
+
+-- name: count_prefix_postings
+-- The same of all words that begin so.
+SELECT count(DISTINCT w.doc) FROM wb_words AS w
+WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
+    AND w.doc >= %(low)s AND w.doc < %(high)s;
+
+-- name: find_nearest_index
+-- Whether an index over this user's vectors of a model is there, and whole.
+SELECT EXISTS (
+    SELECT FROM pg_catalog.pg_index
+    WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
+);
+
+-- name: list_cosines
+-- How near every vector of a model is, in a span of time.
+SELECT string_agg(
+    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::vector)), ''::bytea
+)
+FROM wb_embeddings AS e
+WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND e.doc < %(high)s;
+
+-- name: list_cosines_of
+-- How near the vectors of some docs are.
+SELECT string_agg(
+    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::vector)), ''::bytea
+)
+FROM wb_embeddings AS e
+WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s::bigint[]);
+
+-- name: read_docs
+-- Whole docs, of a list of ids.
+SELECT id, ref, shelf, at_us, stamp, tags, text, session, dated, covers
+FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
+
+-- name: clear
+-- Every doc, vector and mark of a user leaves; what others remember of them ends.
+WITH
+    docs AS (DELETE FROM wb_docs WHERE user_id = %(user)s),
+    words AS (DELETE FROM wb_words WHERE user_id = %(user)s),
+    vectors AS (DELETE FROM wb_embeddings WHERE user_id = %(user)s),
+    models AS (DELETE FROM wb_models WHERE user_id = %(user)s),
+    shelves AS (DELETE FROM wb_shelves WHERE user_id = %(user)s),
+    marks AS (DELETE FROM wb_marks WHERE user_id = %(user)s),
+    dropped AS (DELETE FROM wb_dropped WHERE user_id = %(user)s)
+UPDATE wb_index SET pruned = change, docs = 0, speaking = 0 WHERE user_id = %(user)s;
+
+-- name: take_lease
+-- Take a lease that is free, run out, or one's own.
+INSERT INTO wb_leases (user_id, name, holder, until)
+VALUES (%(user)s, %(name)s, %(holder)s, %(until)s)
+ON CONFLICT (user_id, name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE wb_leases.holder = excluded.holder OR wb_leases.until <= %(now)s;
+
+-- name: drop_lease
+-- Give a lease back.
+DELETE FROM wb_leases WHERE user_id = %(user)s AND name = %(name)s AND holder = %(holder)s;
+
+-- name: list_nearest
+-- The docs of the nearest vectors, by the user's own index.
+SELECT e.doc FROM wb_embeddings AS e
+WHERE e.user_id = %(user)s AND e.model_tag = %(model)s
+ORDER BY e.embedding::halfvec({dimensions}) <#> %(query)s::halfvec({dimensions})
+LIMIT %(limit)s;
+
+-- name: lock_nearest
+-- One process at a time tends these indexes; held by the session.
+SELECT pg_try_advisory_lock(7166182915202);
+
+-- name: unlock_nearest
+-- The next one may.
+SELECT pg_advisory_unlock(7166182915202);
+
+-- name: list_sizes
+-- How many vectors of each model each user has; the owner of the tables sees this of everybody.
+SELECT user_id, model_tag, dimensions, chunks FROM wb_models WHERE chunks > 0;
+
+-- name: list_nearest_indexes
+-- The indexes there are, and whether each is whole.
+SELECT c.relname, i.indisvalid
+FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indrelid = 'wb_embeddings'::regclass AND c.relname LIKE 'wb\_nearest\_%%';
+
+-- name: make_nearest
+-- An index over the vectors of one user and one model; nobody waits for it.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS {index} ON wb_embeddings
+USING hnsw ((embedding::halfvec({dimensions})) halfvec_ip_ops)
+WHERE user_id = {user} AND model_tag = {model};
+
+-- name: drop_nearest
+-- An index that is not wanted, or was broken off in the making, goes.
+DROP INDEX CONCURRENTLY IF EXISTS {index};

@@ -1,0 +1,82 @@
+"""One transaction of one user of the index in Postgres: named queries, the user bound to each.
+
+Never opens a connection, and never lets a query run without its user.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from commonplace.db.postgres import statement
+from commonplace.db.queries import read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from psycopg import Cursor, sql
+
+    from commonplace.core.values import Vector
+    from commonplace.db.postgres import Connection
+    from commonplace.index.roll import Ids
+
+
+@cache
+def statements() -> Mapping[str, sql.SQL]:
+    """The queries of the index, as the driver takes them."""
+    found = read_queries("commonplace.index", "postgres.sql")
+    return {name: statement(text) for name, text in found.items()}
+
+
+class Asking:
+    """The queries of one transaction. user: whose rows are there."""
+
+    def __init__(self, conn: Connection, user: str) -> None:
+        self.user = user
+        self._conn = conn
+
+    def ask(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
+        """Run a query by its name; inside `at_once` its answer comes when it is first looked at."""
+        query = statements()[name]
+        return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
+
+    def say(self, name: str) -> None:
+        """Run a statement that takes no values."""
+        self._conn.execute(statements()[name])
+
+    def run(self, query: sql.SQL | sql.Composed, **bound: Any) -> Cursor[tuple[Any, ...]]:
+        """Run a query that was composed of names and numbers of ours."""
+        return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
+
+    def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run a query for each row of values."""
+        if rows:
+            bound = [{"user": self.user, **row} for row in rows]
+            self._conn.cursor().executemany(statements()[name], bound)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Queries go out together: one round trip for all whose answers nobody waits for."""
+        with self._conn.pipeline():
+            yield
+
+
+def numbers(sent: bytes | None, columns: int) -> Ids:
+    """(columns, n) numbers out of what `int8send` gave, row after row."""
+    if not sent:
+        return np.empty((columns, 0), dtype=np.int64)
+    return np.frombuffer(sent, dtype=">i8").reshape(-1, columns).T.astype(np.int64)
+
+
+def listed(ids: Ids) -> list[int]:
+    """Numbers as a query takes them."""
+    found: list[int] = ids.tolist()
+    return found
+
+
+def written(vector: Vector) -> str:
+    """A vector as Postgres reads it, each number to its last digit."""
+    return "[" + ",".join([f"{number:.9g}" for number in vector.tolist()]) + "]"

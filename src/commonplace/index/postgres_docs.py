@@ -1,0 +1,258 @@
+"""Docs as rows in Postgres: which come, move and leave, with their words, and what is counted.
+
+Never ranks and never filters; callers hold the transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import count_words, names_time, text_hash
+from commonplace.core.values import Put
+from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
+from commonplace.index.stems import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from commonplace.core.values import Change, Doc
+    from commonplace.index.postgres_asking import Asking
+
+TAG_SIGN = "\x1f"
+"""With it a tag begins among the words; no word holds it."""
+
+DROPS_KEPT = 10_000
+
+_SECOND_US = 1_000_000
+_LONGEST_TERM = 200
+# A ref of memory tells journal and kind before its own id.
+_JOURNAL = "memory"
+
+
+class _Held(NamedTuple):
+    id: int
+    shelf: int
+    at_us: int
+    blank: bool
+    text_hash: str
+    session_id: int
+    dated: str
+    tags: list[str]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What one call changes: rows to put, ids that leave, ids whose words and vectors go."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    shelves: dict[int, Shelf] = field(default_factory=dict)
+    gone: list[int] = field(default_factory=list)
+    freed: list[int] = field(default_factory=list)
+    wordless: list[int] = field(default_factory=list)
+    vectorless: list[int] = field(default_factory=list)
+    moved: list[dict[str, Any]] = field(default_factory=list)
+    said: list[tuple[dict[str, Any], Doc]] = field(default_factory=list)
+    docs: int = 0
+    speaking: int = 0
+
+
+def apply_changes(asking: Asking, changes: Sequence[Change]) -> None:
+    """File docs in place of any with their refs, and take out what is dropped.
+
+    Vectors stay while the text does. Raises: Invalid.
+    """
+    last = {
+        plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
+        if isinstance(each, Put)
+        else None
+        for each in changes
+    }
+    for doc in last.values():
+        if doc is not None:
+            micros(doc.at)
+    with asking.at_once():
+        changed = asking.ask("next_change")
+        found = asking.ask("find_docs", refs=list(last))
+        change = int(_row(changed.fetchone())[0])
+        held = {row[0]: _Held(*row[1:]) for row in found.fetchall()}
+    plan = _planned(last, held)
+    _number(asking, plan)
+    for row, doc in plan.said:
+        row["words"] = _words(doc)
+    _write(asking, plan, change)
+
+
+def _planned(last: Mapping[str, Doc | None], held: Mapping[str, _Held]) -> _Plan:
+    plan = _Plan()
+    for ref, doc in last.items():
+        before = held.get(ref)
+        if before is not None:
+            plan.docs -= 1
+            plan.speaking -= not before.blank
+        if doc is not None:
+            _put(plan, ref, doc, before)
+        elif before is not None:
+            for ids in (plan.gone, plan.freed, plan.wordless, plan.vectorless):
+                ids.append(before.id)
+    return plan
+
+
+def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
+    shelf = _shelf(doc)
+    row = _row_of(ref, doc, shelf_id(shelf))
+    plan.shelves[row["shelf"]] = shelf
+    plan.rows.append(row)
+    plan.docs += 1
+    plan.speaking += not row["blank"]
+    if before is None:
+        plan.said.append((row, doc))
+        return
+    same_text = before.text_hash == row["text_hash"]
+    if before.at_us // _SECOND_US == row["at_us"] // _SECOND_US:
+        row["id"] = before.id
+    else:
+        plan.freed.append(before.id)
+    if not same_text:
+        plan.vectorless.append(before.id)
+    elif "id" not in row or before.shelf != row["shelf"]:
+        ref_id = ref_id_of(ref, shelf.kind)
+        plan.moved.append({"before": before.id, "kind": shelf.kind, "ref_id": ref_id, "row": row})
+    same_words = same_text and (before.dated, before.tags) == (row["dated"], row["tags"])
+    if not same_words or "id" not in row:
+        plan.wordless.append(before.id)
+        plan.said.append((row, doc))
+
+
+def _number(asking: Asking, plan: _Plan) -> None:
+    """Give each new row the next number free in its second."""
+    lows = sorted({_low(row) for row in plan.rows if "id" not in row})
+    if not lows:
+        return
+    last = dict(asking.ask("last_of_seconds", lows=lows).fetchall())
+    for row in plan.rows:
+        if "id" in row:
+            continue
+        low = _low(row)
+        number = low if last[low] is None else last[low] + 1
+        if number >= low + (1 << SECOND_BITS):
+            raise Invalid(
+                f"More than {1 << SECOND_BITS} entries lie in one second.",
+                hint="Give entries times of their own.",
+            )
+        row["id"] = last[low] = number
+
+
+def _low(row: Mapping[str, Any]) -> int:
+    low: int = row["at_us"] // _SECOND_US << SECOND_BITS
+    return low
+
+
+def _write(asking: Asking, plan: _Plan, change: int) -> None:
+    with asking.at_once():
+        if plan.wordless:
+            asking.ask("drop_words", ids=plan.wordless)
+        if plan.vectorless:
+            asking.ask("drop_vectors", ids=plan.vectorless)
+        if plan.gone:
+            asking.ask("drop_docs", ids=plan.gone)
+        if plan.freed:
+            asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
+            asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
+        asking.each("put_shelf", [_shelf_row(i, x, change) for i, x in plan.shelves.items()])
+        asking.each("put_doc", [_bound(row, change) for row in plan.rows])
+        asking.each(
+            "move_vectors", [_bound(x, change) | {"id": x["row"]["id"]} for x in plan.moved]
+        )
+        _add_words(asking, [row for row, _ in plan.said])
+        if plan.docs or plan.speaking:
+            asking.ask("count_change", docs=plan.docs, speaking=plan.speaking)
+
+
+def _bound(row: Mapping[str, Any], change: int) -> dict[str, Any]:
+    return {name: x for name, x in row.items() if name not in {"words", "row"}} | {"change": change}
+
+
+def _add_words(asking: Asking, rows: Sequence[Mapping[str, Any]]) -> None:
+    words = sorted(
+        (term, row["id"], body, dated)
+        for row in rows
+        for term, (body, dated) in row["words"].items()
+    )
+    if words:
+        terms, docs, bodies, dates = (list(column) for column in zip(*words, strict=True))
+        asking.ask("add_words", terms=terms, docs=docs, bodies=bodies, dates=dates)
+
+
+def _row_of(ref: str, doc: Doc, shelf: int) -> dict[str, Any]:
+    return {
+        "ref": ref,
+        "shelf": shelf,
+        "at_us": micros(doc.at),
+        "blank": not doc.text.strip(),
+        "text_hash": text_hash(doc.said),
+        "stamp": plain(doc.stamp),
+        "tags": [plain(tag) for tag in doc.tags],
+        "text": plain(doc.text),
+        "session": plain(doc.session),
+        "session_id": _hashed(plain(doc.session)) if doc.session else 0,
+        "length": count_words(doc.text),
+        "timed": int(names_time(doc.text)),
+        "dated": plain(doc.dated),
+        "covers": [plain(covered) for covered in doc.covers],
+    }
+
+
+def _shelf(doc: Doc) -> Shelf:
+    headings = tuple(plain(heading) for heading in doc.headings)
+    journal, scope = plain(doc.journal), plain(doc.scope)
+    return Shelf(journal, scope, plain(doc.kind), plain(doc.author), headings)
+
+
+def _shelf_row(number: int, shelf: Shelf, change: int) -> dict[str, Any]:
+    return {"id": number, "change": change} | shelf._asdict() | {"headings": list(shelf.headings)}
+
+
+def shelf_id(shelf: Shelf) -> int:
+    """The number of a shelf; it follows from what lies on it alike."""
+    *names, headings = shelf
+    return _hashed("\0".join([*names, *headings]))
+
+
+def _hashed(name: str) -> int:
+    """A number for a name, above 0: two names of one user never share it."""
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1 or 1
+
+
+def ref_id_of(ref: str, kind: str) -> str:
+    """The id of a record of memory; of any other entry its whole ref, after a colon."""
+    own = ref.removeprefix(f"{_JOURNAL}:{kind}/")
+    return f":{ref}" if own == ref or own.startswith(":") else own
+
+
+def term_of(token: str) -> str:
+    """A word as the tables hold it: one that is no word of anybody's is cut and hashed."""
+    if len(token) <= _LONGEST_TERM:
+        return token
+    return f"{token[:_LONGEST_TERM]}\x1e{text_hash(token)}"
+
+
+def terms_of(tags: Iterable[str]) -> list[str]:
+    """Tags as the words that stand for them."""
+    return [term_of(TAG_SIGN + plain(tag)) for tag in tags]
+
+
+def _words(doc: Doc) -> dict[str, tuple[int, int]]:
+    body = Counter(map(term_of, tokens(doc.said)))
+    dated = Counter(map(term_of, tokens(doc.dated)))
+    words = {term: (body[term], dated[term]) for term in {**body, **dated}}
+    return words | dict.fromkeys(terms_of(doc.tags), (0, 0))
+
+
+def _row(found: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert found is not None
+    return found

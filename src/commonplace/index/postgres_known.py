@@ -1,0 +1,205 @@
+"""What a process remembers of the docs of a user in Postgres, kept in step by a change number.
+
+Never ahead of the transaction it is read in, and never more than so many docs of all users.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from commonplace.core.text import fold_name
+from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
+from commonplace.index.postgres_asking import numbers
+from commonplace.index.postgres_docs import terms_of
+from commonplace.index.roll import COLUMNS, roll_of
+from commonplace.index.roll_order import followed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.core.values import Filter
+    from commonplace.index.postgres_asking import Asking
+    from commonplace.index.roll import Ids, Mask, Roll
+    from commonplace.index.stems import Stem
+
+REMEMBERED_DOCS = 2_000_000
+"""Docs that a process remembers, of all users together; 48 bytes each."""
+
+REMEMBERED_OWNERS = 5_000
+
+FIRST, LAST = -(1 << 62), 1 << 62
+"""Below and above the number of every doc."""
+
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """The docs of one user as of one change. name: tells these rows from others made later.
+
+    spreads: in how many docs a word stood, and among how many that was counted.
+    """
+
+    name: str
+    change: int
+    roll: Roll
+    shelves: Mapping[int, Shelf]
+    spreads: dict[Stem, tuple[int, int]] = field(default_factory=dict)
+
+
+NOTHING = Known("", 0, roll_of(np.empty((len(COLUMNS), 0), dtype=np.int64)), {})
+
+
+class Remembered:
+    """What is known of each user, those last asked about. Thread-safe."""
+
+    def __init__(self, *, docs: int = REMEMBERED_DOCS, owners: int = REMEMBERED_OWNERS) -> None:
+        self._docs = docs
+        self._owners = owners
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._held = 0
+
+    def of(self, owner: str) -> Known:
+        """What was known of a user at the last search; NOTHING at first."""
+        with self._lock:
+            known = self._known.get(owner, NOTHING)
+            if known is not NOTHING:
+                self._known.move_to_end(owner)
+            return known
+
+    def keep(self, owner: str, known: Known) -> None:
+        """Remember it, and forget whoever was not asked about for the longest."""
+        with self._lock:
+            before = self._known.get(owner)
+            if before is not None and before.name == known.name and before.change > known.change:
+                return
+            self._held += len(known.roll) - (0 if before is None else len(before.roll))
+            self._known[owner] = known
+            self._known.move_to_end(owner)
+            while len(self._known) > self._owners or (
+                self._held > self._docs and len(self._known) > 1
+            ):
+                self._held -= len(self._known.popitem(last=False)[1].roll)
+
+    def clear(self) -> None:
+        """Forget everybody."""
+        with self._lock:
+            self._known.clear()
+            self._held = 0
+
+
+def refresh(asking: Asking, known: Known) -> Known:
+    """What is known now, read in this transaction."""
+    while True:
+        with asking.at_once():
+            row = asking.ask("read_known", seen=known.change)
+            shelves = asking.ask("list_shelves", seen=known.change)
+            found = row.fetchone()
+            listed = shelves.fetchall()
+        if found is None:
+            return NOTHING
+        name, change, pruned, rows, dropped = found
+        if known.change == change and known.name == name:
+            return known
+        if known.change and (known.name != name or not pruned <= known.change < change):
+            known = NOTHING
+            continue
+        fresh, gone = numbers(rows, len(COLUMNS)), numbers(dropped, 1)[0]
+        roll = roll_of(fresh)
+        if len(known.roll):
+            moved = np.union1d(fresh[0], gone)
+            roll = followed(known.roll, moved, fresh, partial(_refs, asking))
+        added = {number: _shelf(on) for number, *on in listed}
+        return Known(name, change, roll, {**known.shelves, **added}, known.spreads)
+
+
+def _refs(asking: Asking, ids: Sequence[int]) -> dict[int, str]:
+    return dict(asking.ask("list_refs", ids=list(ids)).fetchall())
+
+
+def _shelf(on: Sequence[Any]) -> Shelf:
+    journal, scope, kind, author, headings = on
+    return Shelf(journal, scope, kind, author, tuple(headings))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """The docs a search may look at, and the span of numbers they all lie in: low <= id < high."""
+
+    roll: Roll
+    low: int
+    high: int
+    whole: bool
+    """Whether no doc at all is left out."""
+
+    @property
+    def all_time(self) -> bool:
+        """Whether neither bound cuts anything off."""
+        return (self.low, self.high) == (FIRST, LAST)
+
+
+def reach_of(asking: Asking, known: Known, within: Filter) -> Reach:
+    """What a filter means for these docs. Raises: Invalid for a bound without a time zone."""
+    start, end = within.within.start, within.within.end
+    start_us = None if start is None else micros(start)
+    end_us = None if end is None else micros(end)
+    low = FIRST if start_us is None else start_us // _SECOND_US << SECOND_BITS
+    high = LAST if end_us is None else -(-end_us // _SECOND_US) << SECOND_BITS
+    roll = known.roll
+    if (low, high) != (FIRST, LAST):
+        roll = roll.between(low, high)
+    masks: list[Mask] = []
+    if start_us is not None and start_us % _SECOND_US:
+        masks.append(roll.at_us >= start_us)
+    if end_us is not None and end_us % _SECOND_US:
+        masks.append(roll.at_us < end_us)
+    shelves = [number for number, on in known.shelves.items() if _lets_in(within, on)]
+    if len(shelves) < len(known.shelves):
+        masks.append(np.isin(roll.shelves, np.array(shelves, dtype=np.int64)))
+    masks += _tagged(asking, roll, within)
+    if masks:
+        roll = roll.taken(np.logical_and.reduce(masks))
+    return Reach(roll, low, high, len(roll) == len(known.roll))
+
+
+def _lets_in(within: Filter, on: Shelf) -> bool:
+    return (
+        _is_among(on.journal, within.journals)
+        and _is_among(on.kind, within.kinds)
+        and _is_among(on.scope, within.scopes)
+        and (not within.headings or _has_heading(on, within.headings))
+    )
+
+
+def _is_among(name: str, wanted: Sequence[str]) -> bool:
+    return not wanted or name in {plain(each) for each in wanted}
+
+
+def _has_heading(on: Shelf, wanted: Sequence[str]) -> bool:
+    held = [plain(fold_name(heading)) for heading in on.headings]
+    return any(plain(fold_name(part)) in heading for part in wanted for heading in held)
+
+
+def _tagged(asking: Asking, roll: Roll, within: Filter) -> list[Mask]:
+    """What the tags of a filter let in."""
+    masks = []
+    if within.tags:
+        masks.append(np.isin(roll.ids, _bearing(asking, within.tags)))
+    masks += [np.isin(roll.ids, _bearing(asking, (tag,))) for tag in within.required_tags]
+    if within.excluded_tags:
+        masks.append(~np.isin(roll.ids, _bearing(asking, within.excluded_tags)))
+    return masks
+
+
+def _bearing(asking: Asking, tags: Sequence[str]) -> Ids:
+    """The docs that bear any of these tags."""
+    asked = {"terms": terms_of(tags), "low": FIRST, "high": LAST}
+    found = [numbers(row[1], 3)[0] for row in asking.ask("list_postings", **asked)]
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)

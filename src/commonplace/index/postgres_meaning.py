@@ -1,0 +1,111 @@
+"""The meaning of a question in Postgres: exact products, or the nearest by a user's own index.
+
+Never looks into an index that two users share: it would lose the rows of whoever has few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from psycopg import sql
+
+from commonplace.index.postgres_asking import Asking, listed, statements, written
+from commonplace.index.postgres_nearest import INDEXED_FROM
+from commonplace.index.score import NO_COSINES, Cosines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from commonplace.core.values import Vector
+    from commonplace.index.postgres_known import Reach
+    from commonplace.index.roll import Figures, Ids
+    from commonplace.index.score import Nearness
+
+    Within: TypeAlias = Callable[[], AbstractContextManager[Asking]]
+
+# How many more are sought than wanted: of their chunks some are of one doc.
+_MORE = 2
+_SOUGHT_MOST = 4_000
+_EF_LEAST, _EF_MOST = 200, 1000
+_SENT = np.dtype([("doc", ">i8"), ("figure", ">f8")])
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of one model that a user has. nearest: whether an index of their own is there."""
+
+    model: str
+    dimensions: int
+    chunks: int
+    nearest: bool
+
+
+def nearness(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Nearness:
+    """How near the docs in reach are. within: opens a transaction of the user."""
+    if not len(reach.roll):
+        return NO_COSINES
+    if vectors.nearest and len(reach.roll) > INDEXED_FROM:
+        return _Near(within, vectors, query, reach)
+    return _exact(within, vectors, query, reach)
+
+
+def _exact(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Cosines:
+    """Of every doc in reach."""
+    bound = {"model": vectors.model, "query": written(query)}
+    with within() as asking:
+        if not reach.whole and 2 * len(reach.roll) < vectors.chunks:
+            return _read(asking, reach, "list_cosines_of", ids=listed(reach.roll.ids), **bound)
+        return _read(asking, reach, "list_cosines", low=reach.low, high=reach.high, **bound)
+
+
+def _read(asking: Asking, reach: Reach, name: str, **bound: object) -> Cosines:
+    (sent,) = asking.ask(name, **bound).fetchone() or (None,)
+    found = np.frombuffer(sent or b"", dtype=_SENT)
+    docs, figures = found["doc"].astype(np.int64), found["figure"].astype(np.float32)
+    inside = np.flatnonzero(reach.roll.places_of(docs) >= 0)
+    order = inside[np.argsort(docs[inside], kind="stable")]
+    return Cosines(docs[order], figures[order])
+
+
+class _Near:
+    """The nearest by the user's own index; of any other doc, the exact figure when asked for."""
+
+    def __init__(self, within: Within, vectors: Vectors, query: Vector, reach: Reach) -> None:
+        self._within = within
+        self._vectors = vectors
+        self._query = query
+        self._reach = reach
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        bound = {"model": self._vectors.model, "query": written(self._query)}
+        with self._within() as asking:
+            found = _read(asking, self._reach, "list_cosines_of", ids=listed(ids), **bound)
+        return found.of(ids)
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks; exact where too few of those are let in."""
+        share = len(self._reach.roll) / max(self._vectors.chunks, 1)
+        sought = min(int(_MORE * limit / min(share, 1.0)) + 1, _SOUGHT_MOST)
+        with self._within() as asking:
+            asking.run(
+                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(
+                    sql.Literal(min(max(sought, _EF_LEAST), _EF_MOST))
+                )
+            )
+            asking.run(sql.SQL("SET LOCAL hnsw.iterative_scan = relaxed_order"))
+            query = statements()["list_nearest"].format(
+                dimensions=sql.Literal(self._vectors.dimensions)
+            )
+            bound = {"model": self._vectors.model, "query": written(self._query)}
+            rows = asking.run(query, limit=sought, **bound).fetchall()
+        docs = np.array([row[0] for row in rows], dtype=np.int64)
+        docs = docs[self._reach.roll.places_of(docs) >= 0]
+        # Nearest first: of each doc its best chunk is the first.
+        first = np.sort(np.unique(docs, return_index=True)[1])[:limit]
+        if len(first) < min(limit, len(self._reach.roll)):
+            return _exact(self._within, self._vectors, self._query, self._reach).nearest(limit)
+        return np.sort(docs[first])

@@ -1,0 +1,77 @@
+"""Vectors as rows in Postgres: those of texts that are still there, and how many there are.
+
+Never compares; callers hold the transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.index.docs import plain
+from commonplace.index.postgres_asking import written
+from commonplace.index.postgres_docs import ref_id_of
+from commonplace.index.vectors import checked_passages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core.values import Encoded, Vector
+    from commonplace.index.postgres_asking import Asking
+
+
+class _Held(NamedTuple):
+    id: int
+    kind: str
+    text_hash: str
+    chunks: int
+
+
+def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
+    """File the vectors of texts that are still there; all are checked. Raises: Invalid."""
+    with asking.at_once():
+        held_off = asking.ask("hold")
+        known = asking.ask("find_model", model=model)
+        found = asking.ask("find_encoded", model=model, refs=[plain(each.ref) for each in encoded])
+        held_off.fetchone()
+        row = known.fetchone()
+        held = {ref: _Held(*rest) for ref, *rest in found.fetchall()}
+    dimensions: int | None = None if row is None else row[0]
+    fresh: dict[str, tuple[_Held, Encoded, Vector]] = {}
+    for each in encoded:
+        vectors = checked_passages(each, dimensions)
+        dimensions = vectors.shape[1]
+        on = held.get(plain(each.ref))
+        # Two processes may encode one doc: the same again changes nothing.
+        if on and on.text_hash == each.text_hash and on.chunks != len(vectors):
+            fresh[plain(each.ref)] = (on, each, vectors)
+    if fresh:
+        _write(asking, model, fresh, dimensions or 0)
+
+
+def _write(
+    asking: Asking,
+    model: str,
+    fresh: dict[str, tuple[_Held, Encoded, Vector]],
+    dimensions: int,
+) -> None:
+    replaced = [on for on, _, _ in fresh.values() if on.chunks]
+    columns: dict[str, list[Any]] = {
+        name: []
+        for name in ("kinds", "ref_ids", "chunks", "docs", "lows", "highs", "hashes", "vectors")
+    }
+    for ref, (on, each, vectors) in fresh.items():
+        for chunk, ((low, high), vector) in enumerate(zip(each.spans, vectors, strict=True)):
+            row = (on.kind, ref_id_of(ref, on.kind), chunk, on.id, low, high, each.text_hash)
+            for column, value in zip(columns.values(), (*row, written(vector)), strict=True):
+                column.append(value)
+    with asking.at_once():
+        if replaced:
+            asking.ask("drop_model_vectors", model=model, ids=[on.id for on in replaced])
+        asking.ask("add_vectors", model=model, **columns)
+        asking.ask(
+            "count_vectors",
+            model=model,
+            dimensions=dimensions,
+            docs=len(fresh) - len(replaced),
+            chunks=len(columns["docs"]) - sum(on.chunks for on in replaced),
+        )
