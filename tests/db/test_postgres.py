@@ -169,7 +169,7 @@ class TestRoles:
         with pool.within("ann") as conn:
             conn.execute(INSERT, ["ann", "1"])
             conn.execute(
-                "INSERT INTO wb_outbox (user_id, kind, ref_id) VALUES ('ann', 'message', '1')"
+                "INSERT INTO wb_outbox VALUES ('ann', 'message', '1', 1, now(), false, false, true)"
             )
         with worker.across() as conn:
             assert conn.execute("SELECT user_id, ref_id FROM wb_outbox").fetchall() == [

@@ -217,3 +217,63 @@ class Erases(Protocol):
     def erased(self, refs: Sequence[str]) -> bool:
         """The index holds no byte of these; erases what is left here, and tells whether none is."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A line of the outbox: that a record changed, not how. changes: how often, by now."""
+
+    owner: str
+    kind: Kind
+    ref_id: str
+    changes: int
+    gone: bool
+
+
+@runtime_checkable
+class Defers(Protocol):
+    """A store whose saves leave the index to others: whoever searches, and a worker."""
+
+    def unfiled(self, limit: int) -> list[Noted]:
+        """What changed and whose words no index has yet, oldest first. Raises: Unavailable."""
+        ...
+
+    def filed(self, noted: Sequence[Noted]) -> None:
+        """The words of these are in the index; what changed since is not among them."""
+        ...
+
+    def read(self, noted: Sequence[Noted]) -> list[Record | None]:
+        """The records of these as they are now, in this order. Raises: Unavailable."""
+        ...
+
+
+class Backlog(Protocol):
+    """What changed in the memories of all users and waits for a worker: no text is in it.
+
+    Several workers may share one: what one has leased no other is given, until that runs out.
+    """
+
+    def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
+        """Take the oldest; where nothing waits, what has vectors of another encoder than this.
+
+        encoder: empty without one: then only what has no words yet. Raises: Unavailable.
+        """
+        ...
+
+    def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
+        """These are filed; gives those that changed meanwhile, which wait again.
+
+        encoder: whose vectors they have now; empty if none.
+        """
+        ...
+
+    def give_back(self, noted: Sequence[Noted]) -> None:
+        """These were not begun: whoever leases next may have them."""
+        ...
+
+    def tidy(self) -> int:
+        """Let go of old calls, and of what the database keeps of what is deleted; how many were.
+
+        Raises: Unavailable.
+        """
+        ...

@@ -7,7 +7,6 @@ waits for a server longer than its deadline.
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -139,12 +138,11 @@ class Postgres:
             yield conn
 
     @contextmanager
-    def bare(self) -> Iterator[Connection]:
+    def bare(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
         """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
         with Translated(self.name):
-            conn = self._take(time.monotonic() + self._deadline_s)
+            conn = self._take(time.monotonic() + (deadline_s or self._deadline_s))
             try:
-                conn.deadline = math.inf
                 yield conn
             finally:
                 self._give_back(conn)

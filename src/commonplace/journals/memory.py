@@ -5,19 +5,26 @@ Never says a record is saved before it is, and never waits for a model: the outb
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time, utc_now
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.ids import check_key, key_id, new_id
-from commonplace.core.memory import PREFERENCES_ID, Call, KindTally, Records, Saved
+from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.memory import PREFERENCES_ID, KindTally, Saved
 from commonplace.core.text import opening
-from commonplace.journals.memory_database import MemoryDatabase, record_of, row_of, sql
-from commonplace.journals.memory_entry import KEYS, altered, parse_id, parse_ref, ref_of
+from commonplace.journals.memory_database import MemoryDatabase, sql
+from commonplace.journals.memory_entry import altered, parse_id, parse_ref, ref_of
+from commonplace.journals.memory_rows import (
+    call_of,
+    id_of,
+    page_asked,
+    page_of,
+    record_of,
+    row_of,
+    row_of_call,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,14 +32,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Draft, Kind, Record
+    from commonplace.core.memory import Call, Draft, Kind, Record, Records
     from commonplace.journals.memory_open import MemoryPages
     from commonplace.journals.memory_source import MemorySource
 
-MOST_LISTED = 1000
 CALLS_KEPT = timedelta(days=30)
 
-_BEYOND = "9999-12-31T23:59:59.999999Z"
 _log = logging.getLogger(__name__)
 
 
@@ -72,7 +77,8 @@ class MemoryJournal:
         now = self._clock()
         if not draft.ref_id and draft.kind != "preference":
             # What cannot be kept is refused before a file is made for it.
-            return self._add(draft, altered(None, draft, ref_id=self._new_id(draft), now=now))
+            ref_id = id_of(draft, self._owner, now=now, random_bytes=self._random_bytes)
+            return self._add(draft, altered(None, draft, ref_id=ref_id, now=now))
         ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
         with self.database.writing() as conn:
             old = self._find(conn, draft.kind, ref_id)
@@ -100,22 +106,9 @@ class MemoryJournal:
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
-        if not 1 <= limit <= MOST_LISTED:
-            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
-        before, slash, ref_id = cursor.partition("/")
-        if cursor and (not slash or len(before) != len(_BEYOND)):
-            raise Invalid(
-                f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
-            )
-        asked = {"before": before or _BEYOND, "before_id": ref_id, "limit": limit + 1}
+        asked = page_asked(limit, cursor)
         rows = self.database.ask(f"list_{kind}", user_id=self._owner, **asked)
-        records = [record_of(kind, row) for row in rows]
-        more = len(records) > limit
-        last = records[limit - 1] if more else None
-        return Records(
-            records=tuple(records[:limit]),
-            cursor=f"{render_time(last.at)}/{last.id}" if last else "",
-        )
+        return page_of([record_of(kind, row) for row in rows], limit)
 
     def source(self) -> MemorySource:
         """The records as the index follows them."""
@@ -127,7 +120,7 @@ class MemoryJournal:
         """The records as whoever opens a ref sees them."""
         from commonplace.journals.memory_open import MemoryPages  # noqa: PLC0415  if used
 
-        return MemoryPages(self)
+        return MemoryPages(self, place=str(self.database.path))
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
@@ -146,15 +139,7 @@ class MemoryJournal:
     def note_call(self, call: Call) -> None:
         """Log a call; see `KeepsCalls`. Never raises."""
         now = self._clock()
-        row = {
-            "user_id": self._owner,
-            "tool": call.tool,
-            "status": call.status,
-            "duration_ms": call.duration_ms,
-            "top_k_effective": call.top_k_effective,
-            "filters": json.dumps(dict(call.filters), ensure_ascii=False, sort_keys=True),
-            "created_at": render_time(call.at or now),
-        }
+        row = {**row_of_call(call, now), "user_id": self._owner}
         try:
             with self.database.writing_soon() as conn:
                 conn.execute(sql()["note_call"], row)
@@ -165,17 +150,7 @@ class MemoryJournal:
     def calls(self, limit: int = 100) -> list[Call]:
         """The calls that are logged, newest first. Raises: Unavailable."""
         rows = self.database.ask("calls", user_id=self._owner, limit=limit)
-        return [
-            Call(
-                tool=tool,
-                status=status,
-                duration_ms=duration_ms,
-                top_k_effective=top_k,
-                filters=json.loads(filters),
-                at=parse_time(at),
-            )
-            for tool, status, duration_ms, top_k, filters, at in rows
-        ]
+        return [call_of(row) for row in rows]
 
     def to_erase(self) -> tuple[str, ...]:
         """Refs of what is deleted and whose bytes may remain; see `Erases`."""
@@ -190,11 +165,6 @@ class MemoryJournal:
             for kind, ref_id in map(parse_ref, refs):
                 conn.execute(sql()["erased"], self._named(kind, ref_id))
         return True
-
-    def _new_id(self, draft: Draft) -> str:
-        if draft.key:
-            return key_id(KEYS, self._owner, check_key(f"{draft.kind} {draft.key}"))
-        return new_id(draft.at or self._clock(), self._random_bytes(10))
 
     def _add(self, draft: Draft, record: Record) -> Saved:
         named = self._named(record.kind, record.id)

@@ -297,5 +297,10 @@ def change_of(record: Record) -> Change:
     )
 
 
+def change_noted(kind: Kind, ref_id: str, record: Record | None) -> Change:
+    """What the index should hold of what changed: a record as it is now, or None for none."""
+    return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)
+
+
 def _session(message: Message) -> str:
     return f"{JOURNAL}:{local_date(message.at, UTC).isoformat()}"

@@ -13,8 +13,7 @@ from commonplace.journals.memory import not_found
 from commonplace.journals.memory_entry import JOURNAL, parse_ref, ref_of, said_of
 
 if TYPE_CHECKING:
-    from commonplace.core.memory import Record
-    from commonplace.journals.memory import MemoryJournal
+    from commonplace.core.memory import MemoryStore, Record
 
 
 class MemoryPages:
@@ -24,17 +23,18 @@ class MemoryPages:
     kinds = KINDS
     ref_form = f"{JOURNAL}:<kind>/<id>"
 
-    def __init__(self, journal: MemoryJournal) -> None:
-        self._journal = journal
+    def __init__(self, store: MemoryStore, *, place: str) -> None:
+        self._store = store
+        self._place = place
 
     def place_of(self, scope: str) -> str:  # noqa: ARG002  it lies in one place
-        """The file of this user's memory."""
-        return str(self._journal.database.path)
+        """Where this user's memory is kept, for people."""
+        return self._place
 
     def read_ref(self, ref: str) -> Page:
         """The record under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""
         kind, ref_id = parse_ref(ref)
-        record = self._journal.find(kind, ref_id)
+        record = self._store.find(kind, ref_id)
         if record is None:
             raise not_found(kind, ref_id)
         return Page(

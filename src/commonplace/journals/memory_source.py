@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.memory import KINDS
 from commonplace.core.values import Drop, Put
-from commonplace.journals.memory_entry import JOURNAL, change_of, ref_of
+from commonplace.journals.memory_entry import JOURNAL, change_noted, change_of, ref_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from commonplace.core.memory import MemoryStore
     from commonplace.core.values import Change, Since
     from commonplace.journals.memory import MemoryJournal
 
@@ -56,7 +57,7 @@ class MemorySource:
         if state and state[0][0] == name and known.isdecimal():
             yield from self._changed(int(known), since)
         else:
-            yield from self._everything(since)
+            yield from everything(self._journal, since)
 
     def _changed(self, seq: int, since: Since) -> Iterator[Change]:
         asked = {"user_id": self._journal.owner, "limit": _AT_ONCE}
@@ -65,23 +66,49 @@ class MemorySource:
                 seq = number
                 record = self._journal.find(kind, ref_id)
                 ref = ref_of(kind, ref_id)
-                change = Drop(ref) if record is None else change_of(record)
+                change = change_noted(kind, ref_id, record)
                 stamp = change.doc.stamp if isinstance(change, Put) else None
                 if since.stamps(ref).get(ref) != stamp:
                     yield change
 
-    def _everything(self, since: Since) -> Iterator[Change]:
-        known = since.stamps(f"{JOURNAL}:")
-        seen: set[str] = set()
-        for kind in KINDS:
-            cursor = ""
-            while True:
-                found = self._journal.list_records(kind, limit=_AT_ONCE, cursor=cursor)
-                for change in map(change_of, found.records):
-                    if isinstance(change, Put):
-                        seen.add(change.doc.ref)
-                        if known.get(change.doc.ref) != change.doc.stamp:
-                            yield change
-                if not (cursor := found.cursor):
-                    break
-        yield from (Drop(ref) for ref in sorted(known.keys() - seen))
+
+class MemoryListed:
+    """One user's memory where no order of changes is kept: what differs is found by looking.
+
+    changes: how often anything changed, never less than before.
+    """
+
+    name = JOURNAL
+
+    def __init__(self, store: MemoryStore, changes: Callable[[], str]) -> None:
+        self._store = store
+        self._changes = changes
+
+    def mark(self) -> str:
+        """How often anything changed."""
+        try:
+            return self._changes()
+        except CommonplaceError as exc:
+            return f"{_UNREADABLE} {exc.message}"
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts and drops of all that differs. Raises: Unavailable."""
+        return everything(self._store, since)
+
+
+def everything(store: MemoryStore, since: Since) -> Iterator[Change]:
+    """Puts and drops of all records that are not as they are known. Raises: Unavailable."""
+    known = since.stamps(f"{JOURNAL}:")
+    seen: set[str] = set()
+    for kind in KINDS:
+        cursor = ""
+        while True:
+            found = store.list_records(kind, limit=_AT_ONCE, cursor=cursor)
+            for change in map(change_of, found.records):
+                if isinstance(change, Put):
+                    seen.add(change.doc.ref)
+                    if known.get(change.doc.ref) != change.doc.stamp:
+                        yield change
+            if not (cursor := found.cursor):
+                break
+    yield from (Drop(ref) for ref in sorted(known.keys() - seen))

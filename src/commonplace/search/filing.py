@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
-from commonplace.core.text import text_hash
-from commonplace.core.values import Drop, Encoded, Put, Unencoded
+from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
+from commonplace.search.batches import Spans, encoded_of, groups_of, next_limit, unencoded_of
 from commonplace.search.lane import Errand, Lane, log_failure, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
     from commonplace.core.values import Change, Vector
 
-Spans: TypeAlias = tuple[tuple[int, int], ...]
 # What each entry of a group says, and its vector where one chunk holds all of it.
 Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
 
@@ -142,11 +141,11 @@ class Filing:
             encoder = self._encoder.get()
             if encoder is None:
                 return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
-            docs = [_unencoded(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
+            docs = [unencoded_of(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
             if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
                 self._call()
                 return self._pending("It is long, and is being encoded.", passing=True)
-            for group in _groups(encoder, docs):
+            for group in groups_of(encoder, docs):
                 # Its place beside the entry is for others, and no writer waits for it.
                 self._promised.append((encoder, self._put_vectors(encoder, group)))
                 self._keeper.ask()
@@ -387,11 +386,11 @@ class Filing:
                     if self._fill_places(encoder, tried, progress):
                         continue  # what was filed meanwhile comes first
                     break
-                limit = _next_limit(docs)
+                limit = next_limit(docs)
                 if progress is not None and self._monotonic() - counted_at >= policy.COUNT_EVERY_S:
                     left = self._index.counts(encoder.identity).pending
                     counted_at = self._monotonic()
-                for group in _groups(encoder, docs):
+                for group in groups_of(encoder, docs):
                     self._encode(encoder, group)
                     made += len(group)
                     left -= len(group)
@@ -426,7 +425,7 @@ class Filing:
 
     def _put_vectors(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> Whole:
         texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
-        encoded = list(_encoded(group, encoder.encode_passages(texts)))
+        encoded = list(encoded_of(group, encoder.encode_passages(texts)))
         self._index.put_vectors(encoder.identity, encoded)
         return {
             doc.ref: (doc.text, one.vectors[0] if spans == ((0, len(doc.text)),) else None)
@@ -485,45 +484,7 @@ def _told(what: str, exc: Exception) -> str:
     return told(exc)
 
 
-def _unencoded(put: Put) -> Unencoded:
-    return Unencoded(ref=put.doc.ref, text=put.doc.said, text_hash=text_hash(put.doc.said))
-
-
 def _missing(pending: int) -> str:
     if pending == 1:
         return "1 entry waits for its vector; words find it."
     return f"{pending} entries wait for their vector; words find them."
-
-
-def _next_limit(docs: Sequence[Unencoded]) -> int:
-    """How many docs to take next: few of long ones, for the memory, and many of short ones."""
-    mean = sum(len(doc.text) for doc in docs) / len(docs)
-    fitting = int(policy.ENCODE_CHARACTERS / mean)
-    return max(policy.ENCODE_BATCH, min(policy.ENCODE_BATCH_MOST, fitting))
-
-
-def _groups(encoder: Encoder, docs: Sequence[Unencoded]) -> Iterator[list[tuple[Unencoded, Spans]]]:
-    """Docs with their chunks, as many at a time as one commit of vectors should hold.
-
-    Those of like length come together: the encoder pads the texts of a batch to the longest. Short
-    ones first: a text of 250 chunks takes 15 s, and a process that ends before keeps none of it.
-    """
-    group: list[tuple[Unencoded, Spans]] = []
-    chunks = 0
-    for doc in sorted(docs, key=lambda doc: len(doc.text)):
-        spans = encoder.split(doc.text)[: policy.CHUNKS_OF_AN_ENTRY]
-        if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
-            yield group
-            group, chunks = [], 0
-        group.append((doc, spans))
-        chunks += len(spans)
-    if group:
-        yield group
-
-
-def _encoded(group: Iterable[tuple[Unencoded, Spans]], vectors: Vector) -> Iterator[Encoded]:
-    at = 0
-    for doc, spans in group:
-        part = vectors[at : at + len(spans)]
-        yield Encoded(ref=doc.ref, text_hash=doc.text_hash, spans=spans, vectors=part)
-        at += len(spans)

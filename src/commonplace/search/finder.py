@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Vector
-    from commonplace.search.filing import Filing
     from commonplace.search.fold import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
+    from commonplace.search.word_filing import Files
 
 _ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"
@@ -62,7 +62,7 @@ class Finder:
         *,
         index: OwnerIndex,
         encoder: EncoderSlot,
-        filing: Filing,
+        filing: Files,
         lineage: Lineage | None = None,
     ) -> None:
         self._index = index

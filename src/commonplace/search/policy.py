@@ -64,6 +64,24 @@ CHUNKS_OF_AN_ENTRY = 256
 ENCODE_AT_ONCE = 20_000
 """Characters a write encodes before it returns, about a second; more goes to the background."""
 
+WORDS_AT_A_SEARCH = 2_000
+"""Changes whose words a search files before it looks, where saves leave that to it: about 2 s."""
+
+BACKLOG_BATCH = 256
+"""Changes that a worker leases at a time."""
+
+BACKLOG_CHARACTERS = 200_000
+"""Characters of what it then encodes, about 10 s; the rest is given back."""
+
+BACKLOG_LEASE_S = 60.0
+"""After this long another worker takes what one has leased: how long a killed one is waited for."""
+
+BACKLOG_POLL_S = 0.5
+"""How often a worker looks whether anything waits."""
+
+TIDY_EVERY_S = 600.0
+"""How often a worker has the database let go of what is deleted, if anything was."""
+
 APPLY_BATCH = 500
 """Changes filed in one transaction while catching up."""
 

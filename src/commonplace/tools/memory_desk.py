@@ -15,6 +15,7 @@ from commonplace.core.ports import Tallying
 from commonplace.core.values import Put
 from commonplace.journals.memory import not_found
 from commonplace.journals.memory_entry import JOURNAL, change_of, parse_id
+from commonplace.search.word_filing import Later
 from commonplace.tools.memory_finding import MemoryFound, MemoryQuestion, search
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.memory import Draft, Kind, KindTally, MemoryStore, Record, Records, Saved
     from commonplace.core.ports import EncoderSlot, OwnerIndex
-    from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.search.word_filing import Files
 
 _REMAINS = "Bytes of it remain on the disk while other processes read; a later call erases them."
 
@@ -66,7 +67,7 @@ class MemoryDesk:
         self,
         *,
         store: MemoryStore,
-        filing: Callable[[], Filing],
+        filing: Callable[[], Files],
         finder: Callable[[], Finder],
         index: Callable[[], OwnerIndex],
         encoder: EncoderSlot,
@@ -175,6 +176,8 @@ class MemoryDesk:
             # A draft, or one without a word: what was there before it must leave.
             return () if saved.is_new else self._forget([change.ref])
         filed = self.filing().file([change])
+        if isinstance(filed, Later):
+            return filed.notes
         # Somebody may have altered or deleted it since: what is filed last must be what is true.
         now = self.store.find(saved.record.kind, saved.ref_id)
         if now is None:

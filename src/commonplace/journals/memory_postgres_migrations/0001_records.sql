@@ -88,27 +88,27 @@ CREATE TABLE wb_tool_invocation_log (
 );
 CREATE INDEX wb_tool_invocation_log_time ON wb_tool_invocation_log (user_id, created_at);
 
--- The last change of each record; holds no text. tx: the transaction of that change, by which a
--- reader knows what it has seen: numbers of a sequence do not become visible in their order.
--- gone: it was deleted, and a key does not bring it back; erase: its words are still in the index.
--- due: the worker has to look at it; leased_until: one is at it; encoder: whose vectors it has.
+-- The last change of each record; holds no text. changes: how often it changed. gone: it was
+-- deleted, and a key does not bring it back; erase: its words are still in the index. words_due: its
+-- words are not in the index yet; due: the worker has to look at it, for its vector; leased_until:
+-- one is at it; encoder: whose vectors it has.
 CREATE TABLE wb_outbox (
     user_id text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
     ref_id text COLLATE "C" NOT NULL,
-    tx xid8 NOT NULL DEFAULT pg_current_xact_id(),
     changes bigint NOT NULL DEFAULT 1,
     at timestamptz NOT NULL DEFAULT now(),
-    gone boolean NOT NULL DEFAULT false,
-    erase boolean NOT NULL DEFAULT false,
+    gone boolean NOT NULL,
+    erase boolean NOT NULL,
+    words_due boolean NOT NULL,
     due boolean NOT NULL DEFAULT true,
     leased_until timestamptz,
     encoder text COLLATE "C" NOT NULL DEFAULT '',
     PRIMARY KEY (user_id, kind, ref_id)
 );
-CREATE INDEX wb_outbox_tx ON wb_outbox (user_id, tx);
 CREATE INDEX wb_outbox_due ON wb_outbox (at) WHERE due;
-CREATE INDEX wb_outbox_erase ON wb_outbox (user_id) WHERE erase;
+CREATE INDEX wb_outbox_words ON wb_outbox (user_id, at) WHERE words_due;
+CREATE INDEX wb_outbox_erase ON wb_outbox (user_id, at) WHERE erase;
 CREATE INDEX wb_outbox_encoder ON wb_outbox (encoder, at) WHERE NOT gone;
 
 -- No sample of what users wrote goes into the planner's statistics, where it would outlive them.
@@ -147,5 +147,5 @@ $$;
 
 -- The one thing that is seen across users: which records wait, for the worker alone.
 GRANT SELECT ON wb_outbox TO commonplace_worker;
-GRANT UPDATE (due, leased_until, encoder) ON wb_outbox TO commonplace_worker;
+GRANT UPDATE (erase, words_due, due, leased_until, encoder) ON wb_outbox TO commonplace_worker;
 CREATE POLICY lease ON wb_outbox TO commonplace_worker USING (true) WITH CHECK (true);

@@ -1,0 +1,119 @@
+"""Owns what waits for a worker in the memories of all users on Postgres: leases, and tidying up.
+
+Never sees a text: across users its role is shown the outbox alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from psycopg import sql
+
+from commonplace.core.clock import render_time, utc_now
+from commonplace.core.errors import Denied
+from commonplace.db.postgres import statement
+from commonplace.db.postgres_migrate import refuse_other_schema
+from commonplace.journals.memory import CALLS_KEPT
+from commonplace.journals.memory_postgres import (
+    SERIES,
+    TABLES,
+    columns_of,
+    list_record_migrations,
+    noted_of,
+    query,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.memory import Noted
+    from commonplace.db.postgres import Connection, Postgres
+
+_log = logging.getLogger(__name__)
+_VACUUM_S = 3600.0
+
+
+class MemoryBacklog:
+    """What waits in one database; implements `core.memory.Backlog`. Thread-safe.
+
+    database: opened as the worker's role. tables: those of the index, tidied like ours.
+    """
+
+    def __init__(
+        self, database: Postgres, *, tables: Sequence[str] = (), clock: Clock = utc_now
+    ) -> None:
+        self._database = database
+        # The log holds no text; its rows go with time.
+        self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._gone = 0
+
+    def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
+        """Take what waits longest; see the port. Raises: Unavailable."""
+        asked = {
+            "limit": limit,
+            "encoder": encoder,
+            "has_encoder": bool(encoder),
+            "seconds": seconds,
+        }
+        with self._database.across() as conn:
+            rows = conn.execute(query("lease_due"), asked).fetchall()
+            if not rows and encoder:
+                rows = conn.execute(query("lease_others"), asked).fetchall()
+        return [noted_of(row) for row in rows]
+
+    def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
+        """These are filed; see the port. Raises: Unavailable."""
+        given = {"encoder": encoder, "has_encoder": bool(encoder)}
+        with self._database.across() as conn:
+            rows = conn.execute(query("lease_done"), {**given, **_columns(noted)}).fetchall()
+        with self._lock:
+            self._gone += sum(each.gone for each in noted)
+        return [noted_of(tuple(row)) for *row, changed in rows if changed]
+
+    def give_back(self, noted: Sequence[Noted]) -> None:
+        """These were not begun; see the port. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("give_back"), _columns(noted))
+
+    def tidy(self) -> int:
+        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable."""
+        self._prune_calls()
+        with self._lock:
+            gone, self._gone = self._gone, 0
+        if gone:
+            # Outside a transaction; what a running one may still see stays until the next time.
+            with self._database.bare(deadline_s=_VACUUM_S) as conn:
+                for table in self._tables:
+                    conn.execute(
+                        statement("VACUUM (INDEX_CLEANUP ON) {}").format(sql.Identifier(table))
+                    )
+        return gone
+
+    def _prune_calls(self) -> None:
+        """Each user's own, as that user: across users the log is not seen."""
+        before = render_time(self._clock() - CALLS_KEPT)
+        with self._database.across() as conn:
+            users = [row[0] for row in conn.execute(query("users")).fetchall()]
+        for user in users:
+            with self._database.within(user, commit="soon") as conn:
+                conn.execute(query("prune_calls"), {"user_id": user, "before": before})
+
+
+def check_backlog(conn: Connection, name: str) -> None:
+    """Refuse a role that the queue is not shown to. Raises: Denied, Unavailable."""
+    refuse_other_schema(conn, name, {SERIES: list_record_migrations()})
+    row = conn.execute(query("is_worker")).fetchone()
+    if row is None or not row[0]:
+        raise Denied(
+            "This role is not the worker's: it would see nothing that waits.",
+            hint="Connect as commonplace_worker, which `commonplace memory migrate` makes.",
+        )
+
+
+def _columns(noted: Sequence[Noted]) -> dict[str, list[Any]]:
+    return {"users": [each.owner for each in noted], **columns_of(noted)}

@@ -1,0 +1,256 @@
+-- The queries of memory on Postgres. A record is read in the columns that `record_of` takes. Every
+-- query names the user: row level security stands behind it, and shards are found by it.
+
+-- name: find_message
+-- One message.
+SELECT id, role, content, created_at FROM wb_message WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: find_journal
+-- One journal entry.
+SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: find_todo
+-- One thing to do.
+SELECT id, title, done, created_at, updated_at FROM wb_todo
+WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: find_gratitude
+-- One gratitude.
+SELECT id, content, created_at, updated_at FROM wb_gratitude
+WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: find_preference
+-- The preferences, under the one id they have.
+SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
+WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
+
+
+-- name: add_message
+-- A new message; there is no other way to write one.
+INSERT INTO wb_message (id, user_id, role, content, created_at)
+VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s)
+ON CONFLICT (user_id, id) DO NOTHING;
+
+-- name: add_journal
+-- A new journal entry.
+INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at)
+VALUES (%(id)s, %(user_id)s, %(title)s, %(body)s, %(is_draft)s, %(created_at)s, %(updated_at)s)
+ON CONFLICT (user_id, id) DO NOTHING;
+
+-- name: add_todo
+-- A new thing to do.
+INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at)
+VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s)
+ON CONFLICT (user_id, id) DO NOTHING;
+
+-- name: add_gratitude
+-- A new gratitude.
+INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at)
+VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s)
+ON CONFLICT (user_id, id) DO NOTHING;
+
+-- name: add_preference
+-- The first preferences.
+INSERT INTO wb_preferences (user_id, language, religion, flags, created_at, updated_at)
+VALUES (%(user_id)s, %(language)s, %(religion)s, %(flags)s, %(created_at)s, %(updated_at)s)
+ON CONFLICT (user_id) DO NOTHING;
+
+-- name: alter_journal
+-- A journal entry, altered.
+UPDATE wb_journal SET title = %(title)s, body = %(body)s, is_draft = %(is_draft)s,
+    created_at = %(created_at)s, updated_at = %(updated_at)s
+WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: alter_todo
+-- A thing to do, altered.
+UPDATE wb_todo SET title = %(title)s, done = %(done)s, created_at = %(created_at)s,
+    updated_at = %(updated_at)s
+WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: alter_gratitude
+-- A gratitude, altered.
+UPDATE wb_gratitude SET content = %(content)s, created_at = %(created_at)s,
+    updated_at = %(updated_at)s
+WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: alter_preference
+-- The preferences, altered.
+UPDATE wb_preferences SET language = %(language)s, religion = %(religion)s, flags = %(flags)s,
+    updated_at = %(updated_at)s
+WHERE user_id = %(user_id)s;
+
+-- name: delete_message
+-- A message leaves.
+DELETE FROM wb_message WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: delete_journal
+-- A journal entry leaves.
+DELETE FROM wb_journal WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: delete_todo
+-- A thing to do leaves.
+DELETE FROM wb_todo WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: delete_gratitude
+-- A gratitude leaves.
+DELETE FROM wb_gratitude WHERE user_id = %(user_id)s AND id = %(id)s;
+
+-- name: delete_preference
+-- The preferences leave.
+DELETE FROM wb_preferences WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
+
+-- name: list_message
+-- Messages before an instant, newest first.
+SELECT id, role, content, created_at FROM wb_message
+WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
+ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
+
+-- name: list_journal
+-- Journal entries before an instant, newest first, drafts among them.
+SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
+ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
+
+-- name: list_todo
+-- Things to do before an instant, newest first, done or not.
+SELECT id, title, done, created_at, updated_at FROM wb_todo
+WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
+ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
+
+-- name: list_gratitude
+-- Gratitude before an instant, newest first.
+SELECT id, content, created_at, updated_at FROM wb_gratitude
+WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
+ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
+
+-- name: list_preference
+-- The preferences, if they come before an instant.
+SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
+WHERE user_id = %(user_id)s
+    AND (created_at, 'preferences'::text) < (%(before)s::timestamptz, %(before_id)s::text)
+LIMIT %(limit)s;
+
+-- name: tallies
+-- How many of each kind there are, drafts, and the time of the newest.
+SELECT 'message', count(*), 0, max(created_at) FROM wb_message WHERE user_id = %(user_id)s
+UNION ALL
+SELECT 'journal', count(*), count(*) FILTER (WHERE is_draft), max(created_at) FROM wb_journal
+WHERE user_id = %(user_id)s
+UNION ALL
+SELECT 'todo', count(*), 0, max(created_at) FROM wb_todo WHERE user_id = %(user_id)s
+UNION ALL
+SELECT 'preference', count(*), 0, max(created_at) FROM wb_preferences WHERE user_id = %(user_id)s
+UNION ALL
+SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id = %(user_id)s;
+
+-- name: note_change
+-- A record changed: the outbox tells it, in the transaction of the change. A lease stays: who has it
+-- sees at the end that there was another change.
+INSERT INTO wb_outbox AS known (user_id, kind, ref_id, gone, erase, words_due)
+VALUES (%(user_id)s, %(kind)s, %(id)s, %(gone)s, %(gone)s, NOT %(gone)s)
+ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET changes = known.changes + 1, at = now(),
+    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true;
+
+-- name: is_gone
+-- Whether a record was there once and was deleted.
+SELECT 1 FROM wb_outbox
+WHERE user_id = %(user_id)s AND kind = %(kind)s AND ref_id = %(id)s AND gone;
+
+-- name: changes
+-- How often anything changed: never less than before.
+SELECT coalesce(sum(changes), 0) FROM wb_outbox WHERE user_id = %(user_id)s;
+
+-- name: unfiled
+-- What changed and whose words are not in the index yet.
+SELECT kind, ref_id, changes, gone FROM wb_outbox
+WHERE user_id = %(user_id)s AND words_due ORDER BY at, ref_id LIMIT %(limit)s;
+
+-- name: filed
+-- The words of these are in the index, unless they changed since.
+UPDATE wb_outbox SET words_due = false
+FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[]) AS done (kind, id, changes)
+WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND ref_id = done.id
+    AND wb_outbox.changes = done.changes AND words_due;
+
+-- name: to_erase
+-- Deleted records of which words or vectors may remain.
+SELECT kind, ref_id FROM wb_outbox WHERE user_id = %(user_id)s AND erase ORDER BY at LIMIT 1000;
+
+-- name: erased
+-- No word and no vector of deleted records remains.
+UPDATE wb_outbox SET erase = false
+FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS done (kind, id)
+WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND ref_id = done.id AND gone;
+
+-- name: note_call
+-- One call of a tool.
+INSERT INTO wb_tool_invocation_log (
+    user_id, tool, status, duration_ms, top_k_effective, filters, created_at
+) VALUES (%(user_id)s, %(tool)s, %(status)s, %(duration_ms)s, %(top_k_effective)s, %(filters)s,
+    %(created_at)s);
+
+-- name: prune_calls
+-- Calls older than they are kept leave.
+DELETE FROM wb_tool_invocation_log WHERE user_id = %(user_id)s AND created_at < %(before)s;
+
+-- name: calls
+-- The calls that are kept, newest first.
+SELECT tool, status, duration_ms, top_k_effective, filters, created_at FROM wb_tool_invocation_log
+WHERE user_id = %(user_id)s ORDER BY id DESC LIMIT %(limit)s;
+
+-- name: lease_due
+-- The worker takes what waits longest, of any user, and what another has had for too long.
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+FROM (
+    SELECT user_id, kind, ref_id FROM wb_outbox
+    WHERE due AND (leased_until IS NULL OR leased_until < now())
+        AND (%(has_encoder)s OR words_due OR gone)
+    ORDER BY at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) AS taken
+WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
+    AND wb_outbox.ref_id = taken.ref_id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
+
+-- name: lease_others
+-- Likewise what has the vectors of another encoder, newest first: that is asked for most.
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+FROM (
+    SELECT user_id, kind, ref_id FROM wb_outbox
+    WHERE NOT gone AND NOT due AND (encoder < %(encoder)s OR encoder > %(encoder)s)
+        AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY at DESC LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) AS taken
+WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
+    AND wb_outbox.ref_id = taken.ref_id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
+
+-- name: lease_done
+-- What was leased is filed; what changed meanwhile waits again, and is given back.
+UPDATE wb_outbox SET leased_until = NULL,
+    due = due AND (wb_outbox.changes <> done.changes OR NOT (gone OR %(has_encoder)s)),
+    words_due = words_due AND wb_outbox.changes <> done.changes,
+    erase = erase AND wb_outbox.changes <> done.changes,
+    encoder = CASE WHEN %(has_encoder)s THEN %(encoder)s ELSE encoder END
+FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+    AS done (user_id, kind, id, changes)
+WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
+    AND wb_outbox.ref_id = done.id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, wb_outbox.changes, gone,
+    wb_outbox.changes <> done.changes;
+
+-- name: users
+-- Everybody of whom anything was ever kept.
+SELECT DISTINCT user_id FROM wb_outbox;
+
+-- name: give_back
+-- What was leased and not begun.
+UPDATE wb_outbox SET leased_until = NULL
+FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+    AS done (user_id, kind, id, changes)
+WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
+    AND wb_outbox.ref_id = done.id;
+
+-- name: is_worker
+-- Whether what waits is shown to us.
+SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');

@@ -1,0 +1,62 @@
+"""How texts are put together for the encoder: by length, in chunks, as many as one commit holds.
+
+Pure but for the encoder that splits: never asks an index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.text import text_hash
+from commonplace.core.values import Encoded, Unencoded
+from commonplace.search import policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from commonplace.core.ports import Encoder
+    from commonplace.core.values import Put, Vector
+
+Spans: TypeAlias = tuple[tuple[int, int], ...]
+
+
+def unencoded_of(put: Put) -> Unencoded:
+    """What the encoder needs of a doc that is put."""
+    return Unencoded(ref=put.doc.ref, text=put.doc.said, text_hash=text_hash(put.doc.said))
+
+
+def next_limit(docs: Sequence[Unencoded]) -> int:
+    """How many docs to take next: few of long ones, for the memory, and many of short ones."""
+    mean = sum(len(doc.text) for doc in docs) / len(docs)
+    fitting = int(policy.ENCODE_CHARACTERS / mean)
+    return max(policy.ENCODE_BATCH, min(policy.ENCODE_BATCH_MOST, fitting))
+
+
+def groups_of(
+    encoder: Encoder, docs: Sequence[Unencoded]
+) -> Iterator[list[tuple[Unencoded, Spans]]]:
+    """Docs with their chunks, as many at a time as one commit of vectors should hold.
+
+    Those of like length come together: the encoder pads the texts of a batch to the longest. Short
+    ones first: a text of 250 chunks takes 15 s, and a process that ends before keeps none of it.
+    """
+    group: list[tuple[Unencoded, Spans]] = []
+    chunks = 0
+    for doc in sorted(docs, key=lambda doc: len(doc.text)):
+        spans = encoder.split(doc.text)[: policy.CHUNKS_OF_AN_ENTRY]
+        if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
+            yield group
+            group, chunks = [], 0
+        group.append((doc, spans))
+        chunks += len(spans)
+    if group:
+        yield group
+
+
+def encoded_of(group: Iterable[tuple[Unencoded, Spans]], vectors: Vector) -> Iterator[Encoded]:
+    """The vectors of a group's chunks, doc by doc."""
+    at = 0
+    for doc, spans in group:
+        part = vectors[at : at + len(spans)]
+        yield Encoded(ref=doc.ref, text_hash=doc.text_hash, spans=spans, vectors=part)
+        at += len(spans)
