@@ -22,13 +22,21 @@ from commonplace.core.values import (
     said,
 )
 from commonplace.index.docs import instant, plain, prefix_end
-from commonplace.index.postgres_asking import Asking
+from commonplace.index.postgres_asking import Asking, listed
 from commonplace.index.postgres_docs import apply_changes
-from commonplace.index.postgres_known import Remembered, reach_of, refresh
+from commonplace.index.postgres_known import (
+    NOTHING,
+    Known,
+    Remembered,
+    ask_known,
+    brought_up,
+    reach_of,
+    span_of,
+)
 from commonplace.index.postgres_meaning import Vectors, nearness
-from commonplace.index.postgres_nearest import index_name
+from commonplace.index.postgres_nearest import INDEXED_FROM, index_name
 from commonplace.index.postgres_vectors import put_vectors
-from commonplace.index.postgres_words import read_postings
+from commonplace.index.postgres_words import Sought
 from commonplace.index.score import NO_COSINES, candidates_of
 from commonplace.index.vectors import checked_query
 
@@ -58,14 +66,22 @@ SERIES = "index"
 
 
 class PostgresIndex:
-    """Indexes of all owners in one database. clock: seconds since the epoch, for leases.
+    """Indexes of all owners in one database; whoever opened that closes it.
 
-    Whoever opened the database closes it.
+    clock: seconds since the epoch, for leases. indexed_from: docs in reach from which the nearest
+    are asked of an index over the user's own vectors, where there is one.
     """
 
-    def __init__(self, database: Postgres, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: Postgres,
+        *,
+        clock: Callable[[], float] = time.time,
+        indexed_from: int = INDEXED_FROM,
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._indexed_from = indexed_from
         self._remembered = Remembered()
         self._lock = threading.Lock()
         self._closed = False
@@ -78,7 +94,11 @@ class PostgresIndex:
             if self._closed:
                 raise Unavailable("The index is closed.", hint="Open it again.")
         return PostgresOwnerIndex(
-            self._database, owner, clock=self._clock, remembered=self._remembered
+            self._database,
+            owner,
+            clock=self._clock,
+            indexed_from=self._indexed_from,
+            remembered=self._remembered,
         )
 
     def close(self) -> None:
@@ -97,11 +117,13 @@ class PostgresOwnerIndex:
         owner: str,
         *,
         clock: Callable[[], float],
+        indexed_from: int,
         remembered: Remembered,
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
+        self._indexed_from = indexed_from
         self._remembered = remembered
 
     def apply(
@@ -146,12 +168,11 @@ class PostgresOwnerIndex:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         # What is remembered is older than the transaction: it was read before this one begins.
         known = self._remembered.of(self._owner)
+        sought = Sought(asked.words, known, span_of(asked.within.within))
         with self._within() as asking:
-            asking.say("steady")
-            known = refresh(asking, known)
-            vectors = self._vectors(asking, asked.identity)
+            known, vectors = self._looked(asking, known, sought, asked.identity)
             reach = reach_of(asking, known, asked.within)
-            postings = read_postings(asking, asked.words, known, reach)
+            postings = sought.postings(asking, known, reach.roll)
         self._remembered.keep(self._owner, known)
         vector = asked.vector()
         near: Nearness = NO_COSINES
@@ -225,15 +246,29 @@ class PostgresOwnerIndex:
         docs, pending = asking.ask("read_counts", model=plain(identity)).fetchone() or (0, 0)
         return docs, pending
 
-    def _vectors(self, asking: Asking, identity: str) -> Vectors | None:
-        if not identity:
-            return None
+    def _looked(
+        self, asking: Asking, known: Known, sought: Sought, identity: str
+    ) -> tuple[Known, Vectors | None]:
+        """What is known now, and what there is of a model; the words are asked for on the way."""
         model = plain(identity)
+        index = index_name(self._owner, model)
         with asking.at_once():
-            found = asking.ask("find_model", model=model)
-            there = asking.ask("find_nearest_index", index=index_name(self._owner, model))
-            row, (nearest,) = found.fetchone(), there.fetchone() or (False,)
-        return None if row is None else Vectors(model, row[0], row[1], nearest)
+            asking.say("steady")
+            begun = ask_known(asking, known, model=model, index=index)
+            sought.ask(asking)
+            row = begun.fetchone()
+        if row is None:
+            return NOTHING, None
+        now = brought_up(asking, row, known)
+        if now is None:
+            row = ask_known(asking, NOTHING, model=model, index=index).fetchone()
+            assert row is not None
+            now = brought_up(asking, row, NOTHING) or NOTHING
+        dimensions, chunks, is_indexed = row[6:]
+        if not identity or dimensions is None:
+            return now, None
+        indexed_from = self._indexed_from if is_indexed else None
+        return now, Vectors(model, dimensions, chunks, indexed_from)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = plain(prefix)
@@ -242,7 +277,7 @@ class PostgresOwnerIndex:
 
     def _read(self, keys: Sequence[int], shelves: Mapping[int, Shelf]) -> dict[int, Doc]:
         with self._within() as asking:
-            rows = asking.ask("read_docs", ids=list(keys)).fetchall()
+            rows = asking.ask("read_docs", ids=listed(keys)).fetchall()
         docs = {}
         for number, ref, shelf, at_us, stamp, tags, text, session, dated, covers in rows:
             # A shelf that came since the search is of a doc that the search did not see.

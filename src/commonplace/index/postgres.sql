@@ -153,8 +153,8 @@ WHERE d.user_id = %(user)s AND NOT d.blank AND NOT EXISTS (
 ORDER BY d.id DESC LIMIT %(limit)s;
 
 -- name: find_model
--- How many numbers a vector of a model has, and how many vectors of it there are.
-SELECT dimensions, chunks FROM wb_models WHERE user_id = %(user)s AND model_tag = %(model)s;
+-- How many numbers a vector of a model has.
+SELECT dimensions FROM wb_models WHERE user_id = %(user)s AND model_tag = %(model)s;
 
 -- name: find_encoded
 -- What is held under some refs, and how many vectors of a model each has.
@@ -189,7 +189,8 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
     docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks;
 
 -- name: read_known
--- How far the docs are, and what came and went since a change was seen, in the order of (time, ref).
+-- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
+-- what there is of a model, and whether an index over this user's vectors of it is there and whole.
 SELECT
     i.name::text, i.change, i.pruned, (
         SELECT string_agg(
@@ -201,13 +202,18 @@ SELECT
     ), (
         SELECT string_agg(int8send(g.doc), ''::bytea)
         FROM wb_dropped AS g WHERE g.user_id = %(user)s AND g.change > %(seen)s
+    ), (
+        SELECT json_agg(json_build_array(
+            s.id, s.journal, s.scope, s.kind, s.author, array_to_json(s.headings)
+        ))
+        FROM wb_shelves AS s WHERE s.user_id = %(user)s AND s.change > %(seen)s
+    ), m.dimensions, m.chunks, EXISTS (
+        SELECT FROM pg_catalog.pg_index
+        WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
     )
-FROM wb_index AS i WHERE i.user_id = %(user)s;
-
--- name: list_shelves
--- The shelves made since a change was seen.
-SELECT id, journal, scope, kind, author, headings
-FROM wb_shelves WHERE user_id = %(user)s AND change > %(seen)s;
+FROM wb_index AS i
+LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
+WHERE i.user_id = %(user)s;
 
 -- name: list_refs
 -- The refs of some docs.
@@ -244,13 +250,6 @@ GROUP BY a.number;
 SELECT count(DISTINCT w.doc) FROM wb_words AS w
 WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
     AND w.doc >= %(low)s AND w.doc < %(high)s;
-
--- name: find_nearest_index
--- Whether an index over this user's vectors of a model is there, and whole.
-SELECT EXISTS (
-    SELECT FROM pg_catalog.pg_index
-    WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
-);
 
 -- name: list_cosines
 -- How near every vector of a model is, in a span of time.

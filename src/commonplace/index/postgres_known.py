@@ -9,21 +9,23 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from commonplace.core.text import fold_name
 from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
-from commonplace.index.postgres_asking import numbers
+from commonplace.index.postgres_asking import listed, numbers
 from commonplace.index.postgres_docs import terms_of
 from commonplace.index.roll import COLUMNS, roll_of
 from commonplace.index.roll_order import followed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from commonplace.core.values import Filter
+    from psycopg import Cursor
+
+    from commonplace.core.values import Filter, Interval
     from commonplace.index.postgres_asking import Asking
     from commonplace.index.roll import Ids, Mask, Roll
     from commonplace.index.stems import Stem
@@ -95,33 +97,28 @@ class Remembered:
             self._held = 0
 
 
-def refresh(asking: Asking, known: Known) -> Known:
-    """What is known now, read in this transaction."""
-    while True:
-        with asking.at_once():
-            row = asking.ask("read_known", seen=known.change)
-            shelves = asking.ask("list_shelves", seen=known.change)
-            found = row.fetchone()
-            listed = shelves.fetchall()
-        if found is None:
-            return NOTHING
-        name, change, pruned, rows, dropped = found
-        if known.change == change and known.name == name:
-            return known
-        if known.change and (known.name != name or not pruned <= known.change < change):
-            known = NOTHING
-            continue
-        fresh, gone = numbers(rows, len(COLUMNS)), numbers(dropped, 1)[0]
-        roll = roll_of(fresh)
-        if len(known.roll):
-            moved = np.union1d(fresh[0], gone)
-            roll = followed(known.roll, moved, fresh, partial(_refs, asking))
-        added = {number: _shelf(on) for number, *on in listed}
-        return Known(name, change, roll, {**known.shelves, **added}, known.spreads)
+def ask_known(asking: Asking, known: Known, *, model: str, index: str) -> Cursor[tuple[Any, ...]]:
+    """Ask what came since, and what there is of a model; index: over this user's vectors of it."""
+    return asking.ask("read_known", seen=known.change, model=model, index=index)
+
+
+def brought_up(asking: Asking, row: tuple[Any, ...], known: Known) -> Known | None:
+    """What is known after an answer to `ask_known`; None where too little was known to follow."""
+    name, change, pruned, rows, dropped, shelves = row[:6]
+    if known.change and (known.name != name or not pruned <= known.change <= change):
+        return None
+    if known.change == change:
+        return known
+    fresh, gone = numbers(rows, len(COLUMNS)), numbers(dropped, 1)[0]
+    roll = roll_of(fresh)
+    if len(known.roll):
+        roll = followed(known.roll, np.union1d(fresh[0], gone), fresh, partial(_refs, asking))
+    added = {number: _shelf(on) for number, *on in shelves or ()}
+    return Known(name, change, roll, {**known.shelves, **added}, known.spreads)
 
 
 def _refs(asking: Asking, ids: Sequence[int]) -> dict[int, str]:
-    return dict(asking.ask("list_refs", ids=list(ids)).fetchall())
+    return dict(asking.ask("list_refs", ids=listed(ids)).fetchall())
 
 
 def _shelf(on: Sequence[Any]) -> Shelf:
@@ -129,44 +126,53 @@ def _shelf(on: Sequence[Any]) -> Shelf:
     return Shelf(journal, scope, kind, author, tuple(headings))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reach:
-    """The docs a search may look at, and the span of numbers they all lie in: low <= id < high."""
+class Span(NamedTuple):
+    """The numbers of the docs of a stretch of time: low <= id < high; its bounds cut in seconds."""
 
-    roll: Roll
     low: int
     high: int
-    whole: bool
-    """Whether no doc at all is left out."""
 
     @property
     def all_time(self) -> bool:
         """Whether neither bound cuts anything off."""
-        return (self.low, self.high) == (FIRST, LAST)
+        return self == (FIRST, LAST)
+
+
+def span_of(within: Interval) -> Span:
+    """The span of an interval, to the second. Raises: Invalid for a bound without a time zone."""
+    low = FIRST if within.start is None else micros(within.start) // _SECOND_US << SECOND_BITS
+    high = LAST if within.end is None else -(-micros(within.end) // _SECOND_US) << SECOND_BITS
+    return Span(low, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """The docs a search may look at, their span, and whether no doc at all is left out."""
+
+    roll: Roll
+    span: Span
+    is_whole: bool
 
 
 def reach_of(asking: Asking, known: Known, within: Filter) -> Reach:
     """What a filter means for these docs. Raises: Invalid for a bound without a time zone."""
-    start, end = within.within.start, within.within.end
-    start_us = None if start is None else micros(start)
-    end_us = None if end is None else micros(end)
-    low = FIRST if start_us is None else start_us // _SECOND_US << SECOND_BITS
-    high = LAST if end_us is None else -(-end_us // _SECOND_US) << SECOND_BITS
-    roll = known.roll
-    if (low, high) != (FIRST, LAST):
-        roll = roll.between(low, high)
-    masks: list[Mask] = []
-    if start_us is not None and start_us % _SECOND_US:
-        masks.append(roll.at_us >= start_us)
-    if end_us is not None and end_us % _SECOND_US:
-        masks.append(roll.at_us < end_us)
+    span = span_of(within.within)
+    roll = known.roll if span.all_time else known.roll.between(*span)
+    masks = [*_timed(roll, within.within), *_tagged(asking, roll, within)]
     shelves = [number for number, on in known.shelves.items() if _lets_in(within, on)]
     if len(shelves) < len(known.shelves):
         masks.append(np.isin(roll.shelves, np.array(shelves, dtype=np.int64)))
-    masks += _tagged(asking, roll, within)
     if masks:
         roll = roll.taken(np.logical_and.reduce(masks))
-    return Reach(roll, low, high, len(roll) == len(known.roll))
+    return Reach(roll, span, len(roll) == len(known.roll))
+
+
+def _timed(roll: Roll, within: Interval) -> Iterator[Mask]:
+    """What bounds inside a second let in: there rows lie as they came."""
+    if within.start is not None and micros(within.start) % _SECOND_US:
+        yield roll.at_us >= micros(within.start)
+    if within.end is not None and micros(within.end) % _SECOND_US:
+        yield roll.at_us < micros(within.end)
 
 
 def _lets_in(within: Filter, on: Shelf) -> bool:
@@ -187,15 +193,14 @@ def _has_heading(on: Shelf, wanted: Sequence[str]) -> bool:
     return any(plain(fold_name(part)) in heading for part in wanted for heading in held)
 
 
-def _tagged(asking: Asking, roll: Roll, within: Filter) -> list[Mask]:
+def _tagged(asking: Asking, roll: Roll, within: Filter) -> Iterator[Mask]:
     """What the tags of a filter let in."""
-    masks = []
     if within.tags:
-        masks.append(np.isin(roll.ids, _bearing(asking, within.tags)))
-    masks += [np.isin(roll.ids, _bearing(asking, (tag,))) for tag in within.required_tags]
+        yield np.isin(roll.ids, _bearing(asking, within.tags))
+    for tag in within.required_tags:
+        yield np.isin(roll.ids, _bearing(asking, (tag,)))
     if within.excluded_tags:
-        masks.append(~np.isin(roll.ids, _bearing(asking, within.excluded_tags)))
-    return masks
+        yield ~np.isin(roll.ids, _bearing(asking, within.excluded_tags))
 
 
 def _bearing(asking: Asking, tags: Sequence[str]) -> Ids:

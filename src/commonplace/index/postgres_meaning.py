@@ -12,7 +12,6 @@ import numpy as np
 from psycopg import sql
 
 from commonplace.index.postgres_asking import Asking, listed, statements, written
-from commonplace.index.postgres_nearest import INDEXED_FROM
 from commonplace.index.score import NO_COSINES, Cosines
 
 if TYPE_CHECKING:
@@ -35,19 +34,22 @@ _SENT = np.dtype([("doc", ">i8"), ("figure", ">f8")])
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of one model that a user has. nearest: whether an index of their own is there."""
+    """The vectors of one model that a user has.
+
+    indexed_from: docs in reach from which their own index is asked; None where there is none.
+    """
 
     model: str
     dimensions: int
     chunks: int
-    nearest: bool
+    indexed_from: int | None
 
 
 def nearness(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Nearness:
     """How near the docs in reach are. within: opens a transaction of the user."""
     if not len(reach.roll):
         return NO_COSINES
-    if vectors.nearest and len(reach.roll) > INDEXED_FROM:
+    if vectors.indexed_from is not None and len(reach.roll) >= vectors.indexed_from:
         return _Near(within, vectors, query, reach)
     return _exact(within, vectors, query, reach)
 
@@ -56,9 +58,13 @@ def _exact(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Cos
     """Of every doc in reach."""
     bound = {"model": vectors.model, "query": written(query)}
     with within() as asking:
-        if not reach.whole and 2 * len(reach.roll) < vectors.chunks:
-            return _read(asking, reach, "list_cosines_of", ids=listed(reach.roll.ids), **bound)
-        return _read(asking, reach, "list_cosines", low=reach.low, high=reach.high, **bound)
+        if not reach.is_whole and 2 * len(reach.roll) < vectors.chunks:
+            return _read(
+                asking, reach, "list_cosines_of", ids=listed(reach.roll.ids.tolist()), **bound
+            )
+        return _read(
+            asking, reach, "list_cosines", low=reach.span.low, high=reach.span.high, **bound
+        )
 
 
 def _read(asking: Asking, reach: Reach, name: str, **bound: object) -> Cosines:
@@ -83,7 +89,7 @@ class _Near:
         """The best chunk of each doc, NaN for one that has none."""
         bound = {"model": self._vectors.model, "query": written(self._query)}
         with self._within() as asking:
-            found = _read(asking, self._reach, "list_cosines_of", ids=listed(ids), **bound)
+            found = _read(asking, self._reach, "list_cosines_of", ids=listed(ids.tolist()), **bound)
         return found.of(ids)
 
     def nearest(self, limit: int) -> Ids:

@@ -5,7 +5,7 @@ Never hands a question's text to anything but a comparison of whole words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from commonplace.index.words import FEW, worth
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from psycopg import Cursor
+
     from commonplace.index.postgres_asking import Asking
-    from commonplace.index.postgres_known import Known, Reach
+    from commonplace.index.postgres_known import Known, Span
     from commonplace.index.roll import Ids, Roll
     from commonplace.index.stems import Stem
 
@@ -29,27 +31,101 @@ _DRIFT = 0.05
 _MOST_KNOWN = 4096
 
 
-def read_postings(asking: Asking, question: str, known: Known, reach: Reach) -> list[Posting]:
-    """Where the telling words of a question stand in reach, and how often; one for each word."""
-    asked = stems(query_terms(question))
-    docs = len(known.roll)
-    if docs > FEW:
-        counts = _counted(asking, asked, known, reach)
-        asked = worth(asked, [counts[stem] for stem in asked], docs)
-    bounds = {"low": reach.low, "high": reach.high}
-    plain = [stem for stem in asked if not stem.prefix]
-    found: dict[Stem, Ids] = {}
-    with asking.at_once():
-        rows = asking.ask("list_postings", terms=[term_of(x.token) for x in plain], **bounds)
-        begun = {
-            stem: asking.ask("list_prefix_postings", **_span(stem), **bounds)
+class Sought:
+    """The words of one question, from the first asking to their postings.
+
+    known: as of an earlier search; what it tells decides what is asked first, not what is answered.
+    """
+
+    def __init__(self, question: str, known: Known, span: Span) -> None:
+        self._stems = stems(query_terms(question))
+        self._span = span
+        self._begun: _Begun | None = None
+        self._counts = self._remembered(known)
+        self._chosen: list[Stem] | None = None
+        docs = len(known.roll)
+        if docs <= FEW:
+            self._chosen = self._stems
+        elif len(self._counts) == len(self._stems):
+            self._chosen = self._worth(docs)
+
+    def ask(self, asking: Asking) -> None:
+        """Ask for the postings where it is known which words tell, else how common each is."""
+        if self._chosen is not None:
+            self._begun = _Begun(asking, "list", self._chosen, self._span)
+        else:
+            missing = [stem for stem in self._stems if stem not in self._counts]
+            self._begun = _Begun(asking, "count", missing, self._span)
+
+    def postings(self, asking: Asking, known: Known, roll: Roll) -> list[Posting]:
+        """Where the telling words stand in a roll; one posting for each word."""
+        docs = len(known.roll)
+        if self._begun is None:
+            self.ask(asking)
+        assert self._begun is not None
+        if self._chosen is None:
+            self._counts |= {s: int(x or 0) for s, x in self._begun.answers().items()}
+            self._remember(known)
+            self._chosen = self._worth(docs)
+            with asking.at_once():
+                self._begun = _Begun(asking, "list", self._chosen, self._span)
+        found = {stem: numbers(sent, 3) for stem, sent in self._begun.answers().items()}
+        chosen = self._chosen
+        if docs > FEW and len(chosen) == len(self._stems):
+            self._counts |= {stem: columns.shape[1] for stem, columns in found.items()}
+            self._remember(known)
+            chosen = self._worth(docs)
+        return [_posting(found[stem], roll) for stem in chosen]
+
+    def _worth(self, docs: int) -> list[Stem]:
+        return worth(self._stems, [self._counts[stem] for stem in self._stems], docs)
+
+    def _remembered(self, known: Known) -> dict[Stem, int]:
+        """In how many docs words stood, where that was counted and little has changed since."""
+        if not self._span.all_time:
+            return {}
+        docs = len(known.roll)
+        found = {stem: known.spreads.get(stem, (0, -1)) for stem in self._stems}
+        return {
+            stem: spread
+            for stem, (spread, among) in found.items()
+            if among >= 0 and abs(docs - among) <= among * _DRIFT
+        }
+
+    def _remember(self, known: Known) -> None:
+        if self._span.all_time:
+            if len(known.spreads) >= _MOST_KNOWN:
+                known.spreads.clear()
+            docs = len(known.roll)
+            known.spreads.update({stem: (spread, docs) for stem, spread in self._counts.items()})
+
+
+class _Begun:
+    """Words that were asked about, in one query for all whole ones and one for each beginning."""
+
+    def __init__(self, asking: Asking, what: str, asked: Sequence[Stem], span: Span) -> None:
+        bounds = {"low": span.low, "high": span.high}
+        self._asked = asked
+        self._whole = [stem for stem in asked if not stem.prefix]
+        self._rows: Cursor[tuple[Any, ...]] | None = None
+        if self._whole:
+            terms = [term_of(stem.token) for stem in self._whole]
+            self._rows = asking.ask(f"{what}_postings", terms=terms, **bounds)
+        self._beginnings = {
+            stem: asking.ask(f"{what}_prefix_postings", **_ends(stem), **bounds)
             for stem in asked
             if stem.prefix
         }
-        found |= {plain[number - 1]: numbers(sent, 3) for number, sent in rows}
-        found |= {stem: numbers(sent, 3) for stem, rows in begun.items() for (sent,) in rows}
-    nothing = numbers(None, 3)
-    return [_posting(found.get(stem, nothing), reach.roll) for stem in asked]
+
+    def answers(self) -> Mapping[Stem, Any]:
+        """What was found of each word; None for one that stands nowhere."""
+        found: dict[Stem, Any] = dict.fromkeys(self._asked)
+        found |= {self._whole[number - 1]: told for number, told in self._rows or ()}
+        return found | {s: rows.fetchall()[0][0] for s, rows in self._beginnings.items()}
+
+
+def _ends(stem: Stem) -> dict[str, str | None]:
+    return {"term": stem.token, "end": prefix_end(stem.token)}
 
 
 def _posting(found: Ids, roll: Roll) -> Posting:
@@ -59,40 +135,3 @@ def _posting(found: Ids, roll: Roll) -> Posting:
     chosen = np.flatnonzero((places >= 0) & (body + dated > 0))
     order = chosen[np.argsort(places[chosen], kind="stable")]
     return Posting(places[order], body[order].astype(np.float32), dated[order].astype(np.float32))
-
-
-def _counted(
-    asking: Asking, asked: Sequence[Stem], known: Known, reach: Reach
-) -> Mapping[Stem, int]:
-    """In how many docs of the span each word stands; remembered while little changes."""
-    docs = len(known.roll)
-    counts: dict[Stem, int] = {}
-    if reach.all_time:
-        for stem in asked:
-            spread, among = known.spreads.get(stem, (0, -1))
-            if among >= 0 and abs(docs - among) <= among * _DRIFT:
-                counts[stem] = spread
-    wanted = [stem for stem in asked if stem not in counts]
-    if not wanted:
-        return counts
-    bounds = {"low": reach.low, "high": reach.high}
-    plain = [stem for stem in wanted if not stem.prefix]
-    with asking.at_once():
-        rows = asking.ask("count_postings", terms=[term_of(x.token) for x in plain], **bounds)
-        begun = {
-            stem: asking.ask("count_prefix_postings", **_span(stem), **bounds)
-            for stem in wanted
-            if stem.prefix
-        }
-        counts |= dict.fromkeys(wanted, 0)
-        counts |= {plain[number - 1]: count for number, count in rows}
-        counts |= {stem: count for stem, rows in begun.items() for (count,) in rows}
-    if reach.all_time:
-        if len(known.spreads) >= _MOST_KNOWN:
-            known.spreads.clear()
-        known.spreads.update({stem: (counts[stem], docs) for stem in wanted})
-    return counts
-
-
-def _span(stem: Stem) -> dict[str, str | None]:
-    return {"term": stem.token, "end": prefix_end(stem.token)}
