@@ -116,6 +116,14 @@ CREATE TABLE wb_leases (
     PRIMARY KEY (user_id, name)
 );
 
+-- No sample of what users wrote goes into the planner's statistics, where it would outlive them.
+ALTER TABLE wb_docs ALTER text SET STATISTICS 0, ALTER tags SET STATISTICS 0,
+    ALTER session SET STATISTICS 0, ALTER dated SET STATISTICS 0, ALTER covers SET STATISTICS 0;
+ALTER TABLE wb_shelves ALTER scope SET STATISTICS 0, ALTER author SET STATISTICS 0,
+    ALTER headings SET STATISTICS 0;
+ALTER TABLE wb_words ALTER term SET STATISTICS 0;
+ALTER TABLE wb_embeddings ALTER embedding SET STATISTICS 0;
+
 -- Each row is there for its user alone, also for the role that owns the table. A plain expression:
 -- a sub-select would hide the user from the planner.
 DO $$
@@ -138,6 +146,10 @@ BEGIN
             'GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO commonplace_app, commonplace_worker',
             guarded
         );
+        -- The worker cleans up what is deleted.
+        IF current_setting('server_version_num')::integer >= 170000 THEN
+            EXECUTE format('GRANT MAINTAIN ON %I TO commonplace_worker', guarded);
+        END IF;
     END LOOP;
 END
 $$;
