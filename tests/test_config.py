@@ -91,6 +91,9 @@ VALUES = {
     "memory.top_k": ["1", "2", "3", "4"],
     "memory.min_score": ["0", "0.25", "0.5", "-1"],
     "memory.recency": ["0", "0.25", "0.5", "1"],
+    "database.url": ["a", "b", "c", "d"],
+    "database.worker_url": ["a", "b", "c", "d"],
+    "database.admin_url": ["a", "b", "c", "d"],
     "debug": ["true", "false", "true", "false"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
@@ -333,9 +336,11 @@ def test_refused_environment(home, project, name, value, says):
     assert says in str(caught.value)
 
 
-def test_a_databases_variables_are_not_ours(home, project):
-    """Names of the database door pass."""
-    assert read(project, home, COMMONPLACE_DATABASE_URL="x").owner == "me"
+def test_a_databases_address_is_in_no_text_of_the_settings(home, project):
+    """It may hold a password."""
+    read_in = read(project, home, COMMONPLACE_DATABASE_URL="postgresql://ann:hunter2@db/x")
+    assert read_in.database_url == "postgresql://ann:hunter2@db/x"
+    assert "hunter2" not in repr(read_in)
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROJECT_FILE = ".commonplace.toml"
-# Read by the tests and by what connects to a database of several users, not here.
-FOREIGN_ENV_PREFIX = "COMMONPLACE_DATABASE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +37,7 @@ class Settings:
     project: None where there is none. private_path, private_user_path, private_both_path,
     chronicle_path, encoder_folder and log: None where nothing is set, as all of the notebook's but
     auto_gc; what its search does then stands in its policy. llm_url: None where no language model
-    is asked.
+    is asked. database_url: None where each user's memory is a file.
     """
 
     home: Path
@@ -67,6 +65,10 @@ class Settings:
     memory_top_k: float | None
     memory_min_score: float | None
     memory_recency: float | None
+    # An address may hold a password.
+    database_url: str | None = field(repr=False)
+    database_worker_url: str | None = field(repr=False)
+    database_admin_url: str | None = field(repr=False)
     debug: bool
     encoder_model: str
     encoder_folder: Path | None
@@ -207,7 +209,7 @@ def _flag_layer(flags: Mapping[str, object], cwd: Path) -> _Layer:
 def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
     known = {setting.env: setting.key for setting in SETTINGS}
     for name in environ:
-        ours = name.startswith(ENV_PREFIX) and not name.startswith(FOREIGN_ENV_PREFIX)
+        ours = name.startswith(ENV_PREFIX)
         if ours and name not in known:
             raise unknown(f"the environment variable {name}", name, [*known])
     given = {known[name]: text for name, text in environ.items() if name in known and text}

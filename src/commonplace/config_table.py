@@ -43,7 +43,8 @@ DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
 class Setting:
     """One row of the table: its key in files, its environment name, a sentence of help.
 
-    in_project: whether a project's file may set it at all.
+    in_project: whether a project's file may set it at all. is_secret: whether its value may hold a
+    password, and is never shown.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Setting:
     default: Callable[[Start], object]
     help: str
     in_project: bool = False
+    is_secret: bool = False
 
     @property
     def field(self) -> str:
@@ -259,6 +261,30 @@ SETTINGS: tuple[Setting, ...] = (
         parse=number_of(0, 10),
         default=nothing,
         help="What newness adds to a memory's score, as a share of it.",
+    ),
+    Setting(
+        key="database.url",
+        env="COMMONPLACE_DATABASE_URL",
+        parse=parse_text,
+        default=nothing,
+        help="The Postgres database that keeps the memories of all users; else each has a file.",
+        is_secret=True,
+    ),
+    Setting(
+        key="database.worker_url",
+        env="COMMONPLACE_DATABASE_WORKER_URL",
+        parse=parse_text,
+        default=nothing,
+        help="The same database for the worker of memory, as its role commonplace_worker.",
+        is_secret=True,
+    ),
+    Setting(
+        key="database.admin_url",
+        env="COMMONPLACE_DATABASE_ADMIN_URL",
+        parse=parse_text,
+        default=nothing,
+        help="The same database for `commonplace memory migrate`, as the owner of its tables.",
+        is_secret=True,
     ),
     Setting(
         key="debug",

@@ -1,6 +1,7 @@
 """Every store of memory keeps the laws of the contract."""
 
 import pytest
+from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.testing_memory import MemoryContract
@@ -12,5 +13,15 @@ class TestSqliteMemory(MemoryContract):
     @pytest.fixture
     def world(self, tmp_path):
         made = SqliteMemoryWorld(tmp_path)
+        yield made
+        made.close()
+
+
+class TestPostgresMemory(MemoryContract):
+    """One database for all users, under row level security, and a worker."""
+
+    @pytest.fixture
+    def world(self, tmp_path, database):
+        made = PostgresMemoryWorld(database, tmp_path)
         yield made
         made.close()

@@ -349,6 +349,19 @@ def test_flags_reach_the_settings(tmp_path):
     assert facts == {"project": str(tmp_path / "project"), "read_only": True}
 
 
+def test_config_shows_no_password(tmp_path):
+    """Neither as a table nor as JSON, nor when it is set."""
+    env = {"COMMONPLACE_DATABASE_URL": "postgresql://ann:hunter2@db/x"}
+    for words in (("config", "show"), ("config", "show", "--json")):
+        shown = run(*words, env=env)
+        assert shown.exit_code == 0
+        assert "hunter2" not in shown.output
+        assert "not shown" in shown.output
+    done = run("config", "set", "database.url", "postgresql://ann:hunter2@db/x", "--json")
+    assert done.exit_code == 0
+    assert "hunter2" not in done.output
+
+
 def test_config_show(tmp_path):
     """Each value with its origin, as a table and as facts."""
     env = {"COMMONPLACE_OWNER": "ann", "COMMONPLACE_TIMEZONE": "UTC"}

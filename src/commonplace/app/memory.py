@@ -2,25 +2,78 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.app.own import awaited
-from commonplace.core.owners import make_owner_folder, parse_owner
+from commonplace.core.memory import MemoryStore
+from commonplace.core.owners import parse_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.app.own import Own
+    from commonplace.app.own import Own, Wired
+    from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, OwnerIndex, Source
-    from commonplace.journals.memory import MemoryJournal
-    from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.search.word_filing import Files
     from commonplace.tools.memory import MemoryTools
     from commonplace.tools.memory_desk import MemoryDesk
     from commonplace.tools.toolset import Toolset
 
-FOLDER = "memory"
+
+class KeptMemory(MemoryStore, Protocol):
+    """A store of memory whose refs can be opened."""
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        ...
+
+
+class Sought(Protocol):
+    """What files and finds one user's memory. Close the filing after use."""
+
+    @property
+    def index(self) -> OwnerIndex:
+        """That user's words and vectors."""
+        ...
+
+    @property
+    def filing(self) -> Files:
+        """What keeps them behind the store."""
+        ...
+
+    @property
+    def finder(self) -> Finder:
+        """What searches them."""
+        ...
+
+
+class Memories(Protocol):
+    """Where the memories of all users are kept: one of `app.backends.MEMORIES`."""
+
+    def store_of(self, owner: str, clock: Clock) -> KeptMemory:
+        """The store of one user, there or not."""
+        ...
+
+    def is_there(self, owner: str) -> bool:
+        """Whether anything may be kept of a user; a look at one file at the most."""
+        ...
+
+    def own(self, own: Own) -> Sought:
+        """What files and finds the memory of an app's own owner."""
+        ...
+
+    def alone(self, own: Own, store: Any) -> Sought:
+        """What files and finds any user's memory by itself."""
+        ...
+
+    def sources(self, journal: Wired, store: Any) -> Sequence[Source]:
+        """What of it the index of all journals follows."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what all users share; may be called twice."""
+        ...
 
 
 class MemoryWiring:
@@ -33,9 +86,9 @@ class MemoryWiring:
         self._own = own
 
     @cached_property
-    def journal(self) -> MemoryJournal:
-        """This owner's memory, there or not."""
-        return self._journal_of(self._own.settings.owner)
+    def journal(self) -> KeptMemory:
+        """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
+        return self._memories.store_of(self._own.settings.owner, self._own.clock)
 
     @cached_property
     def tools(self) -> MemoryTools:
@@ -52,26 +105,16 @@ class MemoryWiring:
     @cached_property
     def _desk(self) -> MemoryDesk:
         own = self._own
-        return self._desk_over(
-            self.journal,
-            filing=lambda: own.filing,
-            finder=lambda: own.finder,
-            index=lambda: own.index,
-        )
+        return self._desk_over(self.journal, cache(lambda: self._memories.own(own)))
 
     def desk_of(self, owner: str) -> MemoryDesk:
         """The memory of any user alone, in that user's own index.
 
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
-        journal = self._journal_of(parse_owner(owner))
-        alone = self._own.alone(journal.owner, journal.source())
-        return self._desk_over(
-            journal,
-            filing=lambda: alone.filing,
-            finder=lambda: alone.finder,
-            index=lambda: alone.index,
-        )
+        store = self._memories.store_of(parse_owner(owner), self._own.clock)
+        sought = self._memories.alone(self._own, store)
+        return self._desk_over(store, lambda: sought)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -83,7 +126,7 @@ class MemoryWiring:
     def is_there(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one file."""
         offered = self.toolsets().keys() & {*self._own.settings.toolsets}
-        return bool(offered) or (self._own.folder / FOLDER / "memory.db").is_file()
+        return bool(offered) or self._memories.is_there(self._own.settings.owner)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
@@ -91,32 +134,18 @@ class MemoryWiring:
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+        return self._memories.sources(self, self.journal)
 
     def close(self) -> None:
         """Let go of the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 
-    def _journal_of(self, owner: str) -> MemoryJournal:
-        from commonplace.journals.memory import MemoryJournal  # noqa: PLC0415  wired when needed
+    @property
+    def _memories(self) -> Memories:
+        return self._own.shared.memories
 
-        own = self._own
-        return MemoryJournal(
-            own.shared.folder_of(owner) / FOLDER,
-            owner=owner,
-            clock=own.clock,
-            prepare=lambda: make_owner_folder(own.settings.home / "users", owner),
-        )
-
-    def _desk_over(
-        self,
-        journal: MemoryJournal,
-        *,
-        filing: Callable[[], Filing],
-        finder: Callable[[], Finder],
-        index: Callable[[], OwnerIndex],
-    ) -> MemoryDesk:
+    def _desk_over(self, store: KeptMemory, sought: Callable[[], Sought]) -> MemoryDesk:
         from commonplace.search import policy  # noqa: PLC0415  wired when needed
         from commonplace.tools.memory_desk import MemoryDesk, MemoryNumbers  # noqa: PLC0415  as above
 
@@ -127,10 +156,10 @@ class MemoryWiring:
             settings.memory_recency,
         )
         return MemoryDesk(
-            store=journal,
-            filing=filing,
-            finder=finder,
-            index=index,
+            store=store,
+            filing=lambda: sought().filing,
+            finder=lambda: sought().finder,
+            index=lambda: sought().index,
             encoder=own.encoder,
             clock=own.clock,
             zone=settings.timezone,

@@ -1,4 +1,4 @@
-"""The wiring of what all owners of one process share: the encoder, and the indexes of them all.
+"""The wiring of what all owners of one process share: encoder, indexes, where memories are kept.
 
 Never opens a journal.
 """
@@ -17,6 +17,7 @@ from commonplace.core.values import EncoderState
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.app.memory import Memories
     from commonplace.config import Settings
     from commonplace.core.ports import EncoderSlot, Index
     from commonplace.inference.models import Missing, Weights
@@ -57,6 +58,15 @@ class Shared:
         from commonplace.index.sqlite import SqliteIndex  # noqa: PLC0415  imports numpy
 
         return SqliteIndex(lambda owner: self.reach_of(owner) / "index")
+
+    @cached_property
+    def memories(self) -> Memories:
+        """Where users' memories are kept. Raises: Unavailable without the extra it needs."""
+        from commonplace.app.backends import MEMORIES  # noqa: PLC0415  wired when needed
+
+        name = "files" if self.settings.database_url is None else "postgres"
+        made: Memories = MEMORIES[name].load()(self)
+        return made
 
     @cached_property
     def encoder(self) -> EncoderSlot:
@@ -113,9 +123,11 @@ class Shared:
         return "encoder" in self.__dict__
 
     def close(self) -> None:
-        """Let go of the encoder and the indexes; may be called twice."""
+        """Let go of the encoder, the memories and the indexes; may be called twice."""
         if self.uses_encoder:
             self.encoder.close(ENCODER_CLOSE_S)
+        if "memories" in self.__dict__:
+            self.memories.close()
         if "indexes" in self.__dict__:
             self.indexes.close()
 

@@ -14,13 +14,10 @@ from psycopg import sql
 from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import Denied
 from commonplace.db.postgres import statement
-from commonplace.db.postgres_migrate import refuse_other_schema
 from commonplace.journals.memory import CALLS_KEPT
 from commonplace.journals.memory_postgres import (
-    SERIES,
     TABLES,
     columns_of,
-    list_record_migrations,
     noted_of,
     query,
 )
@@ -104,9 +101,8 @@ class MemoryBacklog:
                 conn.execute(query("prune_calls"), {"user_id": user, "before": before})
 
 
-def check_backlog(conn: Connection, name: str) -> None:
-    """Refuse a role that the queue is not shown to. Raises: Denied, Unavailable."""
-    refuse_other_schema(conn, name, {SERIES: list_record_migrations()})
+def refuse_other_role(conn: Connection) -> None:
+    """Refuse a role that what waits is not shown to. Raises: Denied."""
     row = conn.execute(query("is_worker")).fetchone()
     if row is None or not row[0]:
         raise Denied(

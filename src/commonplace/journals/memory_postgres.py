@@ -17,9 +17,8 @@ from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.memory import KINDS, PREFERENCES_ID, KindTally, Noted, Saved
 from commonplace.core.owners import parse_owner
 from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres import Postgres, refuse_unguarded, statement
+from commonplace.db.postgres import statement
 from commonplace.db.postgres_errors import Lost
-from commonplace.db.postgres_migrate import refuse_other_schema
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory import CALLS_KEPT, not_found
 from commonplace.journals.memory_entry import altered, parse_id, parse_ref, ref_of
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.memory import Call, Draft, Kind, Record, Records
     from commonplace.db.migrate import Migration
-    from commonplace.db.postgres import Connection
+    from commonplace.db.postgres import Connection, Postgres
     from commonplace.journals.memory_open import MemoryPages
     from commonplace.journals.memory_source import MemoryListed
 
@@ -76,12 +75,6 @@ def query(name: str) -> sql.SQL:
 def list_record_migrations() -> list[Migration]:
     """The migrations of records and outbox."""
     return list_migrations("commonplace.journals", "memory_postgres_migrations")
-
-
-def check_records(conn: Connection, name: str) -> None:
-    """Refuse a database that is not as this program needs it. Raises: Denied, Unavailable."""
-    refuse_other_schema(conn, name, {SERIES: list_record_migrations()})
-    refuse_unguarded(conn, name, tables=TABLES)
 
 
 class MemoryPostgres:

@@ -73,10 +73,10 @@ class MemoryWorker:
         self._monotonic = monotonic
         self._tidied_at = monotonic()
 
-    def run_once(self, *, progress: Callable[[int], None] | None = None) -> int:
+    def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything that waits, then tidy up; how much was filed.
 
-        progress: called with how much is filed so far. Raises: Unavailable.
+        progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
         filed = self.work(progress=progress)
@@ -84,13 +84,13 @@ class MemoryWorker:
         self._tidied_at = self._monotonic()
         return filed
 
-    def work(self, *, progress: Callable[[int], None] | None = None) -> int:
+    def work(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything that waits; how much was filed. Raises: Unavailable."""
         filed = 0
         while step := self._step():
             filed += step
             if progress is not None:
-                progress(filed)
+                progress(filed, 0)
         return filed
 
     def run(self, stop: threading.Event) -> None:

@@ -5,10 +5,12 @@ Never knows a setting by name: the table in `commonplace.config_table` does.
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from commonplace.config import render_setting, user_file, write_setting
-from commonplace.config_table import SETTINGS
+from commonplace.config_table import SETTINGS, Setting
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import (
     common_options,
@@ -18,6 +20,8 @@ from commonplace.doors.cli.frame import (
     show,
     working_folder,
 )
+
+_HIDDEN = "(set, not shown)"
 
 
 @click.group()
@@ -32,7 +36,7 @@ def show_settings(as_json: bool) -> None:
     read = settings()
     facts = {
         row.key: {
-            "value": render_setting(getattr(read, row.field)),
+            "value": _value(row, getattr(read, row.field)),
             "origin": read.origins[row.key],
         }
         for row in SETTINGS
@@ -52,7 +56,8 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
     file = user_file()
     write_setting(key, value, file, cwd=working_folder(), home=home_folder())
     answer = Answer(
-        text=f"Set {key} in {file}.", facts={"key": key, "value": value, "file": str(file)}
+        text=f"Set {key} in {file}.",
+        facts={"key": key, "value": _HIDDEN if _is_secret(key) else value, "file": str(file)},
     )
     show(answer, as_json)
 
@@ -63,6 +68,14 @@ def path(as_json: bool) -> None:
     """Print where the user's settings file is, or would be."""
     file = str(user_file())
     show(Answer(text=file, facts={"path": file}), as_json)
+
+
+def _value(row: Setting, value: object) -> Any:
+    return _HIDDEN if row.is_secret and value is not None else render_setting(value)
+
+
+def _is_secret(key: str) -> bool:
+    return any(row.is_secret for row in SETTINGS if row.key == key)
 
 
 def _shown(value: object) -> str:

@@ -6,6 +6,8 @@ Never decides anything about memory: each command parses, calls one verb and sho
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +15,10 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.memory import KINDS
+from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
 from commonplace.doors.cli.frame import json_option, settings, show
+from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.memory import MemoryTools
 
 if TYPE_CHECKING:
@@ -49,6 +53,21 @@ def _desk(app: App, user: str | None) -> Iterator[MemoryTools]:
     finally:
         desk.filing().close()
         desk.store.close()
+
+
+@contextmanager
+def until_ended() -> Iterator[threading.Event]:
+    """What is set when the process is told to end: the batch in hand comes to its end."""
+    stop = threading.Event()
+    before = [
+        (number, signal.signal(number, lambda *_: stop.set()))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    ]
+    try:
+        yield stop
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 @click.group()
@@ -135,3 +154,35 @@ def stats(user: str | None, as_json: bool) -> None:
     """Show how much is kept of a user, and how much of it can be found."""
     with tools_of(user) as tools:
         show(tools.stats(), as_json)
+
+
+@memory.command()
+@json_option
+def migrate(as_json: bool) -> None:
+    """Make or renew the tables of COMMONPLACE_DATABASE_ADMIN_URL."""
+    from commonplace.app.backends import POSTGRES  # noqa: PLC0415  imports the driver
+
+    done = POSTGRES["migrate"].load()(settings())
+    lines = [f"Applied {name}." for name in done] or ["The tables are as they should be."]
+    show(Answer(text="\n".join(lines), facts={"applied": done}), as_json)
+
+
+@memory.command(short_help="File what is saved in Postgres, of all users.")
+@click.option("--once", is_flag=True, help="End when nothing waits any more.")
+@json_option
+def worker(once: bool, as_json: bool) -> None:
+    """File what is saved in Postgres, of all users: words and vectors.
+
+    Runs until it is told to end. There may be several; one that dies is made up for by the others.
+    """
+    from commonplace.app.backends import POSTGRES  # noqa: PLC0415  imports the driver
+
+    with opened() as app, POSTGRES["working"].load()(app.shared, app.clock) as working:
+        load_encoder(app)
+        if once:
+            with show_counting("Filing") as tell:
+                filed = working.run_once(progress=tell)
+            show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
+            return
+        with until_ended() as stop:
+            working.run(stop)

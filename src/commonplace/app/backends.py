@@ -1,0 +1,41 @@
+"""Backends by name: where each is, and what to say when what it needs is not installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from commonplace.core.errors import Unavailable
+
+
+class Backend(NamedTuple):
+    """A class or function, as `module:name`, and the extra it needs; empty for none."""
+
+    target: str
+    extra: str = ""
+
+    def load(self) -> Any:
+        """It, imported now. Raises: Unavailable where its extra is not installed."""
+        module, _, name = self.target.partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except ImportError as exc:
+            if not self.extra:
+                raise
+            raise Unavailable(
+                f"{exc.name or 'A library'} is not installed.",
+                hint=f"Install commonplace[{self.extra}].",
+            ) from exc
+
+
+MEMORIES = {
+    "files": Backend("commonplace.app.memory_files:FileMemories"),
+    "postgres": Backend("commonplace.app.memory_postgres:PostgresMemories", extra="postgres"),
+}
+"""Where the memories of all users are kept."""
+
+POSTGRES = {
+    "migrate": Backend("commonplace.app.memory_postgres:migrate", extra="postgres"),
+    "working": Backend("commonplace.app.memory_postgres:working", extra="postgres"),
+}
+"""What is done to a database of memories aside from using it."""

@@ -1,0 +1,146 @@
+"""The wiring of memories in Postgres: one pool and one index for all users, and the worker.
+
+A user's words and vectors lie in that database too; the index of other journals has none of them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import Invalid
+from commonplace.db.migrate import list_migrations
+from commonplace.db.postgres import Postgres, refuse_unguarded
+from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schema
+from commonplace.index import postgres as index
+from commonplace.journals import memory_postgres as records
+from commonplace.journals.memory_backlog import MemoryBacklog, refuse_other_role
+from commonplace.search.finder import Finder
+from commonplace.search.word_filing import WordFiling
+from commonplace.tools.memory_worker import MemoryWorker, changes_noted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from commonplace.app.own import Own, Wired
+    from commonplace.app.shared import Shared
+    from commonplace.config import Settings
+    from commonplace.core.ports import OwnerIndex, Source
+    from commonplace.db.migrate import Migration
+    from commonplace.db.postgres import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What files and finds one user's memory."""
+
+    index: OwnerIndex
+    filing: WordFiling
+    finder: Finder
+
+
+class PostgresMemories:
+    """Every user's memory in one database, opened when it is first used. Close it at the end.
+
+    alongside: called before a search looks, for whoever has the worker in the same process.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        url = shared.settings.database_url
+        assert url is not None
+        self._database = Postgres(url, check=check_database)
+        self._index = index.PostgresIndex(self._database)
+        self.alongside: Callable[[], object] | None = None
+
+    def store_of(self, owner: str, clock: Clock) -> records.MemoryPostgres:
+        """The store of one user."""
+        return records.MemoryPostgres(self._database, owner=owner, clock=clock)
+
+    def is_there(self, owner: str) -> bool:  # noqa: ARG002  it is never asked over the network
+        """Always: whether anything was kept would have to be asked."""
+        return True
+
+    def own(self, own: Own) -> Followed:
+        """What files and finds this owner's: alone, as anybody's."""
+        return self.alone(own, self.store_of(own.settings.owner, own.clock))
+
+    def alone(self, own: Own, store: records.MemoryPostgres) -> Followed:
+        """What files and finds a user's memory."""
+        mine = self._index.within(store.owner)
+        filing = WordFiling(
+            index=mine,
+            store=store,
+            read=partial(changes_noted, store),
+            alongside=self._work_alongside,
+        )
+        finder = Finder(index=mine, encoder=own.encoder, filing=filing)
+        return Followed(index=mine, filing=filing, finder=finder)
+
+    def sources(self, journal: Wired, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class
+        """None: the index of all journals does not follow it."""
+        return ()
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        self._index.close()
+        self._database.close()
+
+    def _work_alongside(self) -> None:
+        if self.alongside is not None:
+            self.alongside()
+
+
+@contextmanager
+def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
+    """The worker of the database that the settings name. Raises: Invalid where they name none."""
+    settings = shared.settings
+    url = settings.database_worker_url or settings.database_url
+    if url is None:
+        raise Invalid(
+            "No database is named: memories that are files need no worker.",
+            hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
+        )
+    database = Postgres(url, check=check_worker)
+    made = index.PostgresIndex(database)
+    try:
+        yield MemoryWorker(
+            backlog=MemoryBacklog(database, tables=index.TABLES, clock=clock),
+            store_of=lambda owner: records.MemoryPostgres(database, owner=owner, clock=clock),
+            index=made,
+            encoder=shared.encoder,
+        )
+    finally:
+        made.close()
+        database.close()
+
+
+def migrate(settings: Settings) -> list[str]:
+    """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
+    if settings.database_admin_url is None:
+        raise Invalid(
+            "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
+        )
+    return migrate_postgres(settings.database_admin_url, list_series())
+
+
+def list_series() -> Mapping[str, Sequence[Migration]]:
+    """All migrations, in the order in which they are applied."""
+    return {
+        records.SERIES: records.list_record_migrations(),
+        index.SERIES: list_migrations("commonplace.index", "postgres_migrations"),
+    }
+
+
+def check_database(conn: Connection, name: str) -> None:
+    """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
+    refuse_other_schema(conn, name, list_series())
+    refuse_unguarded(conn, name, tables=(*records.TABLES, *index.TABLES))
+
+
+def check_worker(conn: Connection, name: str) -> None:
+    """Likewise for the worker, whose role must be shown what waits."""
+    check_database(conn, name)
+    refuse_other_role(conn)

@@ -1,0 +1,104 @@
+"""Users' memories in a Postgres of a test, with the worker of the same process."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from commonplace.app import App
+from commonplace.app.memory_postgres import working
+from commonplace.app.shared import Shared
+from commonplace.config import read_settings
+from commonplace.memory import Memory
+from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+
+# What these hold is ours, not anybody's memory; and the log of calls is left out, as agreed.
+_NOT_OF_A_USER = ("applied_migrations", "wb_tool_invocation_log", "wb_leases")
+
+
+class PostgresMemoryWorld:
+    """Each opening has a pool of its own, as a process would; the worker runs before a search."""
+
+    def __init__(self, database, folder, *, worker=True):
+        self.database = database
+        self.clock = FrozenClock()
+        self.slot = ReadySlot(HashingEncoder())
+        self.settings = read_settings(
+            flags={
+                "home": str(folder / "data"),
+                "timezone": "UTC",
+                "database.url": database.app_url,
+                "database.worker_url": database.worker_url,
+            },
+            environ={},
+            cwd=folder,
+            home=None,
+        )
+        self._has_worker = worker
+        self._worker = None
+        self._open_workers = ExitStack()
+        self._opened = []
+
+    def open(self, user):
+        made = Memory(user, settings=self.settings, clock=self.clock, encoder=self.slot)
+        if self._has_worker:
+            made.desk.filing()  # opened, so that the memories are there
+            made._shared.app.shared.memories.alongside = self.work
+        self._opened.append(made)
+        return made
+
+    def app(self):
+        return App(self.settings, user_home=None, clock=self.clock, encoder=self.slot)
+
+    def use(self, encoder):
+        self.slot = ReadySlot(encoder)
+        self._worker = None
+
+    @property
+    def worker(self):
+        """The worker of this world, opened when it is first used."""
+        if self._worker is None:
+            shared = Shared(self.settings, encoder=self.slot)
+            self._worker = self._open_workers.enter_context(working(shared, self.clock))
+        return self._worker
+
+    def work(self):
+        """What a worker does with what waits now."""
+        return self.worker.work()
+
+    def traces(self, text):
+        """Tables, indexes' tables, and what the planner has sampled of them."""
+        found = []
+        for (table,) in self._tables():
+            row = self.database.rows(
+                f"SELECT 1 FROM {table} AS each WHERE lower(each::text) LIKE %s LIMIT 1",
+                f"%{text.lower()}%",
+            )
+            found += [table] if row else []
+        sampled = self.database.rows(
+            "SELECT tablename FROM pg_stats WHERE schemaname = 'public'"
+            " AND lower(concat(most_common_vals::text, histogram_bounds::text,"
+            " most_common_elems::text)) LIKE %s",
+            f"%{text.lower()}%",
+        )
+        return found + [f"the statistics of {table}" for (table,) in sampled]
+
+    def bytes_of(self, user):
+        kept = []
+        for (table,) in self._tables():
+            if table in _NOT_OF_A_USER:
+                continue
+            rows = self.database.rows(
+                f"SELECT each::text FROM {table} AS each WHERE user_id = %s ORDER BY 1", user
+            )
+            kept.append((table, rows))
+        return repr(kept).encode()
+
+    def _tables(self):
+        return self.database.rows(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+        )
+
+    def close(self):
+        for made in self._opened:
+            made.close()
+        self._open_workers.close()
