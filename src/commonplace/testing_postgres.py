@@ -10,15 +10,28 @@ import importlib.util
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, LiteralString
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from commonplace.core.errors import Unavailable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _START_S = 60
+_LONGEST = 60
 # Those that wait for the end of this process; none is to be waited for.
 _KEEPERS: list[subprocess.Popen[bytes]] = []
 _CONF = """
@@ -43,7 +56,7 @@ class PostgresServer:
 
     def __init__(self, folder: Path | None = None, *, is_durable: bool = False) -> None:
         self._user = _unprivileged()
-        self.folder = folder or Path(tempfile.mkdtemp(prefix="cp-pg-"))
+        self.folder = folder or _new_folder(self._user)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         if self._user is not None:
             os.chown(self.folder, self._user, -1)
@@ -143,6 +156,46 @@ class PostgresServer:
             raise Unavailable(f"{program} ended with {done.returncode}: {self.log()[-400:]}")
 
 
+@dataclass(frozen=True)
+class OwnDatabase:
+    """A database made for one purpose: its addresses as administrator, application and worker."""
+
+    admin_url: str
+    app_url: str
+    worker_url: str
+
+    def rows(self, query: LiteralString, *values: object) -> list[tuple[Any, ...]]:
+        """What a query answers the administrator, whom nothing is hidden from."""
+        with psycopg.connect(self.admin_url, autocommit=True) as conn:
+            return conn.execute(query, values).fetchall()
+
+    def run(self, statement: LiteralString, *values: object) -> None:
+        """Run a statement as the administrator."""
+        with psycopg.connect(self.admin_url, autocommit=True) as conn:
+            conn.execute(statement, values)
+
+
+@contextmanager
+def own_database(url: str, *, like: str = "template0") -> Iterator[OwnDatabase]:
+    """A database of its own on the server of this address, gone at the end.
+
+    url: of a role that may make databases. like: the database that it is a copy of.
+    """
+    name = f"cp_{uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as conn:
+        made = sql.SQL("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE {}")
+        conn.execute(made.format(sql.Identifier(name), sql.Identifier(like)))
+    try:
+        yield OwnDatabase(
+            admin_url=make_conninfo(url, dbname=name),
+            app_url=make_conninfo(url, dbname=name, user="commonplace_app"),
+            worker_url=make_conninfo(url, dbname=name, user="commonplace_worker"),
+        )
+    finally:
+        with psycopg.connect(url, autocommit=True) as conn:
+            conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
 def await_end(folder: str, pid: str) -> None:
     """Remove the server of a folder once a process is gone."""
     server = PostgresServer(Path(folder))
@@ -159,6 +212,22 @@ def _unprivileged() -> int | None:
     import pwd  # noqa: PLC0415  not on every system
 
     return pwd.getpwnam("nobody").pw_uid
+
+
+def _new_folder(user: int | None) -> Path:
+    """A new folder where the server's user gets to, and whose name leaves room for a socket's."""
+    places = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108  a new folder there
+    for place in places:
+        if len(str(place)) <= _LONGEST and (user is None or _lets_pass(place)):
+            return Path(tempfile.mkdtemp(prefix="cp-pg-", dir=place))
+    return Path(tempfile.mkdtemp(prefix="cp-pg-"))
+
+
+def _lets_pass(folder: Path) -> bool:
+    try:
+        return all(each.stat().st_mode & stat.S_IXOTH for each in (folder, *folder.parents))
+    except OSError:
+        return False
 
 
 def _programs(folder: Path, user: int | None) -> Path:

@@ -46,17 +46,17 @@ def main() -> None:
 async def _tour(home: Path) -> None:
     project = home / "invoices"
     project.mkdir()
-    environment = {name: value for name, value in os.environ.items() if _harmless(name)}
+    environment = {name: value for name, value in os.environ.items() if harmless(name)}
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "commonplace", "mcp"],
         env={**environment, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")},
         cwd=project,
     )
-    _say("Commonplace in a minute: a server over stdio, a client, a home of its own in", f"{home}")
+    say("Commonplace in a minute: a server over stdio, a client, a home of its own in", f"{home}")
     async with Client(server) as client:
         listed = await client.list_tools()
-        _say("The tools an assistant sees:", "\n".join(f"  {t.name}" for t in listed.tools))
+        say("The tools an assistant sees:", "\n".join(f"  {t.name}" for t in listed.tools))
         for thoughts in _WRITTEN:
             await _call(client, "process_thoughts", thoughts)
         await _call(client, "search_journal", {"query": "trouble with concurrent writers"})
@@ -68,21 +68,21 @@ async def _tour(home: Path) -> None:
             client, "add_entry", {"message": "deployed the invoice service", "tags": ["release"]}
         )
         await _call(client, "recall", {"query": "why do we round invoices per line?", "limit": 2})
-    _say("The same entries, plain files you own:", _tree(home))
-    _say("Now give it to your assistant:", _paste())
+    say("The same entries, plain files you own:", _tree(home))
+    say("Now give it to your assistant:", _paste())
 
 
 async def _call(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
     result = await client.call_tool(name, arguments)
     text = "\n".join(getattr(block, "text", "") for block in result.content)
-    _say(f"{name}({shown})", text)
+    say(f"{name}({shown})", text)
     if result.is_error:
         sys.exit(f"The demo stopped: {name} failed.")
     return dict(result.structured_content or {})
 
 
-def _harmless(name: str) -> bool:
+def harmless(name: str) -> bool:
     """The demo must not inherit settings that lead out of its temporary home."""
     foreign = ("COMMONPLACE_", "JOURNAL_", "PRIVATE_JOURNAL_", "CHRONICLE_", "XDG_")
     return not name.startswith(foreign)
@@ -107,7 +107,8 @@ or paste this into any MCP client's configuration:
   }}"""
 
 
-def _say(head: str, body: str) -> None:
+def say(head: str, body: str) -> None:
+    """Print a heading, bold on a terminal, and what stands below it."""
     sys.stdout.write(f"\n\033[1m{head}\033[0m\n" if sys.stdout.isatty() else f"\n{head}\n")
     sys.stdout.write(f"{body.rstrip()}\n")
 

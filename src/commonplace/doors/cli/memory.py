@@ -99,7 +99,8 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
             raise Invalid(
                 "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
             ) from exc
-    with tools_of(user) as tools:
+    # Where a database keeps it, vectors are the worker's.
+    with tools_of(user, with_encoder=settings().database_url is None) as tools:
         tool = tools.write_toolset.tool("memory_save")
         show(tool.call({"kind": kind, **given}), as_json)
 

@@ -1,0 +1,78 @@
+"""`commonplace memory` where a database keeps all memories: migrate, save, work, search, as each user."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.doors.terminal import run
+
+
+@pytest.fixture
+def env(empty_database, tmp_path):
+    return {
+        "COMMONPLACE_HOME": str(tmp_path / "data"),
+        "COMMONPLACE_ENCODER_FOLDER": str(tmp_path / "nothing"),
+        "COMMONPLACE_DATABASE_URL": empty_database.app_url,
+        "COMMONPLACE_DATABASE_WORKER_URL": empty_database.worker_url,
+        "COMMONPLACE_DATABASE_ADMIN_URL": empty_database.admin_url,
+    }
+
+
+def memory(env, *words):
+    return run("memory", *words, "--json", env=env)
+
+
+def test_from_an_empty_database_to_a_hit(env):
+    """Before the tables are made it says how; then each user finds what is theirs."""
+    early = memory(env, "save", "todo", "--title", "buy cables", "--user", "ann")
+    assert early.exit_code == 1
+    assert "commonplace memory migrate" in early.stderr
+    made = memory(env, "migrate")
+    assert json.loads(made.stdout)["applied"][0] == "records 0001 records"
+    assert json.loads(memory(env, "migrate").stdout) == {"applied": []}
+    saved = json.loads(memory(env, "save", "todo", "--title", "buy cables", "--user", "ann").stdout)
+    memory(env, "save", "todo", "--title", "sell cables", "--user", "bob")
+    found = json.loads(memory(env, "search", "cables", "--user", "ann").stdout)
+    assert [hit["ref"] for hit in found["payload"]["results"]] == [saved["ref"]]
+    assert json.loads(memory(env, "worker", "--once").stdout) == {"filed": 1}
+    stats = json.loads(memory(env, "stats", "--user", "bob").stdout)
+    assert (stats["found"], stats["pending"]) == (1, 1)
+    assert memory(env, "delete", "todo", saved["ref"], "--user", "ann").exit_code == 0
+    assert json.loads(memory(env, "worker", "--once").stdout) == {"filed": 1}
+    assert memory(env, "delete", "todo", saved["ref"], "--user", "bob").exit_code == 3
+
+
+def test_wrong_roles_are_refused(env):
+    """The owner as the application, the application as the worker, nobody as the owner."""
+    memory(env, "migrate")
+    owner = memory(
+        {**env, "COMMONPLACE_DATABASE_URL": env["COMMONPLACE_DATABASE_ADMIN_URL"]}, "list", "todo"
+    )
+    assert (owner.exit_code, "superuser" in owner.stderr) == (1, True)
+    worker = memory(
+        {**env, "COMMONPLACE_DATABASE_WORKER_URL": env["COMMONPLACE_DATABASE_URL"]},
+        "worker",
+        "--once",
+    )
+    assert (worker.exit_code, "commonplace_worker" in worker.stderr) == (1, True)
+    missing = memory({**env, "COMMONPLACE_DATABASE_ADMIN_URL": ""}, "migrate")
+    assert (missing.exit_code, "COMMONPLACE_DATABASE_ADMIN_URL" in missing.stderr) == (2, True)
+
+
+def test_a_worker_runs_until_it_is_told_to_end(env, database, monkeypatch):
+    """What is saved meanwhile it files; at a SIGTERM it comes to its end."""
+    mine = {
+        **env,
+        "COMMONPLACE_DATABASE_URL": database.app_url,
+        "COMMONPLACE_DATABASE_WORKER_URL": database.worker_url,
+    }
+    for name, value in mine.items():
+        monkeypatch.setenv(name, value)
+    working = subprocess.Popen([sys.executable, "-m", "commonplace", "memory", "worker"])
+    memory(mine, "save", "todo", "--title", "buy cables", "--user", "ann")
+    while not database.rows("SELECT 1 FROM wb_words WHERE user_id = 'ann'"):
+        assert working.poll() is None
+    working.send_signal(signal.SIGTERM)
+    assert working.wait(timeout=30) == 0
