@@ -6,7 +6,6 @@ Never sees a text: across users its role is shown the outbox alone.
 from __future__ import annotations
 
 import logging
-import threading
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _VACUUM_S = 3600.0
+# A table up to this size is written anew, its users waiting for a second at the most.
+_REWRITTEN_BYTES = 32 * 1024 * 1024
 
 
 class MemoryBacklog:
@@ -46,8 +47,6 @@ class MemoryBacklog:
         # The log holds no text; its rows go with time.
         self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
         self._clock = clock
-        self._lock = threading.Lock()
-        self._gone = 0
 
     def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
         """Take what waits longest; see the port. Raises: Unavailable."""
@@ -68,8 +67,6 @@ class MemoryBacklog:
         given = {"encoder": encoder, "has_encoder": bool(encoder)}
         with self._database.across() as conn:
             rows = conn.execute(query("lease_done"), {**given, **_columns(noted)}).fetchall()
-        with self._lock:
-            self._gone += sum(each.gone for each in noted)
         return [noted_of(tuple(row)) for *row, changed in rows if changed]
 
     def give_back(self, noted: Sequence[Noted]) -> None:
@@ -78,18 +75,32 @@ class MemoryBacklog:
             conn.execute(query("give_back"), _columns(noted))
 
     def tidy(self) -> int:
-        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable."""
+        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable.
+
+        A small table is written anew: a mere VACUUM leaves bytes of what was there in its pages.
+        """
         self._prune_calls()
-        with self._lock:
-            gone, self._gone = self._gone, 0
-        if gone:
+        with self._database.across() as conn:
+            stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
+        if stale:
             # Outside a transaction; what a running one may still see stays until the next time.
             with self._database.bare(deadline_s=_VACUUM_S) as conn:
-                for table in self._tables:
-                    conn.execute(
-                        statement("VACUUM (INDEX_CLEANUP ON) {}").format(sql.Identifier(table))
-                    )
-        return gone
+                self._vacuum(conn)
+            with self._database.across() as conn:
+                conn.execute(query("clean"), _columns(stale))
+        return len(stale)
+
+    def _vacuum(self, conn: Connection) -> None:
+        conn.execute(query("vacuum_patiently"))
+        try:
+            for table in self._tables:
+                size = conn.execute(query("size"), {"table": table}).fetchone()
+                is_small = size is not None and size[0] <= _REWRITTEN_BYTES
+                how = "VACUUM (FULL) {}" if is_small else "VACUUM (INDEX_CLEANUP ON) {}"
+                conn.execute(statement(how).format(sql.Identifier(table)))
+        finally:
+            if not conn.closed:
+                conn.execute(query("vacuum_no_more"))
 
     def _prune_calls(self) -> None:
         """Each user's own, as that user: across users the log is not seen."""

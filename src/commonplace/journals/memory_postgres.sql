@@ -150,7 +150,8 @@ SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id
 INSERT INTO wb_outbox AS known (user_id, kind, ref_id, gone, erase, words_due)
 VALUES (%(user_id)s, %(kind)s, %(id)s, %(gone)s, %(gone)s, NOT %(gone)s)
 ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET changes = known.changes + 1, at = now(),
-    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true;
+    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true,
+    stale = true;
 
 -- name: is_gone
 -- Whether a record was there once and was deleted.
@@ -238,6 +239,31 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
     AND wb_outbox.ref_id = done.id
 RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, wb_outbox.changes, gone,
     wb_outbox.changes <> done.changes;
+
+-- name: stale
+-- What was altered or deleted, out of the index by now, and is still in the files of the tables.
+SELECT user_id, kind, ref_id, changes, gone FROM wb_outbox
+WHERE stale AND NOT words_due AND NOT erase LIMIT 100000;
+
+-- name: clean
+-- No file of a table holds what these were before, unless they changed since.
+UPDATE wb_outbox SET stale = false
+FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+    AS done (user_id, kind, id, changes)
+WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
+    AND wb_outbox.ref_id = done.id AND wb_outbox.changes = done.changes;
+
+-- name: size
+-- Bytes of a table with its indexes.
+SELECT pg_catalog.pg_total_relation_size(%(table)s::text::regclass);
+
+-- name: vacuum_patiently
+-- Nobody waits long behind a rewriting that waits itself.
+SET lock_timeout = '2s';
+
+-- name: vacuum_no_more
+-- As it was.
+RESET lock_timeout;
 
 -- name: users
 -- Everybody of whom anything was ever kept.

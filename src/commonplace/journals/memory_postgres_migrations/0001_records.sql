@@ -91,7 +91,8 @@ CREATE INDEX wb_tool_invocation_log_time ON wb_tool_invocation_log (user_id, cre
 -- The last change of each record; holds no text. changes: how often it changed. gone: it was
 -- deleted, and a key does not bring it back; erase: its words are still in the index. words_due: its
 -- words are not in the index yet; due: the worker has to look at it, for its vector; leased_until:
--- one is at it; encoder: whose vectors it has.
+-- one is at it; encoder: whose vectors it has; stale: an earlier text of it may still lie, unseen, in
+-- the files of the tables.
 CREATE TABLE wb_outbox (
     user_id text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
@@ -104,12 +105,14 @@ CREATE TABLE wb_outbox (
     due boolean NOT NULL DEFAULT true,
     leased_until timestamptz,
     encoder text COLLATE "C" NOT NULL DEFAULT '',
+    stale boolean NOT NULL DEFAULT false,
     PRIMARY KEY (user_id, kind, ref_id)
 );
 CREATE INDEX wb_outbox_due ON wb_outbox (at) WHERE due;
 CREATE INDEX wb_outbox_words ON wb_outbox (user_id, at) WHERE words_due;
 CREATE INDEX wb_outbox_erase ON wb_outbox (user_id, at) WHERE erase;
 CREATE INDEX wb_outbox_encoder ON wb_outbox (encoder, at) WHERE NOT gone;
+CREATE INDEX wb_outbox_stale ON wb_outbox (user_id) WHERE stale;
 
 -- No sample of what users wrote goes into the planner's statistics, where it would outlive them.
 ALTER TABLE wb_message ALTER content SET STATISTICS 0;
@@ -147,5 +150,6 @@ $$;
 
 -- The one thing that is seen across users: which records wait, for the worker alone.
 GRANT SELECT ON wb_outbox TO commonplace_worker;
-GRANT UPDATE (erase, words_due, due, leased_until, encoder) ON wb_outbox TO commonplace_worker;
+GRANT UPDATE (erase, words_due, due, leased_until, encoder, stale) ON wb_outbox
+    TO commonplace_worker;
 CREATE POLICY lease ON wb_outbox TO commonplace_worker USING (true) WITH CHECK (true);

@@ -1,0 +1,48 @@
+"""A Postgres of a test alone with users' memories in it, and a look at the bytes on its disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+from tests.postgres import SERIES
+
+from commonplace.db.postgres_migrate import migrate_postgres
+from commonplace.testing_postgres import OwnDatabase
+
+
+def database_on(server) -> OwnDatabase:
+    """The tables of memory on this server, and the three addresses of it."""
+    migrate_postgres(server.url(), SERIES)
+    return OwnDatabase(
+        admin_url=server.url(),
+        app_url=server.url("commonplace_app"),
+        worker_url=server.url("commonplace_worker"),
+    )
+
+
+def bytes_on_disk(server, text: str | bytes) -> list[str]:
+    """Files of the server that hold this after a checkpoint, the write-ahead log left out."""
+    with psycopg.connect(server.url(), autocommit=True) as conn:
+        conn.execute("CHECKPOINT")
+    sought = (
+        [text]
+        if isinstance(text, bytes)
+        else [each.encode() for each in {text, text.lower(), text.capitalize()}]
+    )
+    return [
+        str(path.relative_to(server.folder))
+        for path in sorted(Path(server.folder).rglob("*"))
+        if path.is_file()
+        and not {"pg_wal", "wheel"} & {*path.parts}
+        and any(each in path.read_bytes() for each in sought)
+    ]
+
+
+def relation_of(database, file: str) -> str:
+    """The table or index that a file of the data folder is, for people who read a failure."""
+    number = Path(file).name.split(".")[0].split("_")[0]
+    if not number.isdigit():
+        return file
+    rows = database.rows("SELECT relname FROM pg_class WHERE relfilenode = %s", int(number))
+    return rows[0][0] if rows else file

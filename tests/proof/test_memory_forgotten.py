@@ -1,0 +1,88 @@
+"""What a user deletes, alters or takes back from the index is in no byte of the server afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from tests.memory_postgres_world import PostgresMemoryWorld
+from tests.proof.memory_server import bytes_on_disk, database_on, relation_of
+
+from commonplace.testing import HashingEncoder
+
+
+@pytest.fixture
+def world(own_server, tmp_path):
+    made = PostgresMemoryWorld(database_on(own_server), tmp_path)
+    yield made
+    made.close()
+
+
+def where(world, server, text):
+    return [relation_of(world.database, file) for file in bytes_on_disk(server, text)]
+
+
+def vector_of(text):
+    """The bytes of a vector as the server keeps them."""
+    return HashingEncoder().encode_passages([text])[0].astype("<f4").tobytes()
+
+
+def test_what_is_deleted_leaves_every_file(world, own_server):
+    """Of each kind: table, words, vectors and their indexes, once the worker has tidied up."""
+    mine, other = world.open("ann"), world.open("bob")
+    for number in range(50):
+        mine.save_todo(f"harbour{number} amber")
+        other.save_todo(f"kept{number} amber")
+    gone = {
+        "message": mine.save_message("user", "the quokkarine harbour"),
+        "journal": mine.save_journal("Evening", "a zebrawoodish light"),
+        "todo": mine.save_todo("buy tamarindose soap"),
+        "gratitude": mine.save_gratitude("a marzipanical cake"),
+    }
+    words = ("quokkarine", "zebrawoodish", "tamarindose", "marzipanical")
+    mine.search("amber")
+    world.worker.run_once()
+    assert all(where(world, own_server, word) for word in words)
+    vectors = [
+        vector_of(text) for text in ("(user) the quokkarine harbour", "buy tamarindose soap")
+    ]
+    assert any(where(world, own_server, vector) for vector in vectors)
+    for kind, ref_id in gone.items():
+        mine.delete(kind, ref_id)
+    world.worker.run_once()
+    assert {word: where(world, own_server, word) for word in words} == {word: [] for word in words}
+    assert [where(world, own_server, vector) for vector in vectors] == [[], []]
+    assert len(mine.todos()) == 50
+    assert len(other.search("kept7").hits) == 1
+
+
+def test_an_earlier_wording_leaves_every_file(world, own_server):
+    """An edit, and preferences that were altered, once the worker has tidied up."""
+    mine = world.open("ann")
+    todo = mine.save_todo("buy tamarindose soap")
+    thanks = mine.save_gratitude("a marzipanical cake")
+    journal = mine.save_journal("Evening", "a zebrawoodish light")
+    mine.save_preferences(flags={"pet": "axolotlish"})
+    words = ("tamarindose", "marzipanical", "zebrawoodish", "axolotlish")
+    mine.search("soap")
+    world.worker.run_once()
+    assert all(where(world, own_server, word) for word in words)
+    mine.edit_todo(todo, title="buy soap")
+    mine.edit_gratitude(thanks, "a cake")
+    mine.edit_journal(journal, body="a light")
+    mine.save_preferences(flags={"pet": "cat"})
+    mine.search("soap")
+    world.worker.run_once()
+    assert {word: where(world, own_server, word) for word in words} == {word: [] for word in words}
+    assert len(mine.search("soap").hits) == 1
+
+
+def test_a_journal_made_a_draft_again_leaves_the_index(world, own_server):
+    """Its text is in its own table alone."""
+    mine = world.open("ann")
+    journal = mine.save_journal("Evening", "a zebrawoodish light")
+    mine.search("light")
+    world.worker.run_once()
+    assert {"wb_docs", "wb_words_pkey"} <= {*where(world, own_server, "zebrawoodish")}
+    mine.edit_journal(journal, is_draft=True)
+    world.worker.run_once()
+    assert where(world, own_server, "zebrawoodish") == ["wb_journal"]
+    assert world.database.rows("SELECT 1 FROM wb_embeddings") == []
