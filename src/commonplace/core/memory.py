@@ -231,6 +231,18 @@ class Noted:
 
 
 @runtime_checkable
+class FindsAll(Protocol):
+    """A store that finds many records at once."""
+
+    def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
+        """The records of these kinds and ids as they are now, in this order; None for none.
+
+        Raises: Unavailable.
+        """
+        ...
+
+
+@runtime_checkable
 class Defers(Protocol):
     """A store whose saves leave the index to others: whoever searches, and a worker."""
 

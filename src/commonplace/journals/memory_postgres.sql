@@ -25,6 +25,30 @@ WHERE user_id = %(user_id)s AND id = %(id)s;
 SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
 WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
 
+-- name: find_all_message
+-- Messages of some ids.
+SELECT id, role, content, created_at FROM wb_message
+WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+
+-- name: find_all_journal
+-- Journal entries of some ids.
+SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+
+-- name: find_all_todo
+-- Things to do of some ids.
+SELECT id, title, done, created_at, updated_at FROM wb_todo
+WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+
+-- name: find_all_gratitude
+-- Gratitude of some ids.
+SELECT id, content, created_at, updated_at FROM wb_gratitude
+WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+
+-- name: find_all_preference
+-- The preferences, if their id is among these.
+SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
+WHERE user_id = %(user_id)s AND 'preferences' = ANY (%(ids)s::text[]);
 
 -- name: add_message
 -- A new message; there is no other way to write one.
@@ -150,8 +174,7 @@ SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id
 INSERT INTO wb_outbox AS known (user_id, kind, ref_id, gone, erase, words_due)
 VALUES (%(user_id)s, %(kind)s, %(id)s, %(gone)s, %(gone)s, NOT %(gone)s)
 ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET changes = known.changes + 1, at = now(),
-    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true,
-    stale = true;
+    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true;
 
 -- name: is_gone
 -- Whether a record was there once and was deleted.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
-from commonplace.core.memory import Call, KeepsCalls
+from commonplace.core.memory import Call, FindsAll, KeepsCalls
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import query_terms
 from commonplace.core.values import Filter, Interval
@@ -170,12 +170,7 @@ def _found(desk: MemoryDesk, question: Any) -> Found:
 def _read(desk: MemoryDesk, hits: Sequence[Hit]) -> list[MemoryHit]:
     """The records behind hits, as they are now; one that left, or may not be found, is none."""
     read: list[MemoryHit] = []
-    for hit in hits:
-        kind, ref_id = parse_ref(hit.doc.ref)
-        try:
-            record = desk.store.find(kind, ref_id)
-        except CommonplaceError as exc:
-            raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+    for hit, record in zip(hits, _records(desk, hits), strict=True):
         if record is not None and said_of(record):
             read.append(
                 MemoryHit(
@@ -188,6 +183,16 @@ def _read(desk: MemoryDesk, hits: Sequence[Hit]) -> list[MemoryHit]:
                 )
             )
     return read
+
+
+def _records(desk: MemoryDesk, hits: Sequence[Hit]) -> list[Record | None]:
+    named = [parse_ref(hit.doc.ref) for hit in hits]
+    try:
+        if isinstance(desk.store, FindsAll):
+            return desk.store.find_all(named)
+        return [desk.store.find(kind, ref_id) for kind, ref_id in named]
+    except CommonplaceError as exc:
+        raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
 
 
 def _counter(desk: MemoryDesk) -> Callable[[str], int]:
