@@ -21,6 +21,7 @@ from bench import (
     filings,
     fronts,
     homes,
+    memories,
     memory,
     notebooks,
     recalls,
@@ -55,6 +56,7 @@ PARTS = (
     "notebook",
     "recall",
     "timeline",
+    "memories",
     "situations",
 )
 MILLION = 1_000_000
@@ -76,6 +78,7 @@ class Plan:
     notebook: notebooks.Sizes
     recall: recalls.Sizes
     timeline: timelines.Sizes
+    memories: memories.Sizes
 
 
 FULL = Plan(
@@ -92,6 +95,9 @@ FULL = Plan(
     notebook=notebooks.Sizes(entries=(10_000, 100_000), times=40, part=2_000),
     recall=recalls.Sizes(entries=100_000, questions=60, colds=11, servers=3),
     timeline=timelines.Sizes(a_day=1_000, days=365, entries=MILLION, adds=200, questions=60),
+    memories=memories.Sizes(
+        users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=1_200
+    ),
 )
 QUICK = Plan(
     entries=1_000,
@@ -107,6 +113,7 @@ QUICK = Plan(
     notebook=notebooks.Sizes(entries=(2_000,), times=15, part=300),
     recall=recalls.Sizes(entries=2_000, questions=15, colds=3, servers=1),
     timeline=timelines.Sizes(a_day=100, days=20, entries=4_000, adds=30, questions=15),
+    memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
 )
 
 
@@ -179,6 +186,9 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "timeline" in parts:
         _say("The timeline")
         yield from timelines.timeline_figures(plan.timeline, cache, scratch)
+    if "memories" in parts:
+        _say("Memory in Postgres")
+        yield from memories.memory_figures(plan.memories, scratch)
     if "situations" in parts:
         yield from _situations(scratch)
 

@@ -1,0 +1,297 @@
+"""What memory in Postgres costs: searches of small users and of a large one, saves, the worker.
+
+Never measures a server somewhere else: it is the wheel's, on this machine, reached by a socket.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import psutil
+import psycopg
+
+from bench.corpus import make_lines, make_questions
+from bench.figures import Figure, Spread
+from bench.homes import ENCODER_WAIT_S, Home
+from bench.memory_database import LARGE, Filled, filled, record_number
+from commonplace.app import App
+from commonplace.app.memory_postgres import working
+from commonplace.config import read_settings
+from commonplace.core.memory import Draft
+from commonplace.core.values import Asked, Filter
+from commonplace.search import policy
+from commonplace.tools.memory_finding import MemoryQuestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from commonplace.core.ports import Encoder, OwnerIndex
+    from commonplace.core.values import Vector
+    from commonplace.tools.memory_desk import MemoryDesk
+
+SMALL_MS, LARGE_MS = 5.0, 25.0
+SMALL_RECALL, LARGE_RECALL = 1.0, 0.98
+SAVE_SHARE, WORKER_SHARE = 1.3, 0.85
+_TOP = policy.MEMORY_K
+_NOTE = "messages of 15 to 30 words; vectors mixed from real ones."
+_ADD_MESSAGE = (
+    "INSERT INTO wb_message (user_id, id, role, content, created_at)"
+    " VALUES (%s, %s, 'user', %s, now())"
+)
+_ADD_LINE = (
+    "INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)"
+    " VALUES (%s, 'message', %s, false, false, true)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How many users of how many records, how many of the large one's, and how often."""
+
+    users: int
+    rows: int
+    large: int
+    questions: int
+    saves: int
+    filed: int
+
+
+def memory_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
+    """All figures of memory in Postgres."""
+    home = Home(scratch / "memories").make()
+    with home.opened() as plain:
+        encoder = plain.encoder.get()
+        assert encoder is not None
+        with (
+            filled(
+                # A short path: a socket lies in it.
+                Path(f"{scratch}-pg"),
+                encoder,
+                users=sizes.users,
+                rows=sizes.rows,
+                large=sizes.large,
+            ) as full,
+            _opened(home, full) as app,
+        ):
+            yield from _searches(app, encoder, full, sizes)
+            yield _save_figure(app, full, sizes)
+            yield _worker_figure(app, encoder, full, sizes)
+
+
+@contextmanager
+def _opened(home: Home, full: Filled) -> Iterator[App]:
+    environment = {
+        **home.environment(),
+        "COMMONPLACE_DATABASE_URL": full.url("commonplace_app"),
+        "COMMONPLACE_DATABASE_WORKER_URL": full.url("commonplace_worker"),
+    }
+    settings = read_settings(environ=environment, cwd=home.project, home=home.user)
+    app = App(settings, user_home=home.user)
+    try:
+        app.encoder.start()
+        assert app.encoder.get(ENCODER_WAIT_S) is not None
+        yield app
+    finally:
+        app.close()
+
+
+class _Took(NamedTuple):
+    wall_ms: float
+    cpu_ms: float
+
+
+class _Clock:
+    """Time on the wall, and on processors: this process's and the server's."""
+
+    def __init__(self, server: int) -> None:
+        self._server = psutil.Process(server)
+
+    def take(self, run: Callable[[], object]) -> _Took:
+        """What a call takes."""
+        served, own, began = self._served(), time.process_time(), time.perf_counter()
+        run()
+        wall = time.perf_counter() - began
+        cpu = time.process_time() - own + self._served() - served
+        return _Took(wall * 1000, cpu * 1000)
+
+    def _served(self) -> float:
+        return sum(_seconds(each.pid) for each in self._server.children())
+
+
+def _seconds(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    except OSError:
+        times = psutil.Process(pid).cpu_times()
+        return float(times.user + times.system)
+
+
+def _searches(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Iterator[Figure]:
+    questions = make_questions(sizes.questions)
+    clock = _Clock(full.server.pid)
+    encoding = [clock.take(partial(encoder.encode_query, each)) for each in questions]
+    users = full.users[: len(questions)]
+    desks = [app.memory.desk_of(user) for user in users]
+    asked = list(zip(desks, questions, strict=False))
+    first = [clock.take(partial(_ask, *each)) for each in asked]
+    took = [clock.take(partial(_ask, *each)) for each in asked]
+    name = f"memory search, one of {sizes.users:,} users, {sizes.rows:,} records"
+    yield Figure(
+        name=name,
+        unit="ms",
+        measured=Spread.of([each.cpu_ms for each in took]),
+        floor=(floor := Spread.of([each.cpu_ms for each in encoding])),
+        limit=floor.median + SMALL_MS,
+        rule=f"query encoding + {SMALL_MS:.0f}",
+        note=f"processor time of this process and the server, {_told(took)}; the first search of"
+        f" each user {_told(first)}. {_NOTE}",
+    )
+    exact = [
+        _recall(desk, encoder, question, full, user)
+        for user, (desk, question) in zip(users, asked, strict=True)
+    ]
+    yield _recall_figure(name, exact, SMALL_RECALL)
+    large = app.memory.desk_of(LARGE)
+    begun = clock.take(partial(_ask, large, questions[0]))
+    encoding = [clock.take(partial(encoder.encode_query, each)) for each in questions]
+    took = [clock.take(partial(_ask, large, each)) for each in questions]
+    name = f"memory search, a user of {sizes.large:,} records"
+    yield Figure(
+        name=name,
+        unit="ms",
+        measured=Spread.of([each.wall_ms for each in took]),
+        floor=(floor := Spread.of([each.wall_ms for each in encoding])),
+        limit=floor.median + LARGE_MS,
+        rule=f"query encoding + {LARGE_MS:.0f}",
+        note=f"{_told(took)}; the first search of a process {begun.wall_ms:.0f} ms. {_NOTE}",
+    )
+    found = [_recall(large, encoder, each, full, LARGE) for each in questions]
+    yield _recall_figure(name, found, LARGE_RECALL)
+
+
+def _told(took: Sequence[_Took]) -> str:
+    """Both medians."""
+    wall, cpu = (float(np.median(column)) for column in zip(*took, strict=True))
+    return f"{wall:.1f} ms on the clock, {cpu:.1f} on processors"
+
+
+def _ask(desk: MemoryDesk, question: str) -> None:
+    found = desk.search(MemoryQuestion(text=question))
+    assert not found.notes, found.notes
+
+
+def _recall(desk: MemoryDesk, encoder: Encoder, question: str, full: Filled, user: str) -> float:
+    """The share of the nearest records by exact products that the index finds."""
+    query = encoder.encode_query(question)
+    numbers = full.numbers_of(user)
+    exact = full.vectors[numbers] @ query
+    nearest = {int(number) for number in numbers[np.argsort(-exact)[:_TOP]]}
+    return len(nearest & _nearest(desk.index(), encoder.identity, query)) / len(nearest)
+
+
+def _nearest(index: OwnerIndex, identity: str, query: Vector) -> set[int]:
+    found = index.candidates(
+        Asked(
+            words="",
+            vector=lambda: query,
+            identity=identity,
+            within=Filter(),
+            limit=policy.MEMORY.legs(_TOP),
+            weighing=policy.MEMORY.weighing,
+        )
+    )
+    best = np.argsort(-found.similarity)[:_TOP]
+    return {record_number(doc.ref) for doc in found.read(found.keys[best].tolist()).values()}
+
+
+def _recall_figure(name: str, shares: Sequence[float], least: float) -> Figure:
+    return Figure(
+        name=f"{name}, recall",
+        unit="share",
+        measured=Spread.of([float(np.mean(shares))]),
+        floor=None,
+        limit=least,
+        rule=f"{least}",
+        at_least=True,
+        note=f"of the {_TOP} records nearest by exact products; {len(shares)} questions.",
+    )
+
+
+def _save_figure(app: App, full: Filled, sizes: Sizes) -> Figure:
+    """Saves and bare transactions of the same shape take turns."""
+    texts = list(islice(make_lines(seed=41), sizes.saves))
+    store = app.memory.desk_of(full.users[0]).store
+    took: list[float] = []
+    floors: list[float] = []
+    with psycopg.connect(
+        full.url("commonplace_app"), autocommit=True, prepare_threshold=None
+    ) as conn:
+        for number, text in enumerate(texts):
+            draft = Draft(kind="message", fields={"role": "user", "text": text})
+            bare = partial(_save_bare, conn, full.users[1], f"bare-{number}", text)
+            if number % 2:
+                took.append(_ms(partial(store.save, draft)))
+            floors.append(_ms(bare))
+            if not number % 2:
+                took.append(_ms(partial(store.save, draft)))
+    floor = Spread.of(floors)
+    return Figure(
+        name="memory save",
+        unit="ms",
+        measured=Spread.of(took),
+        floor=floor,
+        limit=floor.median * SAVE_SHARE,
+        rule=f"{SAVE_SHARE} x a bare transaction",
+        note="the floor sets the user and inserts the record and a line of the outbox, in as many"
+        " round trips as it has statements; both are synced.",
+    )
+
+
+def _ms(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return (time.perf_counter() - began) * 1000
+
+
+def _save_bare(conn: psycopg.Connection, user: str, ref_id: str, text: str) -> None:
+    conn.execute("BEGIN")
+    conn.execute(f"SET LOCAL app.user_id = '{user}'")
+    conn.execute(_ADD_MESSAGE, [user, ref_id, text])
+    conn.execute(_ADD_LINE, [user, ref_id])
+    conn.execute("COMMIT")
+
+
+def _worker_figure(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Figure:
+    """Texts of a few users: how fast the worker files them, and the encoder makes vectors."""
+    texts = list(islice(make_lines(seed=42), sizes.filed))
+    stores = [app.memory.desk_of(user).store for user in full.users[:8]]
+    for number, text in enumerate(texts):
+        draft = Draft(kind="message", fields={"role": "user", "text": text})
+        stores[number % len(stores)].save(draft)
+    with working(app.shared) as worker:
+        encoder.encode_passages(texts[:50])
+        began = time.perf_counter()
+        filed = worker.work()
+        rate = filed / (time.perf_counter() - began)
+    others = [f"{text}." for text in sorted(texts, key=len)]
+    began = time.perf_counter()
+    for at in range(0, len(others), policy.CHUNKS_AT_ONCE):
+        encoder.encode_passages(others[at : at + policy.CHUNKS_AT_ONCE])
+    floor = Spread.of([len(others) / (time.perf_counter() - began)])
+    return Figure(
+        name="memory worker",
+        unit="1/s",
+        measured=Spread.of([rate]),
+        floor=floor,
+        limit=floor.median * WORKER_SHARE,
+        rule=f"{WORKER_SHARE} x the encoder's rate",
+        at_least=True,
+        note=f"{filed:,} messages of 8 users; the floor encodes as many texts of those lengths.",
+    )
