@@ -471,3 +471,11 @@ def test_names_in_no_calendar_are_refused(text, zone):
     """A date that does not exist, or that the zone skips, and hours likewise."""
     with pytest.raises(Invalid, match="calendar"):
         find_period_key(text, zone)
+
+
+@pytest.mark.parametrize("text", ["2026-13", "2026-02-30", "2026-W54"])
+def test_a_name_in_no_calendar_tells_what_names_are_in_one(text):
+    """Of a year that is near no years are told: the month, the day or the week is what is wrong."""
+    with pytest.raises(Invalid) as caught:
+        find_period_key(text, UTC)
+    assert caught.value.hint.startswith("Use months from 01 to 12, days")

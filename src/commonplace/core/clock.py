@@ -218,11 +218,16 @@ def find_period_key(text: str, zone: tzinfo) -> tuple[Level, Interval] | None:
     if found is None:
         return None
     level: Level = next(each for each in _NAMED if found[each])
-    with within_calendar(text):
+    try:
         if level == "week":
             day = date.fromisocalendar(int(found["year"]), int(found["week"]), 1)
         else:
             day = date(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))
+    except ValueError as exc:
+        raise Invalid(
+            f"No such time in the calendar: {opening(text.strip(), 80)!r}.",
+            hint="Use months from 01 to 12, days that the month has, weeks that the year has.",
+        ) from exc
     if level != "hour":
         whole = period(start_of_day(day, zone), level, zone)
         if level == "day" and whole != day_interval(day, zone):
