@@ -137,7 +137,7 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, tmp_path
     assert hour is not None
     assert "private heron" in hour.content
     with FakeLLM(say) as fake:
-        near = opened(llm_url=fake.url, **settings)
+        near = opened(llm_url=fake.url, **{**settings, "llm_timeout_s": "60"})
         rewording = near.languages.rewording(near.timeline.rollups)
         assert rewording is not None
         assert rewording.run().done == 5
