@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import NotFound
+from commonplace.tools.session import current_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,8 @@ class NotebookDesk:
     filing, finder: opened when called, after a first write has made the notebook, so that the
     index follows it. is_own: the notebook lies in our own folder, so that a first write may make
     it. leaning, min_score: of its search; most: the most entries that one shows. language: the
-    configured model for one call, None where there is none.
+    configured model for one call, None where there is none. process_reads: what was read where
+    the process serves one client.
     """
 
     notebook: Notebook
@@ -80,7 +82,13 @@ class NotebookDesk:
     most: int
     is_own: bool = False
     language: Callable[[], Language | None] = lambda: None
-    reads: Reads = field(default_factory=Reads)
+    process_reads: Reads = field(default_factory=Reads)
+
+    @property
+    def reads(self) -> Reads:
+        """What was read in the session whose call this is."""
+        session = current_session()
+        return self.process_reads if session is None else session.kept(Reads)
 
     def reading(self) -> Notebook:
         """The notebook to be read. Raises: NotFound where there is none."""
