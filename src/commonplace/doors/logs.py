@@ -25,10 +25,13 @@ LOG_FILES = 3
 _LOGGER = "commonplace"
 
 
-def set_up_logging(settings: Settings, *, stderr: TextIO | None = None) -> None:
+def set_up_logging(
+    settings: Settings, *, stderr: TextIO | None = None, foreign: bool = False
+) -> None:
     """Send our log to the configured file, and to a stream where one is given.
 
-    May be called again: the last call counts. Raises Invalid where the file cannot be written.
+    foreign: what libraries warn of goes there too, without their words. May be called again: the
+    last call counts. Raises Invalid where the file cannot be written.
     """
     close_logging()
     logger = logging.getLogger(_LOGGER)
@@ -42,6 +45,8 @@ def set_up_logging(settings: Settings, *, stderr: TextIO | None = None) -> None:
     logger.setLevel(logging.INFO)
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())  # else the last resort prints to stderr
+    if foreign:
+        logging.getLogger().addHandler(_Foreign(logger))
 
 
 def close_logging() -> None:
@@ -52,6 +57,10 @@ def close_logging() -> None:
         handler.close()
     logger.propagate = True
     logger.setLevel(logging.NOTSET)
+    root = logging.getLogger()
+    for handler in [*root.handlers]:
+        if isinstance(handler, _Foreign):
+            root.removeHandler(handler)
 
 
 def log_failure(exc: BaseException) -> str:
@@ -97,6 +106,22 @@ class _LogFile(RotatingFileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  logging's name
         """A log that cannot be written stops nothing and says nothing on stderr."""
+
+
+class _Foreign(logging.Handler):
+    """Hands on what libraries warn of: who, where and which kind of exception, never their words.
+
+    (What a server or a protocol complains about is often what somebody wrote.)
+    """
+
+    def __init__(self, logger: logging.Logger) -> None:
+        super().__init__(logging.WARNING)
+        self._logger = logger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log that something was said there."""
+        place = f"{record.name}, {record.filename}:{record.lineno}"
+        self._logger.log(record.levelno, "Said by %s.", place, exc_info=record.exc_info)
 
 
 def _same_file(stream: Any, name: str) -> bool:

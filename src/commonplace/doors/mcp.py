@@ -1,4 +1,4 @@
-"""The MCP door: toolsets offered over stdio by the official SDK, which only this file imports.
+"""The MCP door: toolsets offered over stdio and HTTP by the official SDK, imported here alone.
 
 Decides nothing: an answer or an error of a tool becomes a result; stdout is the protocol's alone.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import os
 import sys
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -29,7 +30,11 @@ from mcp.server.mcpserver.utilities.func_metadata import (  # noqa: E402  after 
     ArgModelBase,
     FuncMetadata,
 )
+from mcp.server.request_state import RequestStateSecurity  # noqa: E402  after gc.disable
 from mcp.server.stdio import stdio_server  # noqa: E402  after gc.disable
+from mcp.server.streamable_http_manager import (  # noqa: E402  after gc.disable
+    StreamableHTTPSessionManager,
+)
 from mcp.shared.exceptions import MCPError  # noqa: E402  after gc.disable
 from mcp.shared.message import ServerMessageMetadata  # noqa: E402  after gc.disable
 from mcp_types import (  # noqa: E402  after gc.disable
@@ -51,6 +56,8 @@ from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
 from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
 from commonplace.core.values import Completion  # noqa: E402  after gc.enable
 from commonplace.doors.front import MODERN  # noqa: E402  after gc.enable
+from commonplace.doors.http_callers import SESSION  # noqa: E402  after gc.enable
+from commonplace.tools.session import within  # noqa: E402  after gc.enable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -60,6 +67,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from commonplace.core.values import Question
+    from commonplace.doors.http_limits import Limits
     from commonplace.doors.lifecycle import Lifecycle
     from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
 
@@ -126,6 +134,20 @@ class _Aliases:
         return await call_next(ctx)
 
 
+class _InSession:
+    """Middleware: what is called over HTTP is called in its session, as the gate found it."""
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        if ctx.request is None:
+            return await call_next(ctx)
+        with within(ctx.request.scope[SESSION]):
+            return await call_next(ctx)
+
+
 @asynccontextmanager
 async def _prints_aside(_server: MCPServer[Any]) -> AsyncIterator[None]:
     """While the SDK holds the wire, a print goes where noise goes."""
@@ -149,8 +171,9 @@ def _without_rich() -> Iterator[None]:
 def make_server(
     toolsets: Sequence[Toolset],
     *,
-    middleware: Sequence[_Watch] = (),
+    middleware: Sequence[_Watch | _InSession] = (),
     lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
+    security: RequestStateSecurity | None = None,
 ) -> MCPServer[Any]:
     """A server that offers these toolsets; it opens no journal before the first call."""
     with _without_rich():
@@ -163,6 +186,7 @@ def make_server(
             resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
             middleware=[*middleware, _Aliases(toolsets)],
             lifespan=lifespan,
+            request_state_security=security,
             log_level="WARNING",
         )
     for toolset in toolsets:
@@ -198,6 +222,32 @@ def serve_stdio(
     except* (BrokenPipeError, ConnectionResetError):
         _log.info("The client went away.")
     lifecycle.leave()
+
+
+class HttpServer:
+    """Toolsets as they are offered over HTTP, to any number of callers.
+
+    The session of a request stands in its scope: see `doors.http_callers`.
+    """
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        # What a client is given to hold is no use to another's client.
+        security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=_owner_of)
+        server = make_server(toolsets, middleware=[_InSession()], security=security)
+        self._server = server._lowlevel_server  # noqa: SLF001  as in `converse`
+
+    def sessions(self, limits: Limits) -> StreamableHTTPSessionManager:
+        """Sessions of their own, unknown to all others; for one caller."""
+        return StreamableHTTPSessionManager(
+            self._server,
+            max_request_body_size=limits.body_bytes,
+            max_sessions=limits.sessions,
+            session_idle_timeout=limits.session_idle_s,
+        )
+
+
+def _owner_of(ctx: ServerRequestContext[Any, Any]) -> str | None:
+    return None if ctx.request is None else ctx.request.scope[SESSION].owner
 
 
 def converse(toolsets: Sequence[Toolset], lines: Sequence[str]) -> list[str]:

@@ -1,0 +1,179 @@
+"""`commonplace serve`: the toolsets of many owners over HTTP, from the first request to the last.
+
+Wires gate, callers and clockwork; decides nothing that one of them could decide.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import anyio.to_thread
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.doors.clockwork import Clockwork
+from commonplace.doors.http_address import check_access
+from commonplace.doors.http_callers import Callers
+from commonplace.doors.http_gate import PATH, Door, Gate
+from commonplace.doors.http_limits import Turnstile
+from commonplace.doors.http_uvicorn import allow_many_files, listen, make_server, on_stop_signals
+from commonplace.doors.lifecycle import Lifecycle
+from commonplace.doors.mcp import HttpServer
+from commonplace.doors.per_owner import OwnersApps, PerOwner
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Sequence
+
+    from commonplace.config import Settings
+    from commonplace.core.clock import Clock
+    from commonplace.doors.http_address import Address
+    from commonplace.doors.http_callers import Protocols
+    from commonplace.doors.http_gate import Caller, Offer
+    from commonplace.doors.http_limits import Limits
+    from commonplace.doors.http_uvicorn import Server
+    from commonplace.doors.tokens import TokenFile
+    from commonplace.tools.toolset import Toolset
+
+_log = logging.getLogger(__name__)
+
+WATCH_S = 1.0
+"""How soon what is open ends for a token that was revoked."""
+
+THREADS = 64
+_CLOCKWORK_STOPS_S = 2.0
+
+
+class ServedApps(OwnersApps, Protocol):
+    """The apps of all owners, to be closed at the end."""
+
+    def close(self) -> None:
+        """Let go of all that is open."""
+        ...
+
+
+class HttpDoor:
+    """One server. apps: of all owners. sample: any owner's toolsets, for what they say."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        apps: ServedApps,
+        sample: Sequence[Toolset],
+        tokens: TokenFile,
+        offer: Offer,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
+        self._settings = settings
+        self._apps = apps
+        self._toolsets = PerOwner(apps, sample).toolsets
+        self._tokens = tokens
+        self._offer = offer
+        self._clock = clock
+        self._limits = limits
+        self._servers: dict[tuple[tuple[str, ...], bool], HttpServer] = {}
+        self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
+
+    def run(self, address: Address, *, ready: Callable[[str], None]) -> None:
+        """Serve until SIGTERM or SIGINT; ends the process. ready: told the address to use.
+
+        Raises: Denied, Invalid, Unavailable, before anything is served.
+        """
+        check_access(address, self._tokens)
+        allow_many_files()
+        opened = listen(address.host, address.port)
+        port = opened.getsockname()[1]
+        shown = f"[{address.host}]" if ":" in address.host else address.host
+        anyio.run(self._serve, address, opened, lambda: ready(f"http://{shown}:{port}{PATH}"))
+
+    async def _serve(
+        self, address: Address, opened: socket.socket, ready: Callable[[], None]
+    ) -> None:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        door = Door(tokens=self._tokens, names=address.names, offer=self._offer, clock=self._clock)
+        clockwork = self._clockwork()
+        async with anyio.create_task_group() as tasks:
+            callers = Callers(
+                self._open, within=tasks, limits=self._limits, monotonic=time.monotonic
+            )
+            gate = Gate(
+                door=door,
+                turnstile=Turnstile(self._limits, time.monotonic),
+                limits=self._limits,
+                inside=callers.answer,
+                withheld=self._names_withheld,
+            )
+            server = make_server(gate, self._limits)
+            on_stop_signals(lambda: _leave(gate, callers, server))
+            tasks.start_soon(_watch, callers, door)
+            if clockwork is not None:
+                clockwork.start()
+            ready()
+            await server.serve([opened])
+            # Calls that did not end in time are left behind in their threads, so nothing is joined.
+            Lifecycle(lambda: self._close(clockwork)).leave()
+
+    def _clockwork(self) -> Clockwork | None:
+        if not self._offer.may_write:
+            return None
+        return Clockwork(
+            self._apps,
+            users=self._settings.home / "users",
+            grace=timedelta(minutes=self._settings.timeline_grace_minutes),
+            clock=self._clock,
+        )
+
+    def _close(self, clockwork: Clockwork | None) -> None:
+        if clockwork is not None:
+            clockwork.stop(_CLOCKWORK_STOPS_S)
+        self._apps.close()
+
+    def _open(self, caller: Caller) -> Protocols:
+        """What speaks with one caller; callers who may do the same share what it knows of tools."""
+        kind = caller.toolsets, caller.may_write
+        server = self._servers.get(kind)
+        if server is None:
+            toolsets = [self._toolsets[name] for name in caller.toolsets]
+            shown = toolsets if caller.may_write else [x.read_only() for x in toolsets]
+            server = self._servers[kind] = HttpServer(shown)
+        return server.sessions(self._limits)
+
+    def _names_withheld(self, caller: Caller) -> list[bytes]:
+        """Names of tools, and their other names, that this caller may not call."""
+        kind = caller.toolsets, caller.may_write
+        if kind not in self._withheld:
+            self._withheld[kind] = [
+                name.encode()
+                for toolset in self._toolsets.values()
+                for tool in toolset.tools
+                for name in (tool.name, *tool.aliases)
+                if toolset.name not in caller.toolsets
+                or (tool.effects.writes and not caller.may_write)
+            ]
+        return self._withheld[kind]
+
+
+def _leave(gate: Gate, callers: Callers, server: Server) -> None:
+    """Begin the end: nothing comes in, streams end, calls may finish; the second time, at once."""
+    if gate.is_leaving:
+        server.force_exit = True
+    gate.is_leaving = True
+    callers.end_streams()
+    server.should_exit = True
+
+
+async def _watch(callers: Callers, door: Door) -> None:
+    """End what is open for tokens that are no good any more, and for nobody."""
+    while True:
+        await anyio.sleep(WATCH_S)
+        try:
+            callers.shut_out(door.still_admits)
+        except CommonplaceError as exc:
+            _log.error("Nobody stays: %s", exc)
+            callers.shut_out(lambda _caller: False)
+        callers.close_idle()

@@ -1,0 +1,220 @@
+"""What is open for each caller of the HTTP server: its sessions, and what it waits for.
+
+A session belongs to the token that began it: to any other it is unknown. Never asks who somebody
+is, and never reads what they say.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import anyio.lowlevel
+
+from commonplace.tools.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
+
+    from anyio.abc import TaskGroup
+
+    from commonplace.doors.http_gate import Caller, Message, Receive, Scope, Send
+    from commonplace.doors.http_limits import Limits
+
+_log = logging.getLogger(__name__)
+
+SESSION = "commonplace.session"
+STREAM = "commonplace.stream"
+"""In the scope of a request: whose session it is of; that it stays open."""
+
+_ID_HEADER = b"mcp-session-id"
+
+
+class Protocols(Protocol):
+    """What speaks the protocol with one caller; the SDK's manager of sessions."""
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """Open it, once, for as long as it is to answer."""
+        ...
+
+    async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        ...
+
+
+class Callers:
+    """All callers; what a caller needs is opened at its first request. Used in one event loop.
+
+    make: what speaks with a caller. within: the tasks of all of them.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Caller], Protocols],
+        *,
+        within: TaskGroup,
+        limits: Limits,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._make = make
+        self._within = within
+        self._limits = limits
+        self._monotonic = monotonic
+        self._open: OrderedDict[Caller, _Open] = OrderedDict()
+
+    async def answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a caller; ends early, and cleanly, where the caller is shut out."""
+        found = self._open.get(caller)
+        if found is None:
+            found = self._open[caller] = _Open(self._make(caller), caller, self._limits)
+            self._within.start_soon(found.run)
+            self._make_room()
+        self._open.move_to_end(caller)
+        found.used_at = self._monotonic()
+        await found.answer(scope, receive, send)
+        found.used_at = self._monotonic()
+
+    def shut_out(self, stays: Callable[[Caller], bool]) -> int:
+        """End what those have open who may not stay; how many they were."""
+        gone = [caller for caller in self._open if not stays(caller)]
+        for caller in gone:
+            self._open.pop(caller).end()
+        return len(gone)
+
+    def close_idle(self) -> None:
+        """Close what has been open for nobody as long as a session may be idle."""
+        since = self._monotonic() - self._limits.session_idle_s
+        for caller, each in [*self._open.items()]:
+            if not each.in_flight and each.used_at < since:
+                self._open.pop(caller).end()
+
+    def end_streams(self) -> None:
+        """End the streams that would stay open for ever; calls go on."""
+        for each in self._open.values():
+            each.end_streams()
+
+    @property
+    def calls(self) -> int:
+        """How many requests are being answered, streams apart."""
+        return sum(each.calls for each in self._open.values())
+
+    def _make_room(self) -> None:
+        """Close who has not been here longest, of those with nothing in flight."""
+        over = len(self._open) - self._limits.callers
+        idle = [caller for caller, each in self._open.items() if not each.in_flight]
+        for caller in idle[: max(over, 0)]:
+            self._open.pop(caller).end()
+
+
+class _Open:
+    """What one caller has open."""
+
+    def __init__(self, protocols: Protocols, caller: Caller, limits: Limits) -> None:
+        self._protocols = protocols
+        self._caller = caller
+        self._limits = limits
+        self._is_ready = anyio.Event()
+        self._ending = anyio.Event()
+        self._calls: set[anyio.CancelScope] = set()
+        self._streams: set[anyio.CancelScope] = set()
+        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
+        self.used_at = 0.0
+
+    async def run(self) -> None:
+        """Hold it open until it is to end."""
+        try:
+            async with self._protocols.run():
+                self._is_ready.set()
+                await self._ending.wait()
+        except Exception:  # noqa: BLE001  one caller's end is not the server's
+            _log.exception("What one caller had open ended")
+        finally:
+            self._is_ready.set()
+
+    def end(self) -> None:
+        """Answer nothing more, and end what is being answered."""
+        for scope in [*self._calls, *self._streams]:
+            scope.cancel()
+        self._ending.set()
+
+    def end_streams(self) -> None:
+        for scope in [*self._streams]:
+            scope.cancel()
+
+    @property
+    def calls(self) -> int:
+        return len(self._calls)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._calls) + len(self._streams)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        session_id = dict(scope["headers"]).get(_ID_HEADER)
+        scope[SESSION] = self._session(session_id)
+        with self._in_flight(is_stream=STREAM in scope) as cancelled:
+            answer = _Answer(send, within_s=self._limits.send_s, stop=cancelled)
+            await self._is_ready.wait()
+            await self._protocols.handle_request(scope, receive, answer.send)
+        if scope["method"] == "DELETE" and session_id is not None:
+            self._sessions.pop(session_id, None)
+        if cancelled.cancelled_caught:
+            await answer.finish()
+
+    @contextmanager
+    def _in_flight(self, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
+        scopes = self._streams if is_stream else self._calls
+        with anyio.CancelScope() as scope:
+            scopes.add(scope)
+            try:
+                yield scope
+            finally:
+                scopes.discard(scope)
+
+    def _session(self, session_id: bytes | None) -> Session:
+        """What is kept for a session; for one request alone where there is none."""
+        if session_id is None:
+            return Session(self._caller.owner)
+        found = self._sessions.setdefault(session_id, Session(self._caller.owner))
+        self._sessions.move_to_end(session_id)
+        if len(self._sessions) > self._limits.sessions:
+            self._sessions.popitem(last=False)
+        return found
+
+
+class _Answer:
+    """An answer on its way to a client, which may take it too slowly, or be cut short.
+
+    stop: ends the request.
+    """
+
+    def __init__(self, send: Send, *, within_s: float, stop: anyio.CancelScope) -> None:
+        self._send = send
+        self._within_s = within_s
+        self._stop = stop
+        self._is_begun = False
+        self._is_over = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of it; ends the request where the client does not take it in time."""
+        self._is_begun = True
+        self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
+        with anyio.move_on_after(self._within_s) as waiting:
+            await self._send(message)
+        if waiting.cancelled_caught:
+            self._is_over = True
+            self._stop.cancel()
+            await anyio.lowlevel.checkpoint()
+
+    async def finish(self) -> None:
+        """Bring an answer that was cut short to an end that the client can tell."""
+        if not self._is_begun:
+            headers = [(b"content-length", b"0"), (b"retry-after", b"1")]
+            await self._send({"type": "http.response.start", "status": 503, "headers": headers})
+        if not self._is_over:
+            await self._send({"type": "http.response.body", "body": b""})

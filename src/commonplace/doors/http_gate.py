@@ -1,0 +1,333 @@
+"""The gate of the HTTP server: which requests come in, as whom, and how much of them.
+
+Knows no protocol above HTTP: whom it lets in goes on to `inside`. Never tells more than that a
+token is no good, and never logs what a request says.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.doors.http_callers import STREAM
+from commonplace.doors.http_limits import TooMany
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.doors.http_limits import Limits, Turnstile
+    from commonplace.doors.tokens import Token, TokenFile
+
+_log = logging.getLogger(__name__)
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+PATH = "/mcp"
+HEALTH = "/healthz"
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+# Whoever was sent here by a proxy is not on this machine.
+_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
+_LISTEN = b"subscriptions/listen"
+_INVALID_REQUEST = -32600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks. token_id: empty for the machine's own owner, who needs none while there are none.
+
+    toolsets: those offered to it.
+    """
+
+    token_id: str
+    owner: str
+    toolsets: tuple[str, ...]
+    may_write: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What the server offers. owner: the machine's.
+
+    toolsets: what any token may have at most; usual: what one has that names none. may_write: False
+    where no tool that writes is offered.
+    """
+
+    owner: str
+    toolsets: tuple[str, ...]
+    usual: tuple[str, ...]
+    may_write: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Under which names the server is spoken to. is_loopback: only this machine can reach it.
+
+    any_address: it listens on all addresses of the machine, so each of them is its name.
+    """
+
+    hosts: frozenset[str]
+    is_loopback: bool
+    any_address: bool = False
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header names this server: no name that some other site was given."""
+        name = host_name(host)
+        return name in self.hosts or (self.any_address and _is_address(name))
+
+
+class Refusal(Exception):
+    """A request that does not come in: its status, what to say, and headers that say more."""
+
+    def __init__(
+        self, status: int, code: str, message: str, hint: str = "", **headers: str
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.facts = {"code": code, "message": message, "hint": hint}
+        self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
+
+
+class Door:
+    """Who is let in, as whom. Made for one server; thread-safe."""
+
+    def __init__(self, *, tokens: TokenFile, names: Names, offer: Offer, clock: Clock) -> None:
+        self._tokens = tokens
+        self._names = names
+        self._offer = offer
+        self._clock = clock
+
+    def admit(self, headers: Mapping[bytes, bytes]) -> Caller:
+        """Whose request this is. Raises: Refusal; Unavailable where the tokens cannot be read."""
+        self._check_names(headers)
+        given = headers.get(b"authorization")
+        if given is None:
+            return self._without_token(headers)
+        kind, _, presented = given.decode("latin-1").partition(" ")
+        token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
+        if token is None or token.state(self._clock()) != "valid":
+            raise _unauthorized("This token is not valid.", "invalid_token")
+        return self._caller(token)
+
+    def still_admits(self, caller: Caller) -> bool:
+        """Whether somebody who was let in may stay."""
+        if not caller.token_id:
+            return not self._tokens.was_used()
+        token = self._tokens.known().get(caller.token_id)
+        return token is not None and token.state(self._clock()) == "valid"
+
+    def _check_names(self, headers: Mapping[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._names.knows(host):
+            raise Refusal(421, "denied", "This server has no such name.", "See --allow-host.")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if origin and origin.partition("://")[2] != host:
+            raise Refusal(403, "denied", "Pages of other sites are not let in.")
+
+    def _without_token(self, headers: Mapping[bytes, bytes]) -> Caller:
+        """The machine's own owner, as long as only this machine asks and no token was ever made."""
+        proxied = any(name in headers for name in _FORWARDED)
+        if not self._names.is_loopback or proxied or self._tokens.was_used():
+            raise _unauthorized("A token is needed.")
+        offer = self._offer
+        return Caller(
+            token_id="", owner=offer.owner, toolsets=offer.usual, may_write=offer.may_write
+        )
+
+    def _caller(self, token: Token) -> Caller:
+        offer = self._offer
+        asked = token.toolsets or offer.usual
+        toolsets = tuple(name for name in offer.toolsets if name in asked)
+        if not toolsets:
+            raise _forbidden("None of this token's toolsets is offered here.")
+        return Caller(
+            token_id=token.id,
+            owner=token.owner,
+            toolsets=toolsets,
+            may_write=token.may_write and offer.may_write,
+        )
+
+
+class Gate:
+    """The ASGI application: looks at each request, and hands on what may come in.
+
+    inside: answers for a caller. withheld: names of tools that a caller may not call.
+    """
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        turnstile: Turnstile,
+        limits: Limits,
+        inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
+        withheld: Callable[[Caller], Sequence[bytes]],
+    ) -> None:
+        self._door = door
+        self._turnstile = turnstile
+        self._limits = limits
+        self._inside = inside
+        self._withheld = withheld
+        self.is_leaving = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; anything but HTTP is left unanswered."""
+        if scope["type"] != "http":
+            return
+        try:
+            await self._answer(scope, receive, send)
+        except Refusal as refusal:
+            await _refuse(refusal, send)
+        except CommonplaceError as exc:
+            _log.error("Nobody is let in: %s", exc)
+            await _refuse(Refusal(503, exc.code, "The server's tokens cannot be read."), send)
+        except TooMany as exc:
+            told = {"Retry_After": str(exc.retry_after_s)}
+            await _refuse(
+                Refusal(429, "unavailable", exc.message, "Try again later.", **told), send
+            )
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
+            status = "stopping" if self.is_leaving else "ok"
+            await _say(503 if self.is_leaving else 200, {"status": status}, {}, send)
+            return
+        if scope["path"].rstrip("/") != PATH:
+            raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
+        if self.is_leaving:
+            raise Refusal(503, "unavailable", "The server stops.", Retry_After="5")
+        if scope["method"] not in {"GET", "POST", "DELETE"}:
+            raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
+        headers = dict(scope["headers"])
+        caller = self._door.admit(headers)
+        if scope["method"] != "GET":
+            with self._turnstile.call(caller.owner):
+                body = await self._read(headers, receive) if scope["method"] == "POST" else b""
+                receive = _replayed(body, receive)
+                if not _listens(headers, body):
+                    self._check_scope(caller, body)
+                    await self._inside(caller, scope, receive, send)
+                    return
+        with self._turnstile.stream(caller.owner):
+            scope[STREAM] = True
+            await self._inside(caller, scope, receive, send)
+
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        """The whole body; a client that sends it drop by drop is not waited for."""
+        most = self._limits.body_bytes
+        told = headers.get(b"content-length", b"0")
+        if told.isdigit() and int(told) > most:
+            raise _too_large(most)
+        parts: list[bytes] = []
+        length = 0
+        with anyio.move_on_after(self._limits.body_s):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise Refusal(400, "invalid", "The request was not sent to its end.")
+                parts.append(message.get("body", b""))
+                length += len(parts[-1])
+                if length > most:
+                    raise _too_large(most)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+        raise Refusal(408, "unavailable", "The request took too long to come.", Connection="close")
+
+    def _check_scope(self, caller: Caller, body: bytes) -> None:
+        """Refuse a call of a tool that exists and is not this caller's to call."""
+        named = [name for name in self._withheld(caller) if b'"%s"' % name in body]
+        if not named:
+            return
+        try:
+            message = json.loads(body)
+            called = message["params"]["name"] if message["method"] == "tools/call" else None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return
+        if isinstance(called, str) and called.encode() in named:
+            raise _forbidden(f"This token may not call {called}.")
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port, in lower case; empty for what is none."""
+    host = host.lower()
+    if host.startswith("["):
+        name, bracket, port = host[1:].partition("]")
+        return name if bracket and (not port or port.startswith(":")) else ""
+    name, _, port = host.partition(":")
+    return name.rstrip(".") if not port or port.isdigit() else ""
+
+
+def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
+    """Whether this is no call but a stream that stays open; what a header says alone is not it."""
+    if headers.get(b"mcp-method") != _LISTEN:
+        return False
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(message, dict) and message.get("method") == _LISTEN.decode()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _unauthorized(message: str, error: str = "") -> Refusal:
+    told = f', error="{error}", error_description="{message}"' if error else ""
+    return Refusal(
+        401,
+        "denied",
+        message,
+        "Send `Authorization: Bearer <token>`; `commonplace tokens create` makes one.",
+        WWW_Authenticate=f'Bearer realm="commonplace"{told}',
+    )
+
+
+def _forbidden(message: str) -> Refusal:
+    told = f'Bearer realm="commonplace", error="insufficient_scope", error_description="{message}"'
+    hint = "Make a token with this scope and these toolsets."
+    return Refusal(403, "denied", message, hint, WWW_Authenticate=told)
+
+
+def _too_large(most: int) -> Refusal:
+    told = f"Use less than {most // 1024 // 1024} MB."
+    return Refusal(413, "invalid", "The request is too large.", told, Connection="close")
+
+
+async def _refuse(refusal: Refusal, send: Send) -> None:
+    text = f"{refusal.facts['message']} {refusal.facts['hint']}".strip()
+    error = {"code": _INVALID_REQUEST, "message": text, "data": refusal.facts}
+    told = {"jsonrpc": "2.0", "id": None, "error": error}
+    await _say(refusal.status, told, refusal.headers, send)
+
+
+async def _say(status: int, facts: Mapping[str, Any], more: Mapping[str, str], send: Send) -> None:
+    body = json.dumps(facts).encode()
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
+    pairs = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What hands over a body that was read, then what comes after it."""
+    told: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def read() -> Message:
+        return told.pop() if told else await receive()
+
+    return read

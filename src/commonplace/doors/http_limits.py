@@ -1,0 +1,115 @@
+"""What one owner may ask of the HTTP server: how often, and how much at once.
+
+Knows no HTTP and no clock of its own; all of it happens in one thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_OWNERS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much is let through, each with what a busy client of one person stays well below.
+
+    per_second, burst, at_once: of one owner's requests, streams apart. streams: of one owner, open
+    at once. sessions: of one token. connections: of all.
+    """
+
+    per_second: float = 50.0
+    burst: int = 200
+    at_once: int = 16
+    streams: int = 64
+    sessions: int = 256
+    session_idle_s: float = 1800.0
+    callers: int = 256
+    connections: int = 1000
+    body_bytes: int = 12 * 1024 * 1024
+    head_s: float = 15.0
+    body_s: float = 30.0
+    send_s: float = 60.0
+    keep_alive_s: float = 75.0
+    finish_s: float = 10.0
+
+
+class TooMany(Exception):
+    """One owner asks too much. retry_after_s: when it is worth another try."""
+
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(slots=True)
+class _Use:
+    tokens: float
+    at: float
+    calls: int = 0
+    streams: int = 0
+
+
+class Turnstile:
+    """Counts what each owner asks; owners who ask nothing are forgotten."""
+
+    def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
+        self._limits = limits
+        self._monotonic = monotonic
+        self._uses: OrderedDict[str, _Use] = OrderedDict()
+
+    @contextmanager
+    def call(self, owner: str) -> Iterator[None]:
+        """A request in flight. Raises: TooMany."""
+        use = self._paid(owner)
+        if use.calls >= self._limits.at_once:
+            raise TooMany(f"More than {self._limits.at_once} calls at once.", retry_after_s=1)
+        use.calls += 1
+        try:
+            yield
+        finally:
+            use.calls -= 1
+
+    @contextmanager
+    def stream(self, owner: str) -> Iterator[None]:
+        """A stream that stays open. Raises: TooMany."""
+        use = self._paid(owner)
+        if use.streams >= self._limits.streams:
+            raise TooMany(f"More than {self._limits.streams} open streams.", retry_after_s=30)
+        use.streams += 1
+        try:
+            yield
+        finally:
+            use.streams -= 1
+
+    def _paid(self, owner: str) -> _Use:
+        """This owner's use, one request more of it paid for out of what a second brings."""
+        limits, now = self._limits, self._monotonic()
+        use = self._uses.get(owner)
+        if use is None:
+            use = self._uses[owner] = _Use(tokens=limits.burst, at=now)
+            self._forget()
+        self._uses.move_to_end(owner)
+        use.tokens = min(limits.burst, use.tokens + (now - use.at) * limits.per_second)
+        use.at = now
+        if use.tokens < 1:
+            wait_s = math.ceil((1 - use.tokens) / limits.per_second)
+            raise TooMany(
+                f"More than {limits.per_second:g} requests a second.", retry_after_s=wait_s
+            )
+        use.tokens -= 1
+        return use
+
+    def _forget(self) -> None:
+        if len(self._uses) > _OWNERS:
+            idle = [name for name, x in self._uses.items() if not x.calls and not x.streams]
+            for name in idle[: len(self._uses) - _OWNERS]:
+                del self._uses[name]

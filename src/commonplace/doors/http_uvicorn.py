@@ -1,0 +1,148 @@
+"""The HTTP server itself: uvicorn, with an end to clients that are slow with a request's head.
+
+Knows no MCP, and never logs what a request says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from commonplace.core.errors import Denied, Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from commonplace.doors.http_limits import Limits
+
+_BACKLOG = 512
+_HEAD_BYTES = 32 * 1024
+_FILES = 16_384
+
+
+class _Connection(H11Protocol):
+    """One connection; hangs up where no request's head comes in time, which uvicorn does not."""
+
+    head_s = 15.0
+    _hanging_up: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._wait_no_more()
+        elif self._hanging_up is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._hanging_up = self.loop.call_later(self.head_s, self._hang_up)
+
+    def _wait_no_more(self) -> None:
+        if self._hanging_up is not None:
+            self._hanging_up.cancel()
+            self._hanging_up = None
+
+    def _hang_up(self) -> None:
+        self._hanging_up = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.abort()
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, whose end is ours to begin: it takes no signals itself."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone."""
+        yield
+
+
+def make_server(application: Callable[..., Any], limits: Limits) -> Server:
+    """The server of an ASGI application; its `serve` takes the socket that `listen` opened."""
+    config = uvicorn.Config(
+        application,
+        http=type("Connection", (_Connection,), {"head_s": limits.head_s}),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        backlog=_BACKLOG,
+        timeout_keep_alive=int(limits.keep_alive_s),
+        timeout_graceful_shutdown=int(limits.finish_s),
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+    )
+    return Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises: Unavailable, Denied, Invalid, each with a next step."""
+    shown = f"{host}:{port}"
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as exc:
+        raise Invalid(f"{host} is no address of this machine.", hint="Use 127.0.0.1.") from exc
+    family, kind, protocol, _, address = found[0]
+    opened = socket.socket(family, kind, protocol)
+    try:
+        if os.name != "nt":
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(_BACKLOG)
+    except OSError as exc:
+        opened.close()
+        if exc.errno == errno.EADDRINUSE:
+            raise Unavailable(
+                f"Something else listens on {shown}.", hint="Stop it, or give another --http."
+            ) from exc
+        if exc.errno in {errno.EACCES, errno.EPERM}:
+            raise Denied(
+                f"The system lets you not listen on {shown}.", hint="Use a port above 1023."
+            ) from exc
+        raise Invalid(f"{shown} is no address of this machine.", hint="Use 127.0.0.1.") from exc
+    return opened
+
+
+def on_stop_signals(then: Callable[[], None]) -> None:
+    """Have this called, in the event loop's thread, at SIGTERM and SIGINT."""
+    loop = asyncio.get_running_loop()
+
+    def told(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(then)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, told)
+
+
+def allow_many_files() -> None:
+    """Let the process open as many files as the system grants: each owner has some open."""
+    try:
+        import resource  # noqa: PLC0415  absent on Windows
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    with suppress(ValueError, OSError):
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

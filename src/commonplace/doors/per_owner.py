@@ -1,0 +1,85 @@
+"""The toolsets of a server of many owners: listed once, run on the journals of whose call it is.
+
+Law: an owner is never an argument. It comes from the session that the door has set, and nothing
+runs without one.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commonplace.core.errors import Internal
+from commonplace.tools.session import current_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from commonplace.app import App
+    from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
+
+
+class OwnersApps(Protocol):
+    """The apps of all owners; see `commonplace.app`."""
+
+    def using(self, owner: str) -> AbstractContextManager[App]:
+        """One owner's app, kept open meanwhile."""
+        ...
+
+
+class PerOwner:
+    """Every toolset, run on the app of the session's owner. Thread-safe.
+
+    sample: any owner's toolsets; only what they say of themselves is used.
+    """
+
+    def __init__(self, apps: OwnersApps, sample: Sequence[Toolset]) -> None:
+        self._apps = apps
+        self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
+
+    def _shared(self, toolset: Toolset) -> Toolset:
+        return replace(
+            toolset,
+            tools=tuple(self._tool(x) for x in toolset.tools),
+            resources=tuple(self._resource(x) for x in toolset.resources),
+            prompts=tuple(self._prompt(x) for x in toolset.prompts),
+        )
+
+    def _tool(self, tool: Tool) -> Tool:
+        return replace(tool, run=self._reached(tool.run, "tool", tool.name))
+
+    def _resource(self, page: Resource) -> Resource:
+        return replace(page, read=self._reached(page.read, "resource", page.uri))
+
+    def _prompt(self, prompt: Prompt) -> Prompt:
+        return replace(prompt, write=self._reached(prompt.write, "prompt", prompt.name))
+
+    def _reached(self, sample: Callable[..., Any], kind: str, name: str) -> Callable[..., Any]:
+        """What calls the same thing of the owner whose call it is."""
+
+        @functools.wraps(sample)
+        def call(**arguments: Any) -> Any:
+            session = current_session()
+            if session is None:
+                raise Internal("A call without an owner.")
+            with self._apps.using(session.owner) as app:
+                return _find(app.toolsets(), kind, name)(**arguments)
+
+        return call
+
+
+def _find(toolsets: Sequence[Toolset], kind: str, name: str) -> Callable[..., Any]:
+    """What has this name among one owner's toolsets; there as it is in any other's."""
+    for toolset in toolsets:
+        for tool in toolset.tools if kind == "tool" else ():
+            if tool.name == name:
+                return tool.run
+        for page in toolset.resources if kind == "resource" else ():
+            if page.uri == name:
+                return page.read
+        for prompt in toolset.prompts if kind == "prompt" else ():
+            if prompt.name == name:
+                return prompt.write
+    raise Internal(f"There is no {kind} {name!r}.")

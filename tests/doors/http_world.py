@@ -1,0 +1,172 @@
+"""A real HTTP server in a process of its own, and what speaks with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from commonplace.core.clock import utc_now
+from commonplace.doors.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+DEADLINE_S = 30.0
+ALL = "private,chronicle,recall,notebook,timeline,memory,memory-write"
+REVISION = "2025-11-25"
+BOTH = {"accept": "application/json, text/event-stream"}
+
+
+class HttpServer:
+    """`commonplace serve` on a free port of 127.0.0.1, with its own home."""
+
+    def __init__(self, *flags: str, http: str = "127.0.0.1:0", **env: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "commonplace", "serve", "--http", http, *flags],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **env},
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._errors: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read_errors, daemon=True)
+        self._reader.start()
+        self.url = ""
+        line = self._lines.get(timeout=DEADLINE_S)
+        found = re.fullmatch(r"Serving on (http://\S+)\n", line)
+        if found:
+            self.url = found[1]
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+        self._lines.put("")
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        self._errors += self.process.stderr
+
+    @property
+    def log(self) -> str:
+        """All of stderr, once the process has ended."""
+        self._reader.join(DEADLINE_S)
+        return "".join(self._errors)
+
+    @property
+    def base(self) -> str:
+        """The address without the path."""
+        return self.url.removesuffix("/mcp")
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.base.rpartition(":")[2])
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Signal it and wait; the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._reader.join(DEADLINE_S)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+def home() -> Path:
+    """Our folder in this test's home."""
+    return Path(os.environ["XDG_DATA_HOME"]) / "commonplace"
+
+
+def token_for(owner: str, **given: Any) -> str:
+    """A new token of that owner."""
+    return TokenFile(home(), clock=utc_now).create(owner, **given)[1]
+
+
+def revoke(token: str) -> None:
+    """Let it in no more."""
+    TokenFile(home(), clock=utc_now).revoke(token.split("_")[1])
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that shows it."""
+    return {"authorization": f"Bearer {token}"} if token else {}
+
+
+@asynccontextmanager
+async def connected(
+    url: str, token: str = "", *, mode: str = "auto", **given: Any
+) -> AsyncIterator[Client]:
+    """The SDK's own client as somebody."""
+    async with httpx2.AsyncClient(headers=bearer(token), timeout=DEADLINE_S) as http:
+        transport = streamable_http_client(url, http_client=http)
+        async with Client(transport, mode=mode, **given) as client:
+            yield client
+
+
+class Raw:
+    """Requests and answers as they are on the wire, in a session of the handshake's protocol."""
+
+    def __init__(self, url: str, token: str = "", **headers: str) -> None:
+        self.url = url
+        self.http = httpx2.Client(timeout=DEADLINE_S)
+        self.headers = {**BOTH, **bearer(token), **headers}
+        self._next = 0
+
+    def post(
+        self, method: str, params: Any = None, *, reply: bool = True, **headers: str
+    ) -> httpx2.Response:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params or {}}
+        if reply:
+            self._next += 1
+            message["id"] = self._next
+        return self.http.post(self.url, json=message, headers={**self.headers, **headers})
+
+    def handshake(self) -> httpx2.Response:
+        answer = self.post(
+            "initialize",
+            {
+                "protocolVersion": REVISION,
+                "capabilities": {},
+                "clientInfo": {"name": "raw", "version": "1"},
+            },
+        )
+        if answer.status_code == 200:
+            self.headers["mcp-session-id"] = answer.headers["mcp-session-id"]
+            self.headers["mcp-protocol-version"] = REVISION
+            self.post("notifications/initialized", reply=False)
+        return answer
+
+    def call(self, name: str, **arguments: Any) -> httpx2.Response:
+        return self.post("tools/call", {"name": name, "arguments": arguments})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
