@@ -117,7 +117,7 @@ class Clockwork:
 
 
 def _roll_up_some(app: App) -> tuple[int, bool]:
-    desk = app.timeline_desk()
+    desk = app.timeline.desk()
     desk.feed()
     made = desk.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)
     if made and desk.rollups.list_due():
@@ -126,6 +126,6 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
     if made or settings.llm_url is not None or settings.timeline_retention != "off":
         # All is made: models and retention have their part, as at `commonplace rollup --due`.
         TimelineKeeping(
-            app.timeline_desk, rewording=lambda: app.languages.rewording(app.rollups)
+            app.timeline.desk, rewording=lambda: app.languages.rewording(app.timeline.rollups)
         ).roll_up()
     return made, True

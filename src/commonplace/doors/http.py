@@ -23,6 +23,7 @@ from commonplace.doors.http_uvicorn import allow_many_files, listen, make_server
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp import HttpServer
 from commonplace.doors.per_owner import OwnersApps, PerOwner
+from commonplace.doors.warming import WarmedApps
 
 if TYPE_CHECKING:
     import socket
@@ -43,12 +44,18 @@ _log = logging.getLogger(__name__)
 WATCH_S = 1.0
 """How soon what is open ends for a token that was revoked."""
 
+TIDY_S = 60.0
+
 THREADS = 64
 _CLOCKWORK_STOPS_S = 2.0
 
 
 class ServedApps(OwnersApps, Protocol):
     """The apps of all owners, to be closed at the end."""
+
+    def tidy(self) -> None:
+        """Close what nobody has used for a while."""
+        ...
 
     def close(self) -> None:
         """Let go of all that is open."""
@@ -71,7 +78,7 @@ class HttpDoor:
     ) -> None:
         self._settings = settings
         self._apps = apps
-        self._toolsets = PerOwner(apps, sample).toolsets
+        self._toolsets = PerOwner(WarmedApps(apps), sample).toolsets
         self._tokens = tokens
         self._offer = offer
         self._clock = clock
@@ -109,8 +116,11 @@ class HttpDoor:
                 withheld=self._names_withheld,
             )
             server = make_server(gate, self._limits)
-            on_stop_signals(lambda: _leave(gate, callers, server))
+            stopping = _Stopping(gate, callers, server)
+            tasks.start_soon(stopping.run, self._limits.finish_s)
+            on_stop_signals(stopping.tell)
             tasks.start_soon(_watch, callers, door)
+            tasks.start_soon(_tidy, self._apps)
             if clockwork is not None:
                 clockwork.start()
             ready()
@@ -158,13 +168,32 @@ class HttpDoor:
         return self._withheld[kind]
 
 
-def _leave(gate: Gate, callers: Callers, server: Server) -> None:
-    """Begin the end: nothing comes in, streams end, calls may finish; the second time, at once."""
-    if gate.is_leaving:
-        server.force_exit = True
-    gate.is_leaving = True
-    callers.end_streams()
-    server.should_exit = True
+class _Stopping:
+    """The end: nothing new comes in, streams end, and calls may finish."""
+
+    def __init__(self, gate: Gate, callers: Callers, server: Server) -> None:
+        self._gate = gate
+        self._callers = callers
+        self._server = server
+        self._told = anyio.Event()
+
+    def tell(self) -> None:
+        """Begin the end; told a second time, end at once."""
+        if self._gate.is_leaving:
+            self._server.force_exit = True
+            self._server.should_exit = True
+        self._gate.is_leaving = True
+        self._told.set()
+
+    async def run(self, finish_s: float) -> None:
+        """Wait until told, then until nothing is left to answer, or too long has passed."""
+        await self._told.wait()
+        self._callers.end_streams()
+        with anyio.move_on_after(finish_s):
+            # The socket stays open meanwhile: a call may wait for its client's own model.
+            await self._callers.wait_for_calls()
+        self._callers.shut_out(lambda _caller: False)
+        self._server.should_exit = True
 
 
 async def _watch(callers: Callers, door: Door) -> None:
@@ -177,3 +206,10 @@ async def _watch(callers: Callers, door: Door) -> None:
             _log.error("Nobody stays: %s", exc)
             callers.shut_out(lambda _caller: False)
         callers.close_idle()
+
+
+async def _tidy(apps: ServedApps) -> None:
+    """Close journals that nobody uses, in a thread: closing may wait for a batch in hand."""
+    while True:
+        await anyio.sleep(TIDY_S)
+        await anyio.to_thread.run_sync(apps.tidy)

@@ -65,6 +65,8 @@ class Callers:
         self._limits = limits
         self._monotonic = monotonic
         self._open: OrderedDict[Caller, _Open] = OrderedDict()
+        self._calls = 0
+        self._quiet = anyio.Event()
 
     async def answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a caller; ends early, and cleanly, where the caller is shut out."""
@@ -75,7 +77,8 @@ class Callers:
             self._make_room()
         self._open.move_to_end(caller)
         found.used_at = self._monotonic()
-        await found.answer(scope, receive, send)
+        with self._counted(is_call=STREAM not in scope):
+            await found.answer(scope, receive, send)
         found.used_at = self._monotonic()
 
     def shut_out(self, stays: Callable[[Caller], bool]) -> int:
@@ -97,10 +100,21 @@ class Callers:
         for each in self._open.values():
             each.end_streams()
 
-    @property
-    def calls(self) -> int:
-        """How many requests are being answered, streams apart."""
-        return sum(each.calls for each in self._open.values())
+    async def wait_for_calls(self) -> None:
+        """Wait until no request is being answered, streams apart."""
+        while self._calls:
+            self._quiet = anyio.Event()
+            await self._quiet.wait()
+
+    @contextmanager
+    def _counted(self, *, is_call: bool) -> Iterator[None]:
+        self._calls += is_call
+        try:
+            yield
+        finally:
+            self._calls -= is_call
+            if not self._calls:
+                self._quiet.set()
 
     def _make_room(self) -> None:
         """Close who has not been here longest, of those with nothing in flight."""
@@ -144,10 +158,6 @@ class _Open:
     def end_streams(self) -> None:
         for scope in [*self._streams]:
             scope.cancel()
-
-    @property
-    def calls(self) -> int:
-        return len(self._calls)
 
     @property
     def in_flight(self) -> int:

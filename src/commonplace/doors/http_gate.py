@@ -204,8 +204,6 @@ class Gate:
             return
         if scope["path"].rstrip("/") != PATH:
             raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
-        if self.is_leaving:
-            raise Refusal(503, "unavailable", "The server stops.", Retry_After="5")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         headers = dict(scope["headers"])
@@ -213,11 +211,15 @@ class Gate:
         if scope["method"] != "GET":
             with self._turnstile.call(caller.owner):
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
+                if self.is_leaving and not _is_reply(headers, body):
+                    raise _leaving()
                 receive = _replayed(body, receive)
                 if not _listens(headers, body):
                     self._check_scope(caller, body)
                     await self._inside(caller, scope, receive, send)
                     return
+        if self.is_leaving:
+            raise _leaving()
         with self._turnstile.stream(caller.owner):
             scope[STREAM] = True
             await self._inside(caller, scope, receive, send)
@@ -276,6 +278,19 @@ def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(message, dict) and message.get("method") == _LISTEN.decode()
+
+
+def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
+    """Whether this is what an open call waits for: the client's answer to a question of ours."""
+    if b"mcp-session-id" not in headers or b'"method"' in body:
+        return False
+    return b'"result"' in body or b'"error"' in body
+
+
+def _leaving() -> Refusal:
+    return Refusal(
+        503, "unavailable", "The server stops.", "Try again.", Retry_After="5", Connection="close"
+    )
 
 
 def _is_address(name: str) -> bool:
