@@ -32,12 +32,8 @@ MODES = ["auto", "legacy"]
 
 
 @pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: what is found here is found by words."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("TZ", "UTC")
+def _words(words_only):
+    """What is found here is found by words."""
 
 
 def test_both_protocols_as_over_stdio():

@@ -1,0 +1,219 @@
+"""Two users of one server: neither sees, changes or guesses anything of the other, by any tool."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import anyio
+import pytest
+from tests.doors.http_world import HttpServer, connected, home, token_for
+from tests.doors.terminal import run
+
+SECRET = "zanzibar"
+KEY = "the same key"
+
+WRITES = {
+    "process_thoughts": {"feelings": f"Afraid of {SECRET}.", "idempotency_key": KEY},
+    "add_entry": {"message": f"Booked {SECRET}", "tags": [SECRET], "idempotency_key": KEY},
+    "remember_this": {"activity": f"Packed for {SECRET}", "context": SECRET},
+    "journal_write": {
+        "path": f"travel/{SECRET}",
+        "entry": f"To {SECRET}.",
+        "overview": f"All about {SECRET}.",
+        "idempotency_key": KEY,
+    },
+    "timeline_add": {
+        "content": f"Flew to {SECRET}",
+        "at": "2020-10-07 14:05",
+        "idempotency_key": KEY,
+    },
+    "timeline_profile": {"text": f"Likes {SECRET}."},
+    "memory_save": {"kind": "todo", "title": f"Visit {SECRET}", "idempotency_key": KEY},
+}
+"""What ann writes, in every journal."""
+
+READS = {
+    "search_journal": [{"query": SECRET}],
+    "read_journal_entry": [{"path": "HANDLE"}],
+    "list_recent_entries": [{}],
+    "read_recent_entries": [{}],
+    "list_entries": [{}],
+    "search_entries": [{"text": SECRET}, {"tags": [SECRET]}],
+    "what_was_i_doing": [{"timeframe": "today"}],
+    "find_when_i": [{"what": f"booked {SECRET}"}],
+    "recall": [{"query": SECRET}],
+    "open_ref": [{"ref": "HANDLE"}],
+    "journal_read": [{"id": f"travel/{SECRET}"}, {"id": "HANDLE"}],
+    "journal_list_entries": [{"path": f"travel/{SECRET}"}],
+    "journal_toc": [{"depth": 3}],
+    "journal_search": [{"content": SECRET}],
+    "journal_synthesize_conflict": [
+        {"section": f"travel/{SECRET}", "version_a": "HANDLE", "version_b": "x"}
+    ],
+    "timeline_search": [{"query": SECRET}],
+    "timeline_range": [{"when": "2020-10"}, {"when": "2020-10", "level": "raw"}],
+    "timeline_rollup": [{"period": "daily", "at": "2020-10-07 14:00"}],
+    "timeline_profile": [{}],
+    "timeline_context": [{"query": SECRET}],
+    "memory_search": [{"query": SECRET}],
+    "memory_list": [{"kind": "todo"}],
+    "memory_save": [{"kind": "todo", "ref": "HANDLE", "title": "taken over"}],
+    "memory_delete": [{"kind": "todo", "ref": "HANDLE"}],
+}
+"""What others ask; HANDLE stands for each of ann's refs, ids, versions and paths in turn."""
+
+_HANDLE = re.compile(r"^[a-z]+:\S+$|^/|^[0-9a-f-]{32,}$|^[0-9a-f]{40,64}$")
+
+
+@pytest.fixture(autouse=True)
+def _words(words_only):
+    """What is found here is found by words."""
+
+
+def texts_in(value):
+    """Every text in an answer."""
+    if isinstance(value, dict):
+        return [x for each in value.values() for x in texts_in(each)]
+    if isinstance(value, list):
+        return [x for each in value for x in texts_in(each)]
+    return [value] if isinstance(value, str) else []
+
+
+async def call(client, name, arguments):
+    """All that a client hears of a call."""
+    done = await client.call_tool(name, arguments)
+    assert done.structured_content.get("code") != "internal", (name, done)
+    told = json.dumps(done.structured_content, ensure_ascii=False)
+    return done, told + "".join(x.text for x in done.content)
+
+
+async def reads_of(client, handles):
+    """Every reading tool's answers, and those of every resource, by what was asked."""
+    heard = {}
+    for name, asked in READS.items():
+        for arguments in asked:
+            text = json.dumps(arguments)
+            used = handles if "HANDLE" in text else [""]
+            for handle in used:
+                given = json.loads(text.replace('"HANDLE"', json.dumps(handle)))
+                _, heard[name, json.dumps(given)] = await call(client, name, given)
+    for page in (await client.list_resources()).resources:
+        read = await client.read_resource(page.uri)
+        heard["resource", str(page.uri)] = "".join(x.text for x in read.contents)
+    return heard
+
+
+async def write_all(client):
+    """Write in every journal; the handles of what was written."""
+    handles = set()
+    for name, arguments in WRITES.items():
+        done, _ = await call(client, name, arguments)
+        assert not done.is_error, done
+        handles |= {x for x in texts_in(done.structured_content) if _HANDLE.match(x)}
+    read = await client.call_tool("journal_read", {"id": f"travel/{SECRET}"})
+    handles |= {x for x in texts_in(read.structured_content) if _HANDLE.match(x)}
+    return sorted(handles)
+
+
+def test_nothing_of_one_user_reaches_another():
+    """Every tool and resource of every toolset, with all that another user could guess or steal."""
+    ann = token_for("ann")
+
+    async def scenario(url):
+        async with connected(url, ann) as hers:
+            tools = {x.name for x in (await hers.list_tools()).tools}
+            assert tools == {*WRITES, *READS}
+            handles = await write_all(hers)
+            assert len(handles) >= 8
+        for name, mode in (("bob", "auto"), ("carl", "legacy")):
+            async with connected(url, token_for(name), mode=mode) as his:
+                heard = await reads_of(his, handles)
+                for (tool, asked), told in heard.items():
+                    unsaid = told.replace(asked[1:-1], "")
+                    for handle in handles:
+                        unsaid = unsaid.replace(handle, "") if handle in asked else unsaid
+                        assert handle not in unsaid, (tool, asked)
+                    known = SECRET in asked or tool == "resource"
+                    assert known or SECRET not in unsaid, (tool, asked, told)
+                    assert "Afraid of" not in told, tool
+                    assert "All about" not in told, tool
+                    assert not re.search(rf"(Booked|Packed for|Flew to|Likes|Visit) {SECRET}", told)
+                    assert tool != "resource" or SECRET not in told, asked
+                # The same idempotency keys are other keys.
+                for tool, arguments in WRITES.items():
+                    changed = json.loads(json.dumps(arguments).replace(SECRET, name))
+                    done, told = await call(his, tool, changed)
+                    assert not done.is_error, done
+                    assert done.structured_content.get("repeated", False) is False
+                    assert SECRET not in told
+        async with connected(url, ann) as hers:
+            heard = await reads_of(hers, handles)
+            found = {tool for (tool, _), told in heard.items() if SECRET in told}
+            assert set(READS) - found <= {
+                "memory_delete",
+                "memory_save",
+                "journal_synthesize_conflict",
+            }
+            assert not any("bob" in told or "carl" in told for told in heard.values())
+
+    with HttpServer("--toolsets", "all") as server:
+        anyio.run(scenario, server.url)
+    folders = {x.name for x in (home() / "users").iterdir()}
+    assert folders >= {"ann", "bob", "carl"}
+
+
+def test_the_machine_users_own_folders_are_its_owners_alone():
+    """What the machine's user wrote at a terminal is reached by a token for its owner, no other."""
+    run("private", "write", f"Afraid of {SECRET}.")
+    run("log", f"Booked {SECRET}")
+
+    async def scenario(url):
+        seen = {}
+        for owner in ("ann", "ME", "me"):
+            async with connected(url, token_for(owner)) as client:
+                _, first = await call(client, "search_journal", {"query": "afraid"})
+                _, second = await call(client, "search_entries", {"text": "booked"})
+                _, third = await call(client, "recall", {"query": "afraid booked"})
+                seen[owner] = (SECRET in first, SECRET in second, SECRET in third)
+        return seen
+
+    with HttpServer() as server:
+        seen = anyio.run(scenario, server.url)
+    nothing, everything = (False, False, False), (True, True, True)
+    assert seen == {"ann": nothing, "ME": nothing, "me": everything}
+
+
+def test_calls_of_many_users_at_once_do_not_mix():
+    """Eight clients of four users, in turns that chance decides: each finds its own word alone."""
+    owners = ["ann", "bob", "Ann", "a/b"]
+
+    async def one(url, owner, mode, seed):
+        chance = random.Random(seed)
+        mine, others = f"word{owners.index(owner)}", {f"word{n}" for n in range(4)}
+        others.discard(mine)
+        async with connected(url, token_for(owner), mode=mode) as client:
+            for _ in range(12):
+                name, given = chance.choice(
+                    [
+                        ("add_entry", {"message": f"common {mine}"}),
+                        ("memory_save", {"kind": "gratitude", "text": f"common {mine}"}),
+                        ("search_entries", {"text": "common"}),
+                        ("memory_search", {"query": "common"}),
+                        ("recall", {"query": "common"}),
+                        ("list_entries", {}),
+                    ]
+                )
+                _, told = await call(client, name, given)
+                assert not any(x in told for x in others), (owner, name, told)
+        return mine
+
+    async def scenario(url):
+        async with anyio.create_task_group() as tasks:
+            for n in range(8):
+                tasks.start_soon(one, url, owners[n % 4], ("auto", "legacy")[n // 4], n)
+
+    with HttpServer("--toolsets", "chronicle,recall,memory,memory-write") as server:
+        anyio.run(scenario, server.url)
+        assert server.end() == 0
