@@ -21,6 +21,7 @@ from bench import (
     filings,
     fronts,
     homes,
+    https,
     memories,
     memory,
     notebooks,
@@ -57,9 +58,20 @@ PARTS = (
     "recall",
     "timeline",
     "memories",
+    "http",
     "situations",
 )
 MILLION = 1_000_000
+_OF_OTHERS = {
+    "chronicle",
+    "notebook",
+    "recall",
+    "fronts",
+    "timeline",
+    "memories",
+    "http",
+    "situations",
+}
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
 
 
@@ -79,6 +91,7 @@ class Plan:
     recall: recalls.Sizes
     timeline: timelines.Sizes
     memories: memories.Sizes
+    http: https.Sizes
 
 
 FULL = Plan(
@@ -98,6 +111,7 @@ FULL = Plan(
     memories=memories.Sizes(
         users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=1_200
     ),
+    http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0),
 )
 QUICK = Plan(
     entries=1_000,
@@ -114,6 +128,7 @@ QUICK = Plan(
     recall=recalls.Sizes(entries=2_000, questions=15, colds=3, servers=1),
     timeline=timelines.Sizes(a_day=100, days=20, entries=4_000, adds=30, questions=15),
     memories=memories.Sizes(users=50, rows=40, large=3_000, questions=15, saves=60, filed=240),
+    http=https.Sizes(owners=8, records=50, clients=32, seconds=5.0),
 )
 
 
@@ -169,7 +184,7 @@ def _options() -> argparse.Namespace:
 
 
 def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    if set(parts) - {"chronicle", "notebook", "recall", "fronts", "timeline", "situations"}:
+    if set(parts) - _OF_OTHERS:
         yield from _of_private(plan, cache, scratch, parts)
     if "chronicle" in parts:
         _say("Chronicle")
@@ -189,6 +204,9 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "memories" in parts:
         _say("Memory in Postgres")
         yield from memories.memory_figures(plan.memories, scratch)
+    if "http" in parts:
+        _say("Many clients over HTTP")
+        yield from https.http_figures(plan.http, cache)
     if "situations" in parts:
         yield from _situations(scratch)
 

@@ -22,6 +22,7 @@ from commonplace.doors.http_limits import Turnstile
 from commonplace.doors.http_uvicorn import allow_many_files, listen, make_server, on_stop_signals
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp import HttpServer
+from commonplace.doors.pace import Pace
 from commonplace.doors.per_owner import OwnersApps, PerOwner
 from commonplace.doors.warming import WarmedApps
 
@@ -45,8 +46,8 @@ WATCH_S = 1.0
 """How soon what is open ends for a token that was revoked."""
 
 TIDY_S = 60.0
+PACE_S = 0.1
 
-THREADS = 64
 _CLOCKWORK_STOPS_S = 2.0
 
 
@@ -78,7 +79,8 @@ class HttpDoor:
     ) -> None:
         self._settings = settings
         self._apps = apps
-        self._toolsets = PerOwner(WarmedApps(apps), sample).toolsets
+        self._pace = Pace()
+        self._toolsets = PerOwner(WarmedApps(apps), sample, pace=self._pace).toolsets
         self._tokens = tokens
         self._offer = offer
         self._clock = clock
@@ -101,7 +103,6 @@ class HttpDoor:
     async def _serve(
         self, address: Address, opened: socket.socket, ready: Callable[[], None]
     ) -> None:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         door = Door(tokens=self._tokens, names=address.names, offer=self._offer, clock=self._clock)
         clockwork = self._clockwork()
         async with anyio.create_task_group() as tasks:
@@ -121,6 +122,7 @@ class HttpDoor:
             on_stop_signals(stopping.tell)
             tasks.start_soon(_watch, callers, door)
             tasks.start_soon(_tidy, self._apps)
+            tasks.start_soon(_keep_pace, self._pace)
             if clockwork is not None:
                 clockwork.start()
             ready()
@@ -208,8 +210,17 @@ async def _watch(callers: Callers, door: Door) -> None:
         callers.close_idle()
 
 
+async def _keep_pace(pace: Pace) -> None:
+    """Let as many threads of the SDK call tools as there is room for."""
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    while True:
+        limiter.total_tokens = pace.room()
+        await anyio.sleep(PACE_S)
+
+
 async def _tidy(apps: ServedApps) -> None:
     """Close journals that nobody uses, in a thread: closing may wait for a batch in hand."""
+    alone = anyio.CapacityLimiter(1)
     while True:
         await anyio.sleep(TIDY_S)
-        await anyio.to_thread.run_sync(apps.tidy)
+        await anyio.to_thread.run_sync(apps.tidy, limiter=alone)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from commonplace.app import App
+    from commonplace.doors.pace import Pace
     from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
 
 
@@ -32,11 +33,12 @@ class OwnersApps(Protocol):
 class PerOwner:
     """Every toolset, run on the app of the session's owner. Thread-safe.
 
-    sample: any owner's toolsets; only what they say of themselves is used.
+    sample: any owner's toolsets; only what they say of themselves is used. pace: told of each call.
     """
 
-    def __init__(self, apps: OwnersApps, sample: Sequence[Toolset]) -> None:
+    def __init__(self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace) -> None:
         self._apps = apps
+        self._pace = pace
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
@@ -64,7 +66,7 @@ class PerOwner:
             session = current_session()
             if session is None:
                 raise Internal("A call without an owner.")
-            with self._apps.using(session.owner) as app:
+            with self._pace.working(), self._apps.using(session.owner) as app:
                 return _find(app.toolsets(), kind, name)(**arguments)
 
         return call

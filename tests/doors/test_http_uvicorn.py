@@ -1,0 +1,115 @@
+"""What uvicorn leaves out: clients that are slow with a request's head."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from commonplace.core.errors import Invalid, Unavailable
+from commonplace.doors.http_limits import Limits
+from commonplace.doors.http_uvicorn import listen, make_server
+
+LIMITS = Limits(head_s=0.2, finish_s=1)
+ASK = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n"
+
+
+async def answer(_scope, _receive, send):
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+    )
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+def within_server(talk):
+    """What `talk` returns, given a way to connect to a server."""
+
+    async def scenario():
+        opened = listen("127.0.0.1", 0)
+        port = opened.getsockname()[1]
+        server = make_server(answer, LIMITS)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [opened])
+            with anyio.fail_after(20):
+                told = await talk(lambda: anyio.connect_tcp("127.0.0.1", port))
+            server.should_exit = True
+        return told
+
+    return anyio.run(scenario)
+
+
+async def read_all(stream):
+    """All that comes until the server hangs up."""
+    parts = b""
+    try:
+        while True:
+            parts += await stream.receive()
+    except (anyio.EndOfStream, anyio.BrokenResourceError):
+        return parts
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /", b"GET / HTTP/1.1\r\nhost: here\r\nx: y"])
+def test_a_head_that_never_ends(begun):
+    """Is waited for as long as the limit says, and not answered."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            if begun:
+                await stream.send(begun)
+            return await read_all(stream)
+
+    assert within_server(talk) == b""
+
+
+def test_the_next_head_on_a_connection_is_waited_for_as_long():
+    """An answered request buys no more time for another."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            await stream.send(ASK)
+            first = await stream.receive()
+            await stream.send(ASK[:10])
+            return first, await read_all(stream)
+
+    first, rest = within_server(talk)
+    assert first.startswith(b"HTTP/1.1 200 OK")
+    assert rest == b""
+
+
+def test_a_quiet_connection_is_kept():
+    """Between requests nothing is begun, so nothing is late."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            answers = []
+            for _ in range(3):
+                await stream.send(ASK)
+                answers.append(await stream.receive())
+                await anyio.sleep(LIMITS.head_s * 1.5)
+            return answers
+
+    answers = within_server(talk)
+    # The head and the body come as one.
+    assert [x.endswith(b"\r\n\r\nok") for x in answers] == [True] * 3
+
+
+def test_requests_one_behind_the_other():
+    """All are answered, in their order, and the connection is closed where it was asked for."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            last = ASK.replace(b"host", b"connection: close\r\nhost")
+            await stream.send(ASK + ASK + last)
+            return await read_all(stream)
+
+    assert within_server(talk).count(b"\r\n\r\nok") == 3
+
+
+def test_where_one_cannot_listen():
+    """Each with a next step."""
+    taken = listen("127.0.0.1", 0)
+    with taken, pytest.raises(Unavailable, match="Something else listens"):
+        listen("127.0.0.1", taken.getsockname()[1])
+    with pytest.raises(Invalid, match="no address of this machine"):
+        listen("192.0.2.1", 0)
+    with pytest.raises(Invalid, match="no address of this machine"):
+        listen("no such host.invalid", 0)
