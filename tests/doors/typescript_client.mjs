@@ -1,12 +1,13 @@
 // The official TypeScript client, driven through one session; what it saw goes out as JSON.
 // usage: node typescript_client.mjs CLIENT_FOLDER MODE COMMAND ARGUMENT...
+//    or: node typescript_client.mjs CLIENT_FOLDER MODE URL TOKEN
 
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
 const [folder, mode, command, ...args] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(join(folder, "dist", name)).href);
-const { Client } = await load("index.mjs");
+const { Client, StreamableHTTPClientTransport } = await load("index.mjs");
 const { StdioClientTransport } = await load("stdio.mjs");
 
 const asked = [];
@@ -23,7 +24,13 @@ client.setRequestHandler("sampling/createMessage", (request) => {
   };
 });
 
-const transport = new StdioClientTransport({ command, args, env: process.env, stderr: "ignore" });
+const overHttp = () =>
+  new StreamableHTTPClientTransport(new URL(command), {
+    requestInit: { headers: { Authorization: `Bearer ${args[0]}` } },
+  });
+const overStdio = () =>
+  new StdioClientTransport({ command, args, env: process.env, stderr: "ignore" });
+const transport = command.startsWith("http://") ? overHttp() : overStdio();
 await client.connect(transport);
 const tools = (await client.listTools()).tools.map((tool) => tool.name);
 const prompts = (await client.listPrompts()).prompts.map((prompt) => prompt.name);
