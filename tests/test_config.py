@@ -95,6 +95,8 @@ VALUES = {
     "database.worker_url": ["a", "b", "c", "d"],
     "database.admin_url": ["a", "b", "c", "d"],
     "debug": ["true", "false", "true", "false"],
+    "serve.per_second": ["1", "2", "3", "4.5"],
+    "serve.at_once": ["1", "2", "3", "4"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],
@@ -117,7 +119,7 @@ NUMBERS = {
 }
 NUMBERS -= {"notebook.auto_gc"}
 WITH_DEFAULT = {"llm.timeout_s", "llm.tokens_per_run", "llm.tokens_per_day"}
-WITH_DEFAULT |= {"timeline.grace_minutes"}
+WITH_DEFAULT |= {"timeline.grace_minutes", "serve.per_second", "serve.at_once"}
 NUMBERS |= WITH_DEFAULT
 
 

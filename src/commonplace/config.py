@@ -70,6 +70,8 @@ class Settings:
     database_worker_url: str | None = field(repr=False)
     database_admin_url: str | None = field(repr=False)
     debug: bool
+    serve_per_second: float
+    serve_at_once: float
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool

@@ -294,6 +294,20 @@ SETTINGS: tuple[Setting, ...] = (
         help="Let a search of memory be asked for its diagnostic card.",
     ),
     Setting(
+        key="serve.per_second",
+        env="COMMONPLACE_SERVE_PER_SECOND",
+        parse=number_of(1, 100_000),
+        default=lambda _start: 50.0,
+        help="How many requests a second one owner may make over HTTP, four times that at once.",
+    ),
+    Setting(
+        key="serve.at_once",
+        env="COMMONPLACE_SERVE_AT_ONCE",
+        parse=number_of(1, 10_000),
+        default=lambda _start: 16.0,
+        help="How many calls of one owner may be open at the same time over HTTP.",
+    ),
+    Setting(
         key="encoder.model",
         env="COMMONPLACE_ENCODER",
         parse=parse_text,

@@ -127,6 +127,21 @@ def test_the_machines_owner_is_served_the_machine_users_folders(world):
     apps.close()
 
 
+def test_what_is_logged_tells_nothing_of_the_servers_surroundings(world, monkeypatch):
+    """Neither its folder nor its user nor its host, to somebody who is elsewhere."""
+    monkeypatch.setenv("USER", "the-servers-own")
+    apps = world.apps()
+    logged = {}
+    for owner in ("ann", "me"):
+        with apps.using(owner) as app:
+            tool = app.chronicle.tools.toolset.tool("add_entry")
+            logged[owner] = tool.call({"message": "About ochre."}).facts
+    apps.close()
+    ann, me = logged["ann"], logged["me"]
+    assert (ann["directory"], ann["hostname"], ann["username"]) == ("unknown", "unknown", "ann")
+    assert (me["directory"], me["username"]) == ("unknown", "the-servers-own")
+
+
 def test_a_name_the_machines_user_once_went_by_opens_none_of_that_users_entries(world):
     """What was indexed for the machine's owner of that name is not what a served owner searches."""
     once = world.alone("ann")

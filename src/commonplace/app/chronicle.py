@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.own import Own
     from commonplace.core.ports import OpensRefs, Source
-    from commonplace.journals.chronicle import Chronicle
+    from commonplace.journals.chronicle import Author, Chronicle
     from commonplace.tools.chronicle import ChronicleTools
     from commonplace.tools.chronicle_desk import ChronicleDesk
     from commonplace.tools.toolset import Toolset
@@ -31,7 +31,7 @@ class ChronicleWiring:
     @cached_property
     def journal(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
-        from commonplace.journals.chronicle import Chronicle, author_here  # noqa: PLC0415  if used
+        from commonplace.journals.chronicle import Chronicle  # noqa: PLC0415  if used
         from commonplace.journals.chronicle_places import resolve_chronicle  # noqa: PLC0415  if used
 
         own, settings = self._own, self._own.settings
@@ -46,13 +46,19 @@ class ChronicleWiring:
             owner=settings.owner,
             zone=settings.timezone,
             clock=own.clock,
-            author=author_here(
-                os.environ,
-                hostname=socket.gethostname(),
-                directory=settings.project or _working_folder(),
-            ),
+            author=self._author(),
             imported=own.reach / "chronicle-import.jsonl",
         )
+
+    def _author(self) -> Author:
+        """Who logs: nothing of the server's surroundings where somebody else is served."""
+        from commonplace.journals.chronicle import author_here  # noqa: PLC0415  if used
+
+        own, owner = self._own, self._own.settings.owner
+        if own.is_served and owner != own.shared.settings.owner:
+            return author_here({"USER": owner}, hostname="", directory=None)
+        here = None if own.is_served else own.settings.project or _working_folder()
+        return author_here(os.environ, hostname=socket.gethostname(), directory=here)
 
     @cached_property
     def tools(self) -> ChronicleTools:

@@ -107,6 +107,11 @@ class Own(ABC):
         """The encoder's slot; loading begins at its `start`."""
         return self.shared.encoder
 
+    @property
+    @abstractmethod
+    def is_served(self) -> bool:
+        """Whether it is one of many owners: nobody works in the folder this process stands in."""
+
     @cached_property
     def index(self) -> OwnerIndex:
         """This owner's index."""

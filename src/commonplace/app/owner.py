@@ -66,6 +66,11 @@ class App(Own):
         self.journals: tuple[Wired, ...] = (*feeds, self.timeline, self.memory)
         self.recall = RecallWiring(self, journals=self.journals)
 
+    @property
+    def is_served(self) -> bool:
+        """Whether it is one of many owners of this process."""
+        return not self._is_alone
+
     def toolsets(self) -> list[Toolset]:
         """The toolsets that the settings ask for; making them opens nothing."""
         made: dict[str, Callable[[], Toolset]] = {}

@@ -19,10 +19,13 @@ _OWNERS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much is let through, each with what a busy client of one person stays well below.
+    """How much is let through; a busy client of one person stays well below all of it.
 
-    per_second, burst, at_once: of one owner's requests, streams apart. streams: of one owner, open
-    at once. sessions: of one token. connections: of all.
+    per_second, at_once: of one owner's requests, at_once without streams; burst: what may come in
+    one go after a quiet time. streams: of one owner, open at once. sessions: of one token. callers:
+    tokens that have anything open. connections: of all. head_s, body_s, send_s: how long a client
+    may take to send the head of a request, to send the body, to take a part of an answer.
+    finish_s: how long calls may go on at the end.
     """
 
     per_second: float = 50.0
@@ -31,7 +34,7 @@ class Limits:
     streams: int = 64
     sessions: int = 256
     session_idle_s: float = 1800.0
-    callers: int = 256
+    callers: int = 4096
     connections: int = 1000
     body_bytes: int = 12 * 1024 * 1024
     head_s: float = 15.0

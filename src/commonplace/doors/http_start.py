@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from commonplace.config import Settings
 
+_BURST_S = 4
+
 
 def start(
     settings: Settings,
@@ -30,7 +32,6 @@ def start(
     hosts: Sequence[str],
     user_home: Path | None,
     ready: Callable[[str], None],
-    limits: Limits | None = None,
 ) -> None:
     """Serve there until told to stop; ends the process. Raises: Invalid, Denied, Unavailable."""
     where = parse_address(address, hosts)
@@ -57,5 +58,9 @@ def start(
         tokens=tokens,
         offer=offer,
         clock=utc_now,
-        limits=limits or Limits(),
+        limits=Limits(
+            per_second=served.serve_per_second,
+            burst=int(served.serve_per_second * _BURST_S),
+            at_once=int(served.serve_at_once),
+        ),
     ).run(where, ready=ready)

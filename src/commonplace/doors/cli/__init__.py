@@ -42,8 +42,12 @@ COMMANDS = {
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
-    "serve": Lazy("commonplace.doors.cli.serve:serve", "Serve MCP clients over HTTP."),
-    "tokens": Lazy("commonplace.doors.cli.tokens:tokens", "Let users in over HTTP, and out."),
+    "serve": Lazy(
+        "commonplace.doors.cli.serve:serve", "Serve MCP clients over HTTP, many users at once."
+    ),
+    "tokens": Lazy(
+        "commonplace.doors.cli.tokens:tokens", "Let users in over HTTP, each by a token."
+    ),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
     "reindex": Lazy(
         "commonplace.doors.cli.reindex:reindex", "Build the index anew from the journals."

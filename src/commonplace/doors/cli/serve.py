@@ -9,7 +9,8 @@ import sys
 
 import click
 
-from commonplace.doors.cli.frame import home_folder, setting_option, settings
+from commonplace.core.values import Answer
+from commonplace.doors.cli.frame import home_folder, json_option, setting_option, settings, show
 
 ADDRESS = "127.0.0.1:8765"
 
@@ -25,20 +26,21 @@ ADDRESS = "127.0.0.1:8765"
 )
 @setting_option("toolsets", metavar="A,B|all", help="Which tools to offer.")
 @setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
-def serve(http: str, hosts: tuple[str, ...]) -> None:
-    """Serve MCP clients over HTTP, and roll timelines up when they are due.
+@json_option
+def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
+    """Serve MCP clients over HTTP, many users at once.
 
     Each token opens the journals of one user: see `commonplace tokens`. While there are none, only
-    this machine is let in, as its owner.
+    this machine is let in, as its owner. Timelines are rolled up when they are due.
     """
     from commonplace.doors.http_start import start  # noqa: PLC0415  not for --help
     from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  as above
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr, foreign=True)
-    start(read, http, hosts=hosts, user_home=home_folder(), ready=_say)
 
+    def ready(url: str) -> None:
+        show(Answer(text=f"Serving on {url}", facts={"url": url}), as_json)
+        sys.stdout.flush()
 
-def _say(address: str) -> None:
-    click.echo(f"Serving on {address}")
-    sys.stdout.flush()
+    start(read, http, hosts=hosts, user_home=home_folder(), ready=ready)

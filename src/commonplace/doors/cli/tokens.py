@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def tokens() -> None:
-    """Let people and programs in over HTTP, each as one user."""
+    """Let users in over HTTP, each by a token."""
 
 
 @tokens.command(short_help="Make a token, and print it this once.")
