@@ -9,11 +9,14 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import anyio.lowlevel
 
+from commonplace.doors.front import MODERN
 from commonplace.tools.session import Session
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ STREAM = "commonplace.stream"
 """In the scope of a request: whose session it is of; that it stays open."""
 
 _ID_HEADER = b"mcp-session-id"
+_VERSION_HEADER = b"mcp-protocol-version"
 
 
 class Protocols(Protocol):
@@ -124,6 +128,14 @@ class Callers:
             self._open.pop(caller).end()
 
 
+@dataclass(slots=True)
+class _Held:
+    """A session, and how many requests of it are being answered, a stream among them."""
+
+    session: Session
+    open: int = 0
+
+
 class _Open:
     """What one caller has open."""
 
@@ -135,7 +147,7 @@ class _Open:
         self._ending = anyio.Event()
         self._calls: set[anyio.CancelScope] = set()
         self._streams: set[anyio.CancelScope] = set()
-        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
+        self._sessions: OrderedDict[bytes, _Held] = OrderedDict()
         self.used_at = 0.0
 
     async def run(self) -> None:
@@ -156,63 +168,94 @@ class _Open:
         self._ending.set()
 
     def end_streams(self) -> None:
+        """End the streams, and nothing else."""
         for scope in [*self._streams]:
             scope.cancel()
 
     @property
     def in_flight(self) -> int:
+        """How many requests are being answered, streams too."""
         return len(self._calls) + len(self._streams)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        session_id = dict(scope["headers"]).get(_ID_HEADER)
-        scope[SESSION] = self._session(session_id)
-        with self._in_flight(is_stream=STREAM in scope) as cancelled:
-            answer = _Answer(send, within_s=self._limits.send_s, stop=cancelled)
+        headers = dict(scope["headers"])
+        session_id = headers.get(_ID_HEADER)
+        held = self._sessions.get(session_id or b"") or _Held(Session(self._caller.owner))
+        scope[SESSION] = held.session
+        with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
+            answer = _Answer(
+                send,
+                within_s=self._limits.send_s,
+                stop=cancelled,
+                begun=lambda status, named: self._keep(held, status, named),
+            )
             await self._is_ready.wait()
+            if session_id is None and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
+                await self._make_room()
             await self._protocols.handle_request(scope, receive, answer.send)
-        if scope["method"] == "DELETE" and session_id is not None:
-            self._sessions.pop(session_id, None)
         if cancelled.cancelled_caught:
             await answer.finish()
+        if session_id is not None and scope["method"] == "DELETE":
+            self._sessions.pop(session_id, None)
 
     @contextmanager
-    def _in_flight(self, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
+    def _in_flight(self, held: _Held, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
         scopes = self._streams if is_stream else self._calls
+        held.open += 1
         with anyio.CancelScope() as scope:
             scopes.add(scope)
             try:
                 yield scope
             finally:
                 scopes.discard(scope)
+                held.open -= 1
 
-    def _session(self, session_id: bytes | None) -> Session:
-        """What is kept for a session; for one request alone where there is none."""
-        if session_id is None:
-            return Session(self._caller.owner)
-        found = self._sessions.setdefault(session_id, Session(self._caller.owner))
-        self._sessions.move_to_end(session_id)
-        if len(self._sessions) > self._limits.sessions:
-            self._sessions.popitem(last=False)
-        return found
+    def _keep(self, held: _Held, status: int, session_id: bytes | None) -> None:
+        """Know the session as long as the protocol does: what it keeps is its own."""
+        if session_id is not None and status == HTTPStatus.OK:
+            self._sessions.setdefault(session_id, held)
+            self._sessions.move_to_end(session_id)
+
+    async def _make_room(self) -> None:
+        """End the session that was not used for longest, where there are too many of them.
+
+        Clients that never say that they are done would else lock their user out.
+        """
+        if len(self._sessions) < self._limits.sessions:
+            return
+        idle = [name for name, held in self._sessions.items() if not held.open]
+        for session_id in idle[:1]:
+            del self._sessions[session_id]
+            await self._protocols.handle_request(_deletion(session_id), _nothing_more, _unheard)
 
 
 class _Answer:
     """An answer on its way to a client, which may take it too slowly, or be cut short.
 
-    stop: ends the request.
+    stop: ends the request. begun: told its status, and the session that it names.
     """
 
-    def __init__(self, send: Send, *, within_s: float, stop: anyio.CancelScope) -> None:
+    def __init__(
+        self,
+        send: Send,
+        *,
+        within_s: float,
+        stop: anyio.CancelScope,
+        begun: Callable[[int, bytes | None], None],
+    ) -> None:
         self._send = send
         self._within_s = within_s
         self._stop = stop
+        self._begun = begun
         self._is_begun = False
         self._is_over = False
 
     async def send(self, message: Message) -> None:
         """Send a part of it; ends the request where the client does not take it in time."""
         self._is_begun = True
+        if message["type"] == "http.response.start":
+            self._begun(message["status"], dict(message.get("headers", ())).get(_ID_HEADER))
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         with anyio.move_on_after(self._within_s) as waiting:
             await self._send(message)
@@ -228,3 +271,22 @@ class _Answer:
             await self._send({"type": "http.response.start", "status": 503, "headers": headers})
         if not self._is_over:
             await self._send({"type": "http.response.body", "body": b""})
+
+
+def _deletion(session_id: bytes) -> Scope:
+    """A request to end a session, as its client would make it."""
+    return {
+        "type": "http",
+        "method": "DELETE",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(_ID_HEADER, session_id)],
+    }
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(_message: Message) -> None:
+    """Nobody asked."""
