@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import anyio.to_thread
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.doors.clockwork import Clockwork
 from commonplace.doors.http_address import check_access
 from commonplace.doors.http_callers import Callers
 from commonplace.doors.http_gate import PATH, Door, Gate
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
 
-    from commonplace.config import Settings
     from commonplace.core.clock import Clock
     from commonplace.doors.http_address import Address
     from commonplace.doors.http_callers import Protocols
@@ -48,7 +45,7 @@ WATCH_S = 1.0
 TIDY_S = 60.0
 PACE_S = 0.1
 
-_CLOCKWORK_STOPS_S = 2.0
+ERRANDS_STOP_S = 2.0
 
 
 class ServedApps(OwnersApps, Protocol):
@@ -63,12 +60,23 @@ class ServedApps(OwnersApps, Protocol):
         ...
 
 
+class Errand(Protocol):
+    """What a server does beside its answers, in a thread of its own."""
+
+    def start(self) -> None:
+        """Begin; called once."""
+        ...
+
+    def stop(self, wait_s: float) -> None:
+        """Begin nothing more, and wait at most so long for what is under way."""
+        ...
+
+
 class HttpDoor:
     """One server. apps: of all owners. sample: any owner's toolsets, for what they say."""
 
     def __init__(
         self,
-        settings: Settings,
         *,
         apps: ServedApps,
         sample: Sequence[Toolset],
@@ -76,8 +84,8 @@ class HttpDoor:
         offer: Offer,
         clock: Clock,
         limits: Limits,
+        errands: Sequence[Errand],
     ) -> None:
-        self._settings = settings
         self._apps = apps
         self._pace = Pace()
         self._toolsets = PerOwner(WarmedApps(apps), sample, pace=self._pace).toolsets
@@ -85,6 +93,7 @@ class HttpDoor:
         self._offer = offer
         self._clock = clock
         self._limits = limits
+        self._errands = errands
         self._servers: dict[tuple[tuple[str, ...], bool], HttpServer] = {}
         self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
@@ -104,7 +113,6 @@ class HttpDoor:
         self, address: Address, opened: socket.socket, ready: Callable[[], None]
     ) -> None:
         door = Door(tokens=self._tokens, names=address.names, offer=self._offer, clock=self._clock)
-        clockwork = self._clockwork()
         async with anyio.create_task_group() as tasks:
             callers = Callers(
                 self._open, within=tasks, limits=self._limits, monotonic=time.monotonic
@@ -123,26 +131,16 @@ class HttpDoor:
             tasks.start_soon(_watch, callers, door)
             tasks.start_soon(_tidy, self._apps)
             tasks.start_soon(_keep_pace, self._pace)
-            if clockwork is not None:
-                clockwork.start()
+            for errand in self._errands:
+                errand.start()
             ready()
             await server.serve([opened])
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
-            Lifecycle(lambda: self._close(clockwork)).leave()
+            Lifecycle(self._close).leave()
 
-    def _clockwork(self) -> Clockwork | None:
-        if not self._offer.may_write:
-            return None
-        return Clockwork(
-            self._apps,
-            users=self._settings.home / "users",
-            grace=timedelta(minutes=self._settings.timeline_grace_minutes),
-            clock=self._clock,
-        )
-
-    def _close(self, clockwork: Clockwork | None) -> None:
-        if clockwork is not None:
-            clockwork.stop(_CLOCKWORK_STOPS_S)
+    def _close(self) -> None:
+        for errand in self._errands:
+            errand.stop(ERRANDS_STOP_S)
         self._apps.close()
 
     def _open(self, caller: Caller) -> Protocols:

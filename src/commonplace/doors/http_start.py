@@ -6,14 +6,17 @@ Decides who may use what at most; imports the server and the SDK after every che
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.app import App, Apps
 from commonplace.config_table import DEFAULT_TOOLSETS, TOOLSETS
 from commonplace.core.clock import utc_now
+from commonplace.doors.clockwork import Clockwork
 from commonplace.doors.http_address import check_access, parse_address
 from commonplace.doors.http_gate import Offer
 from commonplace.doors.http_limits import Limits
+from commonplace.doors.memory_work import MemoryWork
 from commonplace.doors.tokens import TokenFile
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.config import Settings
+    from commonplace.doors.http import Errand
 
 _BURST_S = 4
 
@@ -52,7 +56,6 @@ def start(
     from commonplace.doors.http import HttpDoor  # noqa: PLC0415  0.8 s, after every cheap error
 
     HttpDoor(
-        served,
         apps=apps,
         sample=sample,
         tokens=tokens,
@@ -63,4 +66,17 @@ def start(
             burst=int(served.serve_per_second * _BURST_S),
             at_once=int(served.serve_at_once),
         ),
+        errands=_errands(served, apps),
     ).run(where, ready=ready)
+
+
+def _errands(settings: Settings, apps: Apps) -> list[Errand]:
+    """What is done beside the answers: none of it by a server that only reads."""
+    if settings.read_only:
+        return []
+    grace = timedelta(minutes=settings.timeline_grace_minutes)
+    users = settings.home / "users"
+    errands: list[Errand] = [Clockwork(apps, users=users, grace=grace, clock=utc_now)]
+    if settings.database_worker_url is not None:
+        errands.append(MemoryWork(apps.shared, utc_now))
+    return errands
