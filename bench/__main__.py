@@ -111,7 +111,7 @@ FULL = Plan(
     memories=memories.Sizes(
         users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=1_200
     ),
-    http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0),
+    http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
 )
 QUICK = Plan(
     entries=1_000,

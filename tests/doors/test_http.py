@@ -329,6 +329,42 @@ def test_an_open_call_is_finished_before_the_end():
     assert results[0].structured_content["made_by"] == "client"
 
 
+def test_calls_that_wait_for_models_hold_up_nobody():
+    """More of them than work at once; another client is answered meanwhile."""
+    waiting = 6
+
+    async def scenario(url):
+        asked, told = anyio.Semaphore(0), anyio.Event()
+        merged = []
+
+        async def model(_context, _params):
+            asked.release()
+            await told.wait()
+            content = TextContent(type="text", text="A.\n\nB.\n\nC.")
+            return CreateMessageResult(role="assistant", content=content, model="ours-1")
+
+        async def merge():
+            async with connected(url, mode="legacy", sampling_callback=model) as client:
+                sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
+                merged.append(await client.call_tool("journal_synthesize_conflict", sides))
+
+        with anyio.fail_after(DEADLINE_S):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(waiting):
+                    tasks.start_soon(merge)
+                for _ in range(waiting):
+                    await asked.acquire()
+                async with connected(url) as client:
+                    meanwhile = await client.call_tool("journal_toc", {})
+                    assert meanwhile.structured_content["code"] == "not_found"
+                told.set()
+        return merged
+
+    with HttpServer("--toolsets", "notebook") as server:
+        merged = anyio.run(scenario, server.url)
+    assert [x.structured_content["made_by"] for x in merged] == ["client"] * waiting
+
+
 def until_stopping(server):
     """Until the server says that it stops."""
     deadline = time.monotonic() + DEADLINE_S

@@ -193,9 +193,16 @@ def test_a_page_of_another_site(world, origin):
     assert world.ask(headers={"origin": ADDRESS}).status_code == 200
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
+def test_what_a_browser_fetches_for_another_site(world, site):
+    """An image, a form, a link: it says so where it sends no Origin."""
+    assert world.ask(headers={"sec-fetch-site": site}).status_code == 403
+    assert world.ask(headers={"sec-fetch-site": "none"}).status_code == 200
+
+
 def test_what_is_not_there(world):
     """404 and 405, and a word on health that needs no token."""
-    world.token()
+    ann = world.token()
     assert world.ask(path="/").status_code == 404
     assert world.ask(path="/.well-known/oauth-protected-resource").status_code == 404
     assert world.ask("OPTIONS").status_code == 405
@@ -204,7 +211,11 @@ def test_what_is_not_there(world):
     assert world.ask("HEAD", path="/healthz").status_code == 200
     world.gate.is_leaving = True
     assert world.ask(path="/healthz").status_code == 503
-    assert world.ask().headers["retry-after"] == "5"
+    assert world.ask(headers=ann).headers["retry-after"] == "5"
+    assert world.ask("POST", json={"method": "x"}, headers=ann).status_code == 503
+    reply = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert world.ask("POST", json=reply, headers=ann).status_code == 503
+    assert world.ask("POST", json=reply, headers=ann | {"mcp-session-id": "1"}).status_code == 200
 
 
 def test_a_body_that_is_too_large(tmp_path):

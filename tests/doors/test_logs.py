@@ -119,3 +119,26 @@ def test_setting_up_again_replaces_what_was(tmp_path):
     set_up_logging(settings(), stderr=two)
     LOGGER.warning("w")
     assert (one.getvalue(), two.getvalue()) == ("", "commonplace: w\n")
+
+
+def test_libraries_are_heard_without_their_words():
+    """Who said something, where, and which kind of exception it was about; not what."""
+    stream = io.StringIO()
+    set_up_logging(settings(), stderr=stream, foreign=True)
+    library = logging.getLogger("some.library")
+    library.warning("Invalid body: %s", "secret words")
+    library.info("nothing of note")
+    try:
+        raise_over("secret words")
+    except Invalid:
+        library.exception("It failed: secret words")
+    LOGGER.warning("Our own words.")
+    said = stream.getvalue()
+    assert "Said by some.library, test_logs.py:" in said
+    assert "builtins.ValueError" in said
+    assert said.count("Our own words.") == 1
+    assert "secret" not in said
+    assert "nothing of note" not in said
+    close_logging()
+    assert "Said by" not in stream.getvalue()[len(said) :]
+    assert not [x for x in logging.getLogger().handlers if type(x).__name__ == "_Foreign"]

@@ -38,6 +38,8 @@ HEALTH = "/healthz"
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # Whoever was sent here by a proxy is not on this machine.
 _FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
+# A browser says so of an address that somebody typed, and of a page of the same origin.
+_OWN_SITE = frozenset({b"none", b"same-origin"})
 _LISTEN = b"subscriptions/listen"
 _INVALID_REQUEST = -32600
 
@@ -131,7 +133,8 @@ class Door:
         if not self._names.knows(host):
             raise Refusal(421, "denied", "This server has no such name.", "See --allow-host.")
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if origin and origin.partition("://")[2] != host:
+        site = headers.get(b"sec-fetch-site", b"none")
+        if (origin and origin.partition("://")[2] != host) or site not in _OWN_SITE:
             raise Refusal(403, "denied", "Pages of other sites are not let in.")
 
     def _without_token(self, headers: Mapping[bytes, bytes]) -> Caller:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 AT_ONCE = 4
-SLOW_S = 0.5
+SLOW_S = 1.0
 MOST = 64
 
 
