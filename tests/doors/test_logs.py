@@ -128,10 +128,11 @@ def test_libraries_are_heard_without_their_words():
     library = logging.getLogger("some.library")
     library.warning("Invalid body: %s", "secret words")
     library.info("nothing of note")
+    words = "secret words"
     try:
-        raise_over("secret words")
+        raise_over(words)
     except Invalid:
-        library.exception("It failed: secret words")
+        library.exception("It failed: %s", words)
     LOGGER.warning("Our own words.")
     said = stream.getvalue()
     assert "Said by some.library, test_logs.py:" in said
