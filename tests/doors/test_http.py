@@ -387,6 +387,31 @@ def test_a_body_of_twelve_megabytes_and_no_more():
         assert asked.status_code == 200
 
 
+def test_a_user_who_asks_too_often_waits_and_others_do_not():
+    """Four in one go where one a second is allowed; a stream and a call count alike."""
+    ann, bob = token_for("ann"), token_for("bob")
+    with (
+        HttpServer(COMMONPLACE_SERVE_PER_SECOND="1") as server,
+        Raw(server.url, ann) as hers,
+        Raw(server.url, bob) as his,
+    ):
+        codes = [hers.post("ping").status_code for _ in range(12)]
+        assert codes[:4] == [400] * 4  # no session, and no matter
+        assert 429 in codes
+        assert his.handshake().status_code == 200
+
+
+def test_what_is_due_is_rolled_up_beside_the_answers():
+    """Nobody asks for it, and no cron does it."""
+    run("timeline", "add", "Built the pier.", "--at", "2020-10-07 14:05")
+    with HttpServer() as server:
+        deadline = time.monotonic() + DEADLINE_S
+        while json.loads(run("rollup", "--status", "--json").stdout)["due"]:
+            assert time.monotonic() < deadline
+        assert server.end() == 0
+    assert "pier" in run("timeline", "show", "2020-10-07").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
