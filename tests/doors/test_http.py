@@ -401,6 +401,26 @@ def test_a_user_who_asks_too_often_waits_and_others_do_not():
         assert his.handshake().status_code == 200
 
 
+def test_damaged_tokens_shut_everybody_out():
+    """Open sessions end, the log says why once, and whoever is known is let in once they are mended."""
+    ann = token_for("ann")
+    file = home() / "tokens.json"
+    whole = file.read_bytes()
+    with HttpServer() as server, Raw(server.url, ann) as raw:
+        raw.handshake()
+        status, ended = open_stream(server.url, ann, raw.headers["mcp-session-id"])
+        assert status == 200
+        file.write_bytes(b"{")
+        assert raw.post("tools/list").status_code == 503
+        assert ended.wait(DEADLINE_S)
+        file.write_bytes(whole)
+        assert raw.post("tools/list").status_code == 404
+        del raw.headers["mcp-session-id"]
+        assert raw.handshake().status_code == 200
+        assert server.end() == 0
+        assert server.log.count("tokens.json cannot be read") == 1
+
+
 def test_what_is_due_is_rolled_up_beside_the_answers():
     """Nobody asks for it, and no cron does it."""
     run("timeline", "add", "Built the pier.", "--at", "2020-10-07 14:05")

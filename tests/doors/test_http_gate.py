@@ -306,9 +306,11 @@ def test_streams_are_counted_apart():
 
 
 def test_damaged_tokens_let_nobody_in(world, tmp_path):
-    """503, and the log says why."""
+    """Least of all without one; and it can be told why."""
+    assert world.door.trouble() == ""
     (tmp_path / "tokens.json").write_text("{")
     assert world.ask().status_code == 503
+    assert "tokens.json cannot be read" in world.door.trouble()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 import anyio.to_thread
 
-from commonplace.core.errors import CommonplaceError
 from commonplace.doors.http_address import check_access
 from commonplace.doors.http_callers import Callers
 from commonplace.doors.http_gate import PATH, Door, Gate
@@ -198,14 +197,15 @@ class _Stopping:
 
 async def _watch(callers: Callers, door: Door) -> None:
     """End what is open for tokens that are no good any more, and for nobody."""
+    told = ""
     while True:
         await anyio.sleep(WATCH_S)
-        try:
-            callers.shut_out(door.still_admits)
-        except CommonplaceError as exc:
-            _log.error("Nobody stays: %s", exc)
-            callers.shut_out(lambda _caller: False)
+        trouble = door.trouble()
+        callers.shut_out(lambda caller: not trouble and door.still_admits(caller))  # noqa: B023  called at once
         callers.close_idle()
+        if trouble and trouble != told:
+            _log.error("Nobody is let in: %s", trouble)
+        told = trouble
 
 
 async def _keep_pace(pace: Pace) -> None:
@@ -221,4 +221,7 @@ async def _tidy(apps: ServedApps) -> None:
     alone = anyio.CapacityLimiter(1)
     while True:
         await anyio.sleep(TIDY_S)
-        await anyio.to_thread.run_sync(apps.tidy, limiter=alone)
+        try:
+            await anyio.to_thread.run_sync(apps.tidy, limiter=alone)
+        except Exception:  # noqa: BLE001  what could not be closed holds up no answer
+            _log.exception("Something that nobody uses was not closed")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.doors.http_limits import Limits, Turnstile
     from commonplace.doors.tokens import Token, TokenFile
-
-_log = logging.getLogger(__name__)
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -121,6 +118,14 @@ class Door:
             raise _unauthorized("This token is not valid.", "invalid_token")
         return self._caller(token)
 
+    def trouble(self) -> str:
+        """Why nobody can be let in now, where that is so."""
+        try:
+            self._tokens.known()
+        except CommonplaceError as exc:
+            return str(exc)
+        return ""
+
     def still_admits(self, caller: Caller) -> bool:
         """Whether somebody who was let in may stay."""
         if not caller.token_id:
@@ -192,7 +197,6 @@ class Gate:
         except Refusal as refusal:
             await _refuse(refusal, send)
         except CommonplaceError as exc:
-            _log.error("Nobody is let in: %s", exc)
             await _refuse(Refusal(503, exc.code, "The server's tokens cannot be read."), send)
         except TooMany as exc:
             told = {"Retry_After": str(exc.retry_after_s)}

@@ -133,7 +133,7 @@ class TokenFile:
         return sorted(self.known().values(), key=lambda x: (x.created_at, x.id), reverse=True)
 
     def known(self) -> Mapping[str, Token]:
-        """The tokens by their ids. Raises: Unavailable where the file cannot be understood."""
+        """The tokens by their ids. Raises: Unavailable, Denied where the file cannot be read."""
         with self._lock:
             seen = self._look()
             if seen != self._seen:
@@ -158,8 +158,9 @@ class TokenFile:
 
     def _look(self) -> tuple[int, ...] | None:
         try:
-            found = os.stat(self._path)
-        except FileNotFoundError:
+            with translated(self._path):
+                found = os.stat(self._path)
+        except NotFound:
             return None
         return found.st_ino, found.st_mtime_ns, found.st_size
 
