@@ -172,8 +172,7 @@ def test_what_was_read_belongs_to_a_session():
         anyio.run(stateless)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_clients_own_model_is_asked(mode):
+def test_the_clients_own_model_is_asked():
     """Sampling works over HTTP, in the session and without one."""
     asked = []
 
@@ -183,7 +182,7 @@ def test_the_clients_own_model_is_asked(mode):
         content = TextContent(type="text", text=text)
         return CreateMessageResult(role="assistant", content=content, model="ours-1")
 
-    async def scenario(url):
+    async def scenario(url, mode):
         async with connected(url, mode=mode, sampling_callback=model) as client:
             sides = {
                 "section": "api",
@@ -193,9 +192,10 @@ def test_the_clients_own_model_is_asked(mode):
             return await client.call_tool("journal_synthesize_conflict", sides)
 
     with HttpServer("--toolsets", "notebook") as server:
-        merged = anyio.run(scenario, server.url)
-    assert merged.structured_content["made_by"] == "client"
-    assert len(asked) == 1
+        for mode in MODES:
+            merged = anyio.run(scenario, server.url, mode)
+            assert merged.structured_content["made_by"] == "client"
+    assert len(asked) == 2
 
 
 def test_scopes_and_toolsets():
