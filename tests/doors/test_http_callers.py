@@ -196,6 +196,18 @@ def test_what_is_idle_is_closed():
     within_world(scenario, session_idle_s=100.0, callers=1)
 
 
+def test_who_comes_when_all_others_are_busy():
+    """Is answered all the same: nobody is closed in the middle of an answer."""
+
+    async def scenario(world, tasks):
+        tasks.start_soon(lambda: world.ask(ANN, method="GET", stream=True))
+        await anyio.wait_all_tasks_blocked()
+        assert (await world.ask(BOB))[0] == 200
+        assert world.open[ANN].is_running
+
+    within_world(scenario, callers=1)
+
+
 def test_a_client_that_does_not_take_its_answer():
     """Is waited for as long as the limit says."""
 

@@ -76,9 +76,9 @@ class Callers:
         """Answer a request of a caller; ends early, and cleanly, where the caller is shut out."""
         found = self._open.get(caller)
         if found is None:
+            self._make_room()
             found = self._open[caller] = _Open(self._make(caller), caller, self._limits)
             self._within.start_soon(found.run)
-            self._make_room()
         self._open.move_to_end(caller)
         found.used_at = self._monotonic()
         with self._counted(is_call=STREAM not in scope):
@@ -121,8 +121,8 @@ class Callers:
                 self._quiet.set()
 
     def _make_room(self) -> None:
-        """Close who has not been here longest, of those with nothing in flight."""
-        over = len(self._open) - self._limits.callers
+        """For one more, close who has not been here longest, of those with nothing in flight."""
+        over = len(self._open) + 1 - self._limits.callers
         idle = [caller for caller, each in self._open.items() if not each.in_flight]
         for caller in idle[: max(over, 0)]:
             self._open.pop(caller).end()
