@@ -109,6 +109,30 @@ def test_what_was_i_working_on_last_week(app, autumn):
     assert "what lies in it is listed" in same.facts["notes"][-1]
 
 
+def test_a_question_about_a_time_alone_is_answered_by_how_it_went(world):
+    """What is merely near in meaning stands below the week; one that goes on is computed."""
+    app = world.open(COMMONPLACE_TOOLSETS="timeline")
+    for at in ("2026-11-11 09:00", "2026-11-18 09:00"):
+        ask(app, "timeline_add", content="I was on the phone", at=at)
+    last = ask(app, "timeline_search", query="what was I working on last week")
+    assert refs(last)[0] == "timeline:rollup_weekly_2026W46"
+    assert len(refs(last)) > 1
+    assert {x["by"] for x in last.facts["results"]} == {None, "meaning"}
+    assert "stands before" in last.facts["notes"][-1]
+    (running, *_) = ask(app, "timeline_search", query="what was I working on this week").facts[
+        "results"
+    ]
+    assert (running["ref"], running["state"]) == ("timeline:rollup_weekly_2026W47", "partial")
+    since = ask(app, "timeline_search", query="what was I working on since monday")
+    assert refs(since)[0] == "timeline:rollup_daily_20261118"  # five days and a half are days
+    by_word = ask(app, "timeline_search", query="phone last week", entry_types=["raw"])
+    assert [x["by"] for x in by_word.facts["results"]] == ["both"]
+    (raw,) = ask(
+        app, "timeline_search", query="what was I working on last week", entry_types=["raw"]
+    ).facts["results"]
+    assert raw["by"] == "meaning"
+
+
 def test_show_me_my_progress_this_month(app, autumn):
     """The second: the month that goes on is computed, marked partial, and stored nowhere."""
     answer = ask(app, "timeline_range", start="2026-11-01", end="today", level="monthly")

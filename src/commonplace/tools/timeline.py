@@ -26,7 +26,7 @@ from commonplace.tools.timeline_lines import (
     share_of,
     time_lines,
 )
-from commonplace.tools.timeline_reading import find_open, list_instead, read_named, read_within
+from commonplace.tools.timeline_reading import find_open, read_named, read_within
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -132,8 +132,6 @@ class TimelineTools:
         within = read_within(desk, when=when, since=since, until=until)
         with naming("query", about="The query "):
             found = desk.find(query, within=within, types=entry_types, limit=limit)
-        if not found.hits and found.interval is not None and query.strip():
-            found = list_instead(desk, found, entry_types, limit)
         share = share_of(len(found.hits))
         texts = [hit_text(hit, query, share) for hit in found.hits]
         lines = time_lines(found.interval, desk.zone, found.phrase)

@@ -5,13 +5,14 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Filter, Interval
-from commonplace.journals.timeline_entry import JOURNAL, parse_type
+from commonplace.journals.timeline_entry import JOURNAL, parse_level, parse_type
 from commonplace.search import policy
+from commonplace.tools.timeline_reading import find_open
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from commonplace.tools.timeline_desk import TimelineDesk
 
 MOST = 100
+
+_LISTED = "Nothing in that time bears those words: what lies in it is listed."
+_PERIOD_FIRST = (
+    "Nothing in that time bears those words: how it went stands before what is near them."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,51 @@ def _asked(
         )
     )
     hits = tuple(x for hit in found.hits if (x := _hit(desk, hit)) is not None)
-    return TimelineFound(hits=hits, interval=within, phrase=phrase, notes=found.notes)
+    asked = TimelineFound(hits=hits, interval=within, phrase=phrase, notes=found.notes)
+    if within is None or any(hit.by != "meaning" for hit in hits):
+        return asked
+    return _of_the_time(desk, asked, within, kinds=kinds, limit=limit)
+
+
+def _of_the_time(
+    desk: TimelineDesk,
+    found: TimelineFound,
+    within: Interval,
+    *,
+    kinds: tuple[str, ...],
+    limit: int,
+) -> TimelineFound:
+    """The same with the periods that fit the time before it, for no word led anywhere.
+
+    "What was I doing last week" is answered by the week's summary, whatever words it holds; what is
+    merely near in meaning is any of its hours. Without either, what lies in the time is listed.
+    """
+    near = {hit.entry.ref: hit for hit in found.hits}
+    most = max(limit // 2, 1) if near else limit
+    periods = _fitting(desk, within, kinds, most)
+    if not periods and not near:
+        periods = list(desk.list_entries(within, types=kinds, limit=limit).entries)
+    if not periods:
+        return found
+    hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]
+    note = _PERIOD_FIRST if found.hits else _LISTED
+    return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
+
+
+def _fitting(
+    desk: TimelineDesk, within: Interval, kinds: tuple[str, ...], most: int
+) -> list[Entry]:
+    """The summaries that fit a span, newest first; before them the one that goes on."""
+    if within.end is None:
+        within = replace(within, end=desk.clock())
+    fitting = policy.fitting_kinds(within)
+    number = policy.fitting_level(within)
+    level = parse_level(number) if number else None
+    if level is None or (kinds and not set(fitting) & set(kinds)):
+        return []
+    running = find_open(desk, within, level)
+    listed = desk.list_entries(within, types=fitting, limit=most).entries
+    return [*([running] if running else []), *listed][:most]
 
 
 def _hit(desk: TimelineDesk, hit: Hit) -> TimelineHit | None:

@@ -5,7 +5,6 @@ Says nothing in words, and stores nothing.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_period_key, period, render_interval
@@ -16,18 +15,14 @@ from commonplace.core.values import Interval
 from commonplace.core.when import parse_since, parse_until, parse_when, read_interval
 from commonplace.journals.timeline_entry import NAMES
 from commonplace.journals.timeline_marks import span_at
-from commonplace.search import policy
 from commonplace.tools.chronicle_times import naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from commonplace.core.clock import Level
     from commonplace.journals.timeline_entry import Entry
     from commonplace.tools.timeline_desk import TimelineDesk
-    from commonplace.tools.timeline_finding import TimelineFound
-
-_LISTED = "Nothing in that time bears those words: what lies in it is listed."
 
 
 def read_within(desk: TimelineDesk, **phrases: str) -> Interval | None:
@@ -83,20 +78,6 @@ def find_open(desk: TimelineDesk, within: Interval, level: Level) -> Entry | Non
         return None
     found = desk.rollup(NAMES[level], now, partial=True)
     return found if found is not None and found.partial and found.content else None
-
-
-def list_instead(
-    desk: TimelineDesk, found: TimelineFound, types: Sequence[str], limit: int
-) -> TimelineFound:
-    """What lies in the time that was asked about, where no word led anywhere.
-
-    "What was I doing last week" is answered by the week's summary, whatever words it holds.
-    """
-    for kinds in [types] if types else [policy.fitting_kinds(found.interval), ()]:
-        listed = desk.find("", within=found.interval, types=kinds, limit=limit)
-        if listed.hits:
-            return replace(found, hits=listed.hits, notes=(*found.notes, _LISTED))
-    return found
 
 
 def read_named(desk: TimelineDesk, text: str, *, argument: str = "at") -> Interval:
