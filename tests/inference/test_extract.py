@@ -147,6 +147,46 @@ def test_a_long_period_keeps_few_sentences_spread_over_it():
     assert len({x.ref.split(":")[1] for x in found.points}) >= 12
 
 
+def test_what_is_said_again_and_again_is_told_once():
+    """At its ends too; case and a full stop make no other sentence of it."""
+    repeated = material("Stand-up.", "Fixed the import", "fixed the import.", "Stand-up.")
+    found = Extractive().summarise(replace(repeated, level="day"))
+    assert [x.text for x in found.points] == ["Stand-up.", "Fixed the import"]
+    assert found.text.count("Stand-up.") == 1
+
+
+def test_decisions_of_a_year_are_not_those_of_its_first_days():
+    """Equal ones are told once, others from all over it: twelve at the most."""
+    months = tuple(
+        Item(
+            ref=f"m:{month}",
+            at=START + timedelta(days=30 * month),
+            text="",
+            points=tuple(
+                Point(
+                    ref=f"e:{month}:{n}",
+                    at=START + timedelta(days=30 * month + n),
+                    text=text,
+                    weight=0.5,
+                    decision=True,
+                )
+                for n, text in enumerate((f"Chose plan {month}", f"Chose {month}", "Chose tea"), 1)
+            ),
+        )
+        for month in range(11)
+    )
+    found = Extractive().summarise(replace(material("x", level="year"), items=months))
+    assert [x.text for x in found.points].count("Chose tea") == 1
+    assert {x.ref.split(":")[1] for x in found.points if x.decision} >= {str(n) for n in range(11)}
+
+
+def test_the_sentences_of_an_entry_stay_in_its_order():
+    """They bear one time, and no alphabet sorts them."""
+    told = "Step 2 of the plan is done. Step 10 of the plan is next. Step 1 was long ago."
+    found = Extractive().summarise(material(told))
+    assert " ".join(x.text for x in found.points) == told
+
+
 def test_a_very_long_entry_is_read_from_its_beginning():
     """A pasted book costs no more than a page, and one sentence of it is no longer than a line."""
     found = Extractive().summarise(material("word " * 400_000))

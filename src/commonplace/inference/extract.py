@@ -70,21 +70,21 @@ class Extractive:
 def _points(material: Material) -> tuple[Point, ...]:
     """What is worth keeping, in the order of time: the first and the last of it always.
 
-    What is said several times is worth it once, where it was said first.
+    What is said several times is worth it once, where it was said first; the sentences of an entry
+    stay in its order.
     """
     told = [x for item in material.items for x in item.points]
     told += _weighed([item for item in material.items if not item.points])
-    told.sort(key=lambda x: (x.at, x.ref, x.text, -x.weight))
+    told.sort(key=lambda x: (x.at, x.ref))
     firsts: dict[str, Point] = {}
     for point in told:
-        firsts.setdefault(point.text.casefold(), point)
+        firsts.setdefault(point.text.casefold().rstrip(f"{_ENDS}…: "), point)
     told = list(firsts.values())
     if not told:
         return ()
-    best = sorted(told, key=lambda x: (-x.weight, x.at, x.ref, x.text))
+    best = _spread(sorted(told, key=lambda x: -x.weight), material)
     decisions = [x for x in best if x.decision][: _DECISIONS[material.level]]
-    spread = _spread(best, material)
-    kept = {told[0], told[-1], *decisions, *spread[: _SENTENCES[material.level]]}
+    kept = {told[0], told[-1], *decisions, *best[: _SENTENCES[material.level]]}
     return tuple(x for x in told if x in kept)
 
 
