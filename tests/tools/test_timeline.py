@@ -177,6 +177,22 @@ def test_a_blank_question_lists(app, autumn):
     assert [x["score"] for x in answer.facts["results"]] == [None, None]
 
 
+def test_a_ref_is_told_whole(app):
+    """A list shortens what is long; with this toolset alone its ref leads to all of it."""
+    long = "The report.\n" + "\n".join(f"Line {n} of it." for n in range(2000))
+    ref = ask(app, "timeline_add", content=long, at="2026-10-07 14:05").facts["ref"]
+    (cut,) = ask(app, "timeline_range", when="2026-10-07", level="raw").facts["entries"]
+    assert (cut["ref"], cut["cut"]) == (ref, True)
+    answer = ask(app, "timeline_range", when=f" {ref}", level="raw")
+    (whole,) = answer.facts["entries"]
+    assert (whole["ref"], whole["text"], whole["cut"]) == (ref, long, False)
+    assert f"{ref} 2026-10-07 14:05 raw\n{long}\n" in answer.text
+    (day,) = ask(app, "timeline_range", when="timeline:rollup_daily_20261007").facts["entries"]
+    assert "Line 2 of it" in day["text"]
+    with pytest.raises(NotFound, match=r"No entry 'nothing'\."):
+        ask(app, "timeline_range", when="timeline:nothing")
+
+
 def test_a_list_goes_on_where_a_page_ended(app, autumn):
     """Each entry once, the open period first, whatever the length of a page."""
     months = ["timeline:rollup_monthly_202611", "timeline:rollup_monthly_202610"]

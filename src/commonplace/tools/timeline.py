@@ -12,6 +12,7 @@ from commonplace.core.fence import fenced
 from commonplace.core.rollups import PERIODS, PeriodName
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Interval
+from commonplace.journals.timeline_entry import LONGEST
 from commonplace.tools.chronicle_times import naming, read_at
 from commonplace.tools.recall_lines import CAUTION, TOKEN_BYTES, tokens_of
 from commonplace.tools.timeline_lines import (
@@ -26,7 +27,7 @@ from commonplace.tools.timeline_lines import (
     share_of,
     time_lines,
 )
-from commonplace.tools.timeline_reading import find_open, read_named, read_within
+from commonplace.tools.timeline_reading import find_id, find_open, read_named, read_within
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class TimelineTools:
     def timeline_range(
         self,
         *,
-        when: Annotated[str, Arg("The time: 'yesterday', '2026-W41'.")] = "",
+        when: Annotated[str, Arg("The time: 'yesterday', '2026-W41'; or a ref.")] = "",
         start: Annotated[str, Arg("Or from the start of this.")] = "",
         end: Annotated[str, Arg("To the end of this.")] = "",
         level: Annotated[RangeLevel, Arg("Entries as written, or one kind of summary.")] = "all",
@@ -161,9 +162,13 @@ class TimelineTools:
         """Timeline: list what lies in a time, newest first.
 
         Use it to go through a time, or from a summary down to its entries. The period that still
-        goes on is computed and marked partial.
+        goes on is computed and marked partial; a ref alone is opened whole.
         """
         desk = self._desk()
+        entry_id = find_id(when)
+        if entry_id:
+            entry = desk.journal.read(entry_id)
+            return list_answer([entry], None, cursor="", zone=desk.zone, share=LONGEST)
         within = read_within(desk, when=when, start=start, end=end)
         number = None if level == "all" else _LEVELS.index(level)
         first = None

@@ -132,10 +132,18 @@ def hit_lines(number: int, hit: TimelineHit, zone: tzinfo, text: str) -> list[st
 
 
 def list_answer(
-    entries: Sequence[Entry], within: Interval | None, *, cursor: str, zone: tzinfo
+    entries: Sequence[Entry],
+    within: Interval | None,
+    *,
+    cursor: str,
+    zone: tzinfo,
+    share: int | None = None,
 ) -> Answer:
-    """Entries one below the other, each as whole as its share allows."""
-    share = share_of(len(entries))
+    """Entries one below the other, each as whole as its share allows.
+
+    share: characters of each; None for what a list of so many has room for.
+    """
+    share = share or share_of(len(entries))
     told = [opening(entry.content, share) for entry in entries]
     lines = time_lines(within, zone)
     lines += [CAUTION] if entries else ["No entries found."]

@@ -13,7 +13,7 @@ from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.core.when import parse_since, parse_until, parse_when, read_interval
-from commonplace.journals.timeline_entry import NAMES
+from commonplace.journals.timeline_entry import JOURNAL, NAMES
 from commonplace.journals.timeline_marks import span_at
 from commonplace.tools.chronicle_times import naming
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.journals.timeline_entry import Entry
     from commonplace.tools.timeline_desk import TimelineDesk
+
+
+def find_id(text: str) -> str:
+    """The id in a ref of the timeline; empty for any other text."""
+    journal, _, entry_id = text.strip().partition(":")
+    return entry_id if journal == JOURNAL else ""
 
 
 def read_within(desk: TimelineDesk, **phrases: str) -> Interval | None:
