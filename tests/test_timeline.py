@@ -211,6 +211,12 @@ def test_a_message_is_added_once(journal):
     assert entry["metadata"]["message_id"] == "msg_1"
 
 
+def test_messages_without_an_id_are_each_an_entry(journal):
+    """Nothing tells one from another, and none may be lost."""
+    told = {journal.add_message(OWNER, "user", text, "") for text in ("Yes", "No", "No")}
+    assert len(told) == 3
+
+
 def test_what_was_deleted_is_found_nowhere(journal, clock):
     """Not the entry, and not in a summary of any level."""
     a_february(journal, clock)

@@ -92,14 +92,17 @@ class Timeline:
         metadata: Mapping[str, Any] | None = None,
         at: datetime | None = None,
     ) -> str:
-        """Record what was said in a conversation, once for each message_id; its id."""
+        """Record what was said in a conversation, once for each message_id; its id.
+
+        Messages without an id, a blank one, are each an entry of their own.
+        """
         told = {"source": f"{role}_message", "role": role, "message_id": message_id}
         return self.add_entry(
             thread_id,
             text,
             metadata={**told, **(metadata or {})},
             at=at,
-            idempotency_key=f"message {message_id}",
+            idempotency_key=f"message {message_id}" if message_id.strip() else "",
         )
 
     def search(

@@ -14,6 +14,7 @@ from tests.tools.recall_world import NOW, RecallWorld, ask
 from commonplace.core.clock import period_key
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.rollups import LEVELS
+from commonplace.journals.timeline import TimelineJournal
 from commonplace.journals.timeline_entry import Draft, find_rollup_key, rollup_id
 from commonplace.tools.recall_lines import tokens_of
 from commonplace.tools.timeline_keeping import TimelineKeeping
@@ -475,6 +476,20 @@ ARGUMENTS = {
     "timeline_profile": ["text"],
     "timeline_context": ["query", "budget_tokens"],
 }
+
+
+def test_a_period_is_shown_while_nothing_can_be_written(app, autumn):
+    """Another process holds the file, or the disk takes nothing: what is due is computed."""
+    desk = app.timeline.desk()
+    with desk.journal.database.bare() as conn:
+        conn.execute("PRAGMA busy_timeout = 20")
+    holder = TimelineJournal(desk.journal.database.path.parent, owner="me", zone=desk.zone)
+    with holder.database.writing():
+        shown = TimelineKeeping(lambda: desk, lambda: None).show(text="2026-10-07")
+    holder.close()
+    assert (shown.facts["metadata"]["entries"], shown.facts["state"]) == (2, "whole")
+    assert autumn["table"] in shown.text
+    assert desk.journal.find("rollup_daily_20261007") is None
 
 
 @given(data=st.data())

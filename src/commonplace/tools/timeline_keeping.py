@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant, render_interval
-from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.fence import fenced, visible_line
 from commonplace.core.rollups import LEVELS, MOST_FAILURES, ranked
 from commonplace.core.text import opening
@@ -75,7 +75,8 @@ class TimelineKeeping:
         else:
             key = find_rollup_key(name.removeprefix(f"{JOURNAL}:"))
             level, within = read_period(desk, key or name)
-        desk.catch_up()
+        with suppress(Unavailable):
+            desk.catch_up()  # what cannot be written now is told all the same
         found = desk.rollup(NAMES[level], within.start, partial=True)
         assert found is not None  # a period that goes on is computed
         node = with_others(way_down(desk, level, within, depth=depth), self._opened)
