@@ -12,6 +12,7 @@ from commonplace.config import read_settings
 from commonplace.core.errors import Denied, Invalid
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM
+from commonplace.tools.timeline_keeping import TimelineKeeping
 
 NOON = datetime(2025, 2, 4, 12, 0, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -85,6 +86,22 @@ def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
         for name in names:
             with open(os.path.join(root, name), "rb") as file:
                 assert b"sk-0123" not in file.read()
+
+
+def test_a_period_without_a_summary_of_use_is_told(opened):
+    """Whoever rolls up reads of it, also where the others went well; its own words stand."""
+
+    def of_days_nothing(asked):
+        return "PWNED" if "one day" in asked.instructions else say(asked)
+
+    with FakeLLM(of_days_nothing) as fake:
+        app = opened(llm_url=fake.url, llm_model="small")
+        app.timeline.journal.add("Counted the heron.", at=NOON)
+        told = TimelineKeeping(
+            app.timeline.desk, lambda: app.languages.rewording(app.timeline.rollups)
+        ).roll_up()
+    assert (told.facts["model"]["done"], told.facts["model"]["failed"]) == (4, 1)
+    assert "Note: The model gave no summary of use of 1 period." in told.text
 
 
 def test_what_lacks_is_told(opened, monkeypatch):

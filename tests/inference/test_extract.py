@@ -180,6 +180,17 @@ def test_decisions_of_a_year_are_not_those_of_its_first_days():
     assert {x.ref.split(":")[1] for x in found.points if x.decision} >= {str(n) for n in range(11)}
 
 
+def test_a_file_of_another_journal_is_quoted_without_its_frontmatter():
+    """Nor are its headings sentences; a file that holds nothing else is told by them."""
+    head = '---\ntitle: "12:09 PM"\ntimestamp: 1\n---\n\n'
+    found = material(f"{head}## Project Notes\n\nThe flaky test was a race.", f"{head}## Quiet")
+    items = tuple(replace(item, journal="private") for item in found.items)
+    told = Extractive().summarise(replace(found, items=items))
+    assert [x.text for x in told.points] == ["The flaky test was a race.", "Quiet"]
+    own = material("---\nmine: 1\n---\n\n# All of it")
+    assert "mine: 1" in Extractive().summarise(own).text
+
+
 def test_the_sentences_of_an_entry_stay_in_its_order():
     """They bear one time, and no alphabet sorts them."""
     told = "Step 2 of the plan is done. Step 10 of the plan is next. Step 1 was long ago."

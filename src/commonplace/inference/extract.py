@@ -37,6 +37,9 @@ _FEWEST_WORDS = 3
 _ENDS = ".!?\u3002\uff01\uff1f"
 _SENTENCE_END = re.compile(rf"(?<=[{_ENDS}])\s+|\n+")
 _WORD = re.compile(r"\w{3,}")
+_FRONTMATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
+_OURS = "timeline"
 _DECIDED = re.compile(
     r"\b(?:decid(?:ed?|ing|es)|decision|chose|chosen|agreed (?:to|on|that)|settled (?:on|for)"
     r"|opted|going with|went with|will (?:use|keep|drop|switch|move)|approved|rejected)\b",
@@ -105,7 +108,7 @@ def _weighed(items: Sequence[Item]) -> list[Point]:
     sentences = [
         (item, sentence, frozenset(_WORD.findall(sentence.casefold())) - _COMMON)
         for item in items
-        for sentence in _sentences(item.text)
+        for sentence in _sentences(_told(item))
     ]
     counts = Counter(word for _, _, words in sentences for word in words)
     most = max(counts.values(), default=1)
@@ -128,6 +131,14 @@ def _weight(words: frozenset[str], counts: Counter[str], most: int) -> float:
     said = sum(counts[word] for word in words) / most
     # Divided by the root: of two sentences with equally telling words the longer one tells more.
     return round(min(said / math.sqrt(len(words)) / 4, 1.0), 3)
+
+
+def _told(item: Item) -> str:
+    """What somebody wrote: of another journal's file without its frontmatter and its headings."""
+    if item.journal == _OURS:
+        return item.text
+    text = _FRONTMATTER.sub("", item.text, count=1)
+    return _HEADING.sub("", text).strip() or text.strip() or item.text
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -227,6 +227,8 @@ class TimelineKeeping:
         except CommonplaceError as exc:
             return None, [f"No model was asked: {exc}"]
         notes = [done.stopped] if done.stopped else []
+        if done.failed and not done.stopped:
+            notes.append(f"The model gave no summary of use of {_periods(done.failed)}.")
         if done.poisoned:
             named = ", ".join(done.poisoned[:5])
             notes.append(f"Left alone after {MOST_FAILURES} failures, until they change: {named}.")
