@@ -170,7 +170,7 @@ def test_decisions_of_a_year_are_not_those_of_its_first_days():
                     weight=0.5,
                     decision=True,
                 )
-                for n, text in enumerate((f"Chose plan {month}", f"Chose {month}", "Chose tea"), 1)
+                for n, text in enumerate(("Chose tea", f"Chose {month}", f"Plan {month}"), 1)
             ),
         )
         for month in range(11)
