@@ -141,6 +141,19 @@ def test_an_open_period_is_computed_from_what_is_closed_and_what_is_not(world):
     assert world.rows("SELECT count(*) FROM journal_entries WHERE rollup_level > 1") == [(0,)]
 
 
+def test_making_a_period_anew_leaves_open_what_goes_on(world):
+    """The hour and the day that are over, and not the day, week, month and year of now."""
+    for when in ("2025-02-03T08:10", "2025-02-04T10:10"):
+        world.add(f"at {when}", when)
+    world.clock.at = at("2025-02-04T10:30")
+    assert world.rollups.rebuild("year", at("2025-02-04T00:00")) == 2
+    made = ["rollup_daily_20250203", "rollup_hourly_20250203_08"]
+    assert sorted(world.told()) == made
+    assert world.rollups.rebuild("month", at("2025-02-04T00:00")) == 2
+    assert sorted(world.told()) == made
+    assert world.read("year", "2025-02-04T00:00") is None
+
+
 def test_a_closed_period_that_is_due_is_made_when_it_is_read(world):
     """With all that it is made from; nothing else need have run."""
     world.add("fixed the gate", "2025-02-04T10:15")
@@ -301,6 +314,9 @@ def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world)
     odd = {"projects": [1, None, " a  b ", "a b"], "tags": "one", "action": {"x": 1}}
     entry = world.journal.add("odd", metadata=odd).entry
     assert world.journal.read(entry.id).metadata == odd
+    world.add("a number", tags=5)
+    pages = world.journal.pages()
+    assert [pages.read_ref(f"timeline:{x}").tags for x in world.shown(0)] == [(), ("one",)]
     told = world.rollups.compute_at("hour", entry.at).metadata
     assert (told["projects"], told["tags"], told["actions_taken"]) == (["a b"], ["one"], [])
 
@@ -314,6 +330,7 @@ def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world)
         {"content": "x", "entry_type": "fact"},
         {"content": "x", "metadata": {"x": float("nan")}},
         {"content": "x", "metadata": {"x": object()}},
+        {"content": "x", "metadata": ["projects"]},
         {"content": "x", "metadata": {"x": "y" * 70_000}},
         {"content": "x", "idempotency_key": "y" * 501},
         {"content": "x", "at": at("2025-02-04T10:00").replace(tzinfo=None)},

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from commonplace.core.text import nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from datetime import tzinfo
 
     from commonplace.core.clock import Level
@@ -246,6 +247,8 @@ _METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False
 
 def render_metadata(metadata: Mapping[str, Any]) -> str:
     """Metadata as it is stored: JSON, keys in order. Raises: Invalid where JSON cannot hold it."""
+    if not isinstance(metadata, Mapping):
+        raise Invalid("Invalid metadata: it is no object.", hint="Give names with their values.")
     try:
         text = _METADATA.encode(metadata)
     except (TypeError, ValueError, RecursionError) as exc:

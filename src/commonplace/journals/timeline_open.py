@@ -11,7 +11,7 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, opening
 from commonplace.core.values import Glimpse, Page
-from commonplace.journals.timeline_entry import JOURNAL, TYPES, ref_of
+from commonplace.journals.timeline_entry import JOURNAL, TYPES, names_of, ref_of
 
 if TYPE_CHECKING:
     from commonplace.journals.timeline import TimelineJournal
@@ -45,7 +45,7 @@ class TimelinePages:
             at=entry.at,
             text=entry.content,
             author=str(entry.metadata.get("role", "")),
-            tags=tuple(x for x in entry.metadata.get("tags", ()) if isinstance(x, str)),
+            tags=names_of(entry.metadata, "tags"),
             before=None if entry.level else self._neighbour("neighbour_before", entry),
             after=None if entry.level else self._neighbour("neighbour_after", entry),
             rollup=self._glimpse(entry.parent_id),

@@ -158,10 +158,15 @@ class Rollups:
         return replace(told, metadata={**told.metadata, "partial": False})
 
     def settle(self, span: Span) -> None:
-        """Roll up a period and, before, what it is made from, as far as either is due."""
+        """Roll up a period and, before, what it is made from, as far as either is due.
+
+        Of a period that goes on only what is over in it.
+        """
         for piece in smaller_of(span):
             if self._is_marked(piece):
                 self.settle(piece)
+        if is_open(span, self.journal.clock(), self.grace):
+            return
         with self.journal.database.reading() as conn:
             if conn is None:
                 return
@@ -173,7 +178,10 @@ class Rollups:
         self.roll_up(span)
 
     def rebuild(self, level: Level, at: datetime) -> int:
-        """Make a period's rollup and all it is made from anew, from the entries; how many."""
+        """Make a period's rollup and all it is made from anew, from the entries; how many.
+
+        What still goes on of it is left open.
+        """
         with self.journal.database.writing() as conn:
             span = span_at(at, level, self.journal.marks.zone(conn))
             self.journal.marks.begin(conn, span.zone_name, self.journal.clock())
@@ -183,7 +191,8 @@ class Rollups:
             whole = {**key_of(span), "level": span.number, "end": render_time(span.end)}
             conn.execute(sql()["forget_inputs"], {**whole, "thread_id": self.journal.owner})
         self.settle(span)
-        return len(spans)
+        now = self.journal.clock()
+        return sum(not is_open(each, now, self.grace) for each in spans)
 
     def roll_up(self, span: Span) -> bool:
         """Make one rollup if it is due; whether anything was written.
