@@ -8,9 +8,10 @@ import pytest
 from tests.journals.timeline_world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.values import Page
+from commonplace.core.values import Interval, Page
 from commonplace.journals.timeline_feed import Feeding
 from commonplace.journals.timeline_rollups import Rollups
+from commonplace.journals.timeline_trends import list_trends
 from commonplace.testing import OneSource, a_doc
 
 
@@ -83,6 +84,15 @@ def test_a_week_covers_all_that_was_written_anywhere(world):
     hour = world.read("hour", "2025-02-04T10:00")
     assert "chronicle:1" in hour.sources
     assert world.journal.above(["chronicle:1"])["chronicle:1"] >= {week.ref, hour.ref}
+
+
+def test_trends_count_them_where_nothing_else_was_recorded(world):
+    """From the first of them to the last, also of today."""
+    world.log("chronicle:1", "Deployed the harbour api", "2025-03-08T10:30")
+    world.log("chronicle:2", "Rolled it back", "2025-03-10T11:30")
+    world.feeding.sync()
+    found = list_trends(world.rollups, Interval(), "day")
+    assert [x.figures.entries for x in found.periods] == [1, 0, 1]
 
 
 def test_nothing_of_them_is_copied(world):

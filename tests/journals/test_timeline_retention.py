@@ -9,7 +9,9 @@ from tests.journals.timeline_world import World, at
 
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.retention import DESIGN, parse_retention
+from commonplace.core.values import Interval
 from commonplace.journals.timeline_retention import let_go
+from commonplace.journals.timeline_trends import list_trends
 
 ALL = parse_retention("design")
 
@@ -200,6 +202,29 @@ def test_an_entry_that_expired_can_still_be_forgotten(world, tmp_path):
     assert "fixed the lock" in world.read("hour", "2025-02-04T10:00").content
     assert world.read("month", "2025-02-04T10:00", partial=True).metadata["entries"] == 1
     assert b"zanzibarquartz" not in (tmp_path / "journal.db").read_bytes()
+
+
+def test_trends_count_what_expired(world):
+    """A month's figures stay when no entry, no hour and no day of it is left."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    world.add("painted it", "2025-03-04T10:15")
+    for when in ("2025-03-06T12:00", "2025-03-20T12:00", "2025-07-01T12:00", "2025-07-09T12:00"):
+        pass_over(world, when)
+    assert world.shown(0) == world.shown(1) == world.shown(2) == []
+    found = list_trends(world.rollups, Interval(), "month")
+    assert [(x.key, x.figures.entries) for x in found.periods] == [("2025-02", 1), ("2025-03", 1)]
+
+
+def test_more_hours_than_entries_are_none(world):
+    """Of two hours that expired, one was that of an entry which is forgotten."""
+    entry = world.add("fixed the gate", "2025-02-04T10:15")
+    world.add("painted it", "2025-02-04T11:15")
+    for when in ("2025-02-06T12:00", "2025-02-20T12:00"):
+        pass_over(world, when)
+    world.journal.delete(entry.id)
+    world.roll_up()
+    day = world.read("day", "2025-02-04T10:00").metadata
+    assert (day["entries"], day["hours_active"]) == (1, 1)
 
 
 def test_a_dry_run_only_tells(world):

@@ -273,6 +273,20 @@ SELECT EXISTS (
 SELECT entry_type, status, count(*), min(timestamp), max(timestamp) FROM journal_entries
 GROUP BY entry_type, status;
 
+-- name: reach
+-- When the first and the last of all that is counted was: of what is kept, of what other journals
+-- add, and of what expired and stands in the figures of a day or more.
+WITH told (first, last) AS (
+    SELECT min(timestamp), max(timestamp) FROM journal_entries
+    WHERE rollup_level = 0 AND entry_type = 'raw'
+    UNION ALL
+    SELECT min(timestamp), max(timestamp) FROM fed
+    UNION ALL
+    SELECT min(json_extract(metadata, '$.first')), max(json_extract(metadata, '$.last'))
+    FROM journal_entries WHERE rollup_level > 1
+)
+SELECT min(first), max(last) FROM told;
+
 -- name: by_id
 -- An entry by its id.
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,

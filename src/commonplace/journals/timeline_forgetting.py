@@ -113,7 +113,8 @@ def _without(base: Base, ref: str) -> Base:
         base,
         figures=Figures(
             entries=max(figures.entries - 1, 0),
-            hours=figures.hours,
+            # Which hours held it alone cannot be told either; more hours than entries are none.
+            hours=min(figures.hours, max(figures.entries - 1, 0)),
             first=figures.first,
             last=figures.last,
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import period_key
+from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, merged, ranked
 from commonplace.journals.timeline_marks import span_at
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval
+    from commonplace.journals.timeline import TimelineJournal
     from commonplace.journals.timeline_marks import Span
     from commonplace.journals.timeline_rollups import Rollups
 
@@ -73,13 +74,23 @@ def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
     return Trends(level=level, periods=tuple(periods), total=merged(x.figures for x in periods))
 
 
+def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
+    """When the first and the last thing that is counted was; None where nothing is.
+
+    What other journals add counts, and so does what expired and stands in a summary.
+    """
+    for first, last in journal.database.ask("reach"):
+        return (parse_time(first), parse_time(last)) if first and last else None
+    return None
+
+
 def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
-    told = [x for x in rollups.journal.tallies() if x[0] == "raw"]
-    if not told:
+    reached = reach(rollups.journal)
+    if reached is None:
         return
     zone: tzinfo = rollups.journal.zone
-    at = max([min(x[3] for x in told), *([within.start] if within.start else [])])
-    last = max(x[4] for x in told)
+    first, last = reached
+    at = first if within.start is None else max(first, within.start)
     for _ in range(MOST_PERIODS):
         if at > last or (within.end is not None and at >= within.end):
             return

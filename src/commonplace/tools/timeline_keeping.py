@@ -15,6 +15,7 @@ from commonplace.core.rollups import LEVELS, MOST_FAILURES, ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline_entry import JOURNAL, NAMES, TYPES, find_rollup_key
+from commonplace.journals.timeline_trends import reach
 from commonplace.tools.recall_lines import CAUTION, Teller
 from commonplace.tools.timeline_lines import answer_of, interval_facts, state_of, time_lines
 from commonplace.tools.timeline_reading import read_period, read_within
@@ -275,11 +276,11 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
 
 def _fitting(desk: TimelineDesk, within: Interval | None) -> Level:
     """The smallest level of which no more than two months' days are shown."""
-    raw = [x for x in desk.journal.tallies() if x[0] == TYPES[0]]
-    if not raw:
+    reached = reach(desk.journal)
+    if reached is None:
         return "day"
-    start = max([min(x[3] for x in raw), *([within.start] if within and within.start else [])])
-    end = min([max(x[4] for x in raw), *([within.end] if within and within.end else [])])
+    start = max([reached[0], *([within.start] if within and within.start else [])])
+    end = min([reached[1], *([within.end] if within and within.end else [])])
     days = (end - start).days + 1
     fitting = (level for level, each in _DAYS.items() if days / each <= _PERIODS_SHOWN)
     return next(fitting, "year")
