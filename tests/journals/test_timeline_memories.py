@@ -33,6 +33,17 @@ def journal(tmp_path):
     made.close()
 
 
+def test_nothing_is_written_where_a_late_line_cannot_be(journal, memories):
+    """A time at the end of the calendar in line 601, or profiles that are too long together."""
+    many = [{"content": f"fact {n}"} for n in range(600)]
+    with pytest.raises(Invalid, match=r"^Line 601: .*9999"):
+        memories.import_memories(lines(*many, {"content": "x", "at": "9999-01-01"}))
+    profile = [{"type": "profile", "content": f"{n}" + "x" * 600_000} for n in range(2)]
+    with pytest.raises(Invalid, match="content"):
+        memories.import_memories(lines(*many, *profile))
+    assert memories.list_memories() == []
+
+
 @pytest.fixture
 def memories(journal):
     return MemoryBackend(journal)

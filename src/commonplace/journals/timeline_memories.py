@@ -15,7 +15,14 @@ from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.timeline_database import entry_of
-from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, parse_content, render_metadata
+from commonplace.journals.timeline_entry import (
+    PROFILE,
+    RAW,
+    Draft,
+    check_time,
+    parse_content,
+    render_metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -182,7 +189,7 @@ def _instant(told: object) -> datetime | None:
     try:
         at = datetime.fromisoformat(str(told).strip())
         # What cannot be told in UTC has no place in a calendar of ours.
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        return check_time((at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC))
     except (ValueError, OverflowError) as exc:
         raise Invalid(
             f"Invalid time: {opening(str(told), 60)!r}.", hint="Use ISO 8601, or leave it out."
@@ -219,7 +226,7 @@ def _profile(memories: Sequence[Memory]) -> Draft:
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     newest = told[-1]
     return Draft(
-        content=content,
+        content=parse_content(content),
         entry_type=PROFILE,
         at=newest.at,
         metadata={
