@@ -325,3 +325,17 @@ def test_entries_of_other_journals_are_steps(october, monkeypatch):
         (october[1], "Inserted a first row for Q4"),
     ]
     assert "  14:20  Fixed the pier  chronicle:" in run("timeline", "show", "2020-10-07").stdout
+
+
+def test_what_other_journals_add_today_is_a_step(october, monkeypatch):
+    """Of an hour that goes on nothing is rolled up yet: each stands in its place all the same."""
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_FEED", "chronicle")
+    told = facts("chronicle", "add", "Fixed the pier")
+    year = facts("timeline", "show", "this year", "--depth", "5")
+    assert year["metadata"]["entries"] == 1
+    steps, entry = [], year
+    while entry["down"]:
+        (entry,) = entry["down"]
+        steps.append((entry["level"], entry["entries"]))
+    assert steps == [("month", 1), ("day", 1), ("hour", 1), ("raw", 1)]
+    assert (entry["ref"], entry["text"]) == (f"chronicle:{told['id']}", "Fixed the pier")

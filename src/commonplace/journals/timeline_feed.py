@@ -16,16 +16,17 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import is_in_reach
+from commonplace.journals.timeline_entry import LATEST, is_in_reach
 from commonplace.journals.timeline_forgetting import blank, erase
 from commonplace.journals.timeline_material import Fed
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from commonplace.core.ports import OpensRefs, Source
-    from commonplace.core.values import Change, Doc
+    from commonplace.core.values import Change, Doc, Interval
     from commonplace.journals.timeline import TimelineJournal
 
 KINDS = frozenset({"entry", "event"})
@@ -43,6 +44,17 @@ class _Told:
 
     changed: int = 0
     dropped: int = 0
+
+
+def list_fed(
+    journal: TimelineJournal, within: Interval, *, most: int
+) -> list[tuple[datetime, str]]:
+    """When and under which ref other journals add to a span, oldest first; of many the newest."""
+    assert within.start is not None
+    end = LATEST if within.end is None else within.end
+    asked = {"start": render_time(within.start), "end": render_time(end)}
+    rows = journal.database.ask("fed_within", **asked)
+    return [(parse_time(row[3]), row[1]) for row in rows[-most:]]
 
 
 class Feeding:

@@ -5,6 +5,7 @@ Only reads; what is not rolled up yet stands in its place all the same.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from commonplace.core.fence import visible_line
 from commonplace.core.rollups import LEVELS, MADE_FROM
 from commonplace.core.text import first_words
 from commonplace.journals.timeline_entry import JOURNAL, RAW, label_of
+from commonplace.journals.timeline_feed import list_fed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,7 +104,8 @@ def way_down(
             unread.add(number)
     since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    found = _Way(desk, since, unread).node(level, within, kept)
+    way = _Way(desk, since, unread, list_fed(desk.journal, within, most=MOST_READ))
+    found = way.node(level, within, kept)
     return found.cut(deepest(found) if depth is None else depth)
 
 
@@ -133,10 +136,17 @@ def _read(desk: TimelineDesk, within: Interval, number: int, most: int) -> tuple
 class _Way:
     """Builds the steps. since: where raw entries that were read begin; None where all were.
 
-    unread: levels of which not all was read.
+    unread: levels of which not all was read. fed: what other journals add, oldest first.
     """
 
-    def __init__(self, desk: TimelineDesk, since: datetime | None, unread: set[int]) -> None:
+    def __init__(
+        self,
+        desk: TimelineDesk,
+        since: datetime | None,
+        unread: set[int],
+        fed: Sequence[tuple[datetime, str]],
+    ) -> None:
+        self._fed = fed
         self._desk = desk
         self._zone = desk.zone
         self._since = since
@@ -151,10 +161,11 @@ class _Way:
             n: [x for x in each if within.holds(x.start if n else x.at)] for n, each in kept.items()
         }
         smaller = MADE_FROM[level]
+        fed = self._fed_in(within)
         if smaller is None:
-            down = tuple(_leaves(self._desk, mine, inside[0]))
+            down = tuple(_leaves(self._desk, mine, inside[0], fed))
         else:
-            pieces = _pieces(smaller, inside, self._zone)
+            pieces = _pieces(smaller, inside, [at for at, _ in fed], self._zone)
             down = tuple(self.node(smaller, each, inside) for each in pieces)
         there = sum(node.count for node in down)
         count = max(_counted(mine), there)
@@ -174,23 +185,42 @@ class _Way:
             down=down,
         )
 
+    def _fed_in(self, within: Interval) -> Sequence[tuple[datetime, str]]:
+        assert within.start is not None
+        low = bisect_left(self._fed, (within.start, ""))
+        if within.end is None:
+            return self._fed[low:]
+        return self._fed[low : bisect_left(self._fed, (within.end, ""))]
 
-def _pieces(level: Level, inside: Mapping[int, list[Entry]], zone: tzinfo) -> list[Interval]:
+
+def _pieces(
+    level: Level, inside: Mapping[int, list[Entry]], fed: Sequence[datetime], zone: tzinfo
+) -> list[Interval]:
     """The periods of a level in which anything lies, oldest first."""
     stored = [x.start for n in _numbers(level) if n for x in inside.get(n, ()) if _counted(x)]
-    starts = [*stored, *(x.at for x in inside[0])]
+    starts = [*stored, *(x.at for x in inside[0]), *fed]
     found = {period(at, level, zone) for at in starts}
     return sorted(found, key=lambda x: x.start or starts[0])
 
 
-def _leaves(desk: TimelineDesk, hour: Entry | None, entries: Sequence[Entry]) -> Iterator[Node]:
-    """The raw entries of an hour, and what other journals gave to it: their refs alone."""
+def _leaves(
+    desk: TimelineDesk,
+    hour: Entry | None,
+    entries: Sequence[Entry],
+    fed: Sequence[tuple[datetime, str]],
+) -> Iterator[Node]:
+    """The raw entries of an hour, and what other journals gave to it: their refs alone.
+
+    fed: what they add now; an hour that is rolled up knows what it was made from.
+    """
     for entry in entries:
         text = first_words(entry.content)
         yield Node(level=None, key="", at=entry.at, ref=entry.ref, text=text)
-    if hour is None or _counted(hour) <= len(entries):
+    if hour is None:
+        for at, ref in fed:
+            yield Node(level=None, key="", at=at, ref=ref, text="")
         return
-    whole = desk.journal.find(hour.id)
+    whole = desk.journal.find(hour.id) if _counted(hour) > len(entries) else None
     for name in () if whole is None else whole.sources:
         if ":" in name:
             yield Node(level=None, key="", at=hour.start, ref=name, text="")
