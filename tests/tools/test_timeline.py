@@ -126,12 +126,16 @@ def test_a_question_about_a_time_alone_is_answered_by_how_it_went(world):
     assert (running["ref"], running["state"]) == ("timeline:rollup_weekly_2026W47", "partial")
     since = ask(app, "timeline_search", query="what was I working on since monday")
     assert refs(since)[0] == "timeline:rollup_daily_20261118"  # five days and a half are days
+    ask(app, "timeline_add", content="Sorted the work_log", at="2026-11-12 09:00")
+    again = ask(app, "timeline_search", query="what was I working on last week")
+    assert refs(again)[0] == "timeline:rollup_weekly_2026W46"
+    assert "both" in {x["by"] for x in again.facts["results"]}  # a work_log is no answer to it
     by_word = ask(app, "timeline_search", query="phone last week", entry_types=["raw"])
     assert [x["by"] for x in by_word.facts["results"]] == ["both"]
-    (raw,) = ask(
+    raw = ask(
         app, "timeline_search", query="what was I working on last week", entry_types=["raw"]
     ).facts["results"]
-    assert raw["by"] == "meaning"
+    assert [x["entry_type"] for x in raw] == ["raw", "raw"]
 
 
 def test_show_me_my_progress_this_month(app, autumn):

@@ -276,14 +276,21 @@ GROUP BY entry_type, status;
 -- name: reach
 -- When the first and the last of all that is counted was: of what is kept, of what other journals
 -- add, and of what expired and stands in the figures of a day or more.
-WITH told (first, last) AS (
-    SELECT min(timestamp), max(timestamp) FROM journal_entries
-    WHERE rollup_level = 0 AND entry_type = 'raw'
+WITH levels (level) AS (VALUES (2), (3), (4), (5)), told (first, last) AS (
+    SELECT
+        (SELECT timestamp FROM journal_entries
+         WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp LIMIT 1),
+        (SELECT timestamp FROM journal_entries
+         WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp DESC LIMIT 1)
     UNION ALL
-    SELECT min(timestamp), max(timestamp) FROM fed
+    SELECT (SELECT min(timestamp) FROM fed), (SELECT max(timestamp) FROM fed)
     UNION ALL
-    SELECT min(json_extract(metadata, '$.first')), max(json_extract(metadata, '$.last'))
-    FROM journal_entries WHERE rollup_level > 1
+    SELECT
+        (SELECT json_extract(metadata, '$.first') FROM journal_entries
+         WHERE rollup_level = level AND content <> '' ORDER BY timestamp LIMIT 1),
+        (SELECT json_extract(metadata, '$.last') FROM journal_entries
+         WHERE rollup_level = level AND content <> '' ORDER BY timestamp DESC LIMIT 1)
+    FROM levels
 )
 SELECT min(first), max(last) FROM told;
 

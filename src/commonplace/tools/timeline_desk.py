@@ -79,7 +79,7 @@ class TimelineDesk:
         self.clock = clock
         self.retention = retention
         self.feeding = feeding
-        self._rolls_up = rolls_up
+        self.rolls_up = rolls_up
 
     @property
     def zone(self) -> tzinfo:
@@ -89,14 +89,14 @@ class TimelineDesk:
     def keep_up(self) -> int:
         """Roll up some of what is due, if anything is; how many were made. Never raises."""
         with suppress(CommonplaceError):
-            if self._rolls_up:
+            if self.rolls_up:
                 self.feed()
                 return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
         return 0
 
     def catch_up(self) -> int:
         """Roll up all that is due, unless this may only read; how many. Raises: Unavailable."""
-        if not self._rolls_up:
+        if not self.rolls_up:
             return 0
         self.feed()
         return self.rollups.catch_up()
@@ -199,7 +199,7 @@ class TimelineDesk:
         """
         self.keep_up()
         level, when = parse_period(period), at or self.clock()
-        return self.rollups.read(level, when, partial=partial, stores=self._rolls_up)
+        return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
 
     def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries."""

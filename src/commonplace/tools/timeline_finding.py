@@ -5,17 +5,21 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Filter, Interval
-from commonplace.journals.timeline_entry import JOURNAL, parse_level, parse_type
+from commonplace.journals.timeline_entry import JOURNAL, ROLLUP_TYPES, parse_level, parse_type
+from commonplace.journals.timeline_marks import span_at
+from commonplace.journals.timeline_trends import reach
 from commonplace.search import policy
-from commonplace.tools.timeline_reading import find_open
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.core.values import By, Hit
     from commonplace.journals.timeline_entry import Entry
@@ -23,9 +27,78 @@ if TYPE_CHECKING:
 
 MOST = 100
 
+_TICK = timedelta(microseconds=1)
+_WORD = re.compile(r"\w+")
 _LISTED = "Nothing in that time bears those words: what lies in it is listed."
-_PERIOD_FIRST = (
-    "Nothing in that time bears those words: how it went stands before what is near them."
+_PERIOD_FIRST = "How that time went stands before what is near the question."
+
+# A question of these words alone is about its time, whatever bears them.
+_OF_A_TIME = frozenset(
+    [
+        *(
+            "what",
+            "which",
+            "how",
+            "show",
+            "tell",
+            "give",
+            "list",
+            "me",
+            "us",
+            "i",
+            "we",
+            "you",
+            "my",
+            "our",
+        ),
+        *(
+            "was",
+            "were",
+            "is",
+            "are",
+            "am",
+            "did",
+            "do",
+            "does",
+            "doing",
+            "done",
+            "have",
+            "has",
+            "had",
+            "been",
+            "be",
+        ),
+        *(
+            "the",
+            "a",
+            "an",
+            "on",
+            "in",
+            "of",
+            "to",
+            "at",
+            "with",
+            "about",
+            "for",
+            "up",
+            "all",
+            "most",
+            "there",
+        ),
+        *("work", "worked", "working", "works", "busy", "go", "goes", "going", "gone", "went"),
+        *(
+            "happen",
+            "happened",
+            "happening",
+            "happens",
+            "accomplish",
+            "accomplished",
+            "achieve",
+            "achieved",
+        ),
+        *("progress", "summarize", "summarise", "summary", "sum", "recap", "overview", "review"),
+        *("things", "stuff", "everything", "anything"),
+    ]
 )
 
 
@@ -103,16 +176,18 @@ def _asked(
     )
     hits = tuple(x for hit in found.hits if (x := _hit(desk, hit)) is not None)
     asked = TimelineFound(hits=hits, interval=within, phrase=phrase, notes=found.notes)
-    if within is None or any(hit.by != "meaning" for hit in hits):
-        return asked
-    return _of_the_time(desk, asked, within, kinds=kinds, limit=limit)
+    told = any(hit.by != "meaning" for hit in hits) and not _is_of_a_time(query)
+    return asked if within is None or told else _of_the_time(desk, asked, within, kinds, limit)
+
+
+def _is_of_a_time(query: str) -> bool:
+    return _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
 
 
 def _of_the_time(
     desk: TimelineDesk,
     found: TimelineFound,
     within: Interval,
-    *,
     kinds: tuple[str, ...],
     limit: int,
 ) -> TimelineFound:
@@ -122,8 +197,7 @@ def _of_the_time(
     merely near in meaning is any of its hours. Without either, what lies in the time is listed.
     """
     near = {hit.entry.ref: hit for hit in found.hits}
-    most = max(limit // 2, 1) if near else limit
-    periods = _fitting(desk, within, kinds, most)
+    periods = [*islice(_fitting(desk, within, kinds), max(limit // 2, 1) if near else limit)]
     if not periods and not near:
         periods = list(desk.list_entries(within, types=kinds, limit=limit).entries)
     if not periods:
@@ -133,20 +207,26 @@ def _of_the_time(
     return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
 
 
-def _fitting(
-    desk: TimelineDesk, within: Interval, kinds: tuple[str, ...], most: int
-) -> list[Entry]:
-    """The summaries that fit a span, newest first; before them the one that goes on."""
-    if within.end is None:
-        within = replace(within, end=desk.clock())
-    fitting = policy.fitting_kinds(within)
+def _fitting(desk: TimelineDesk, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
+    """The summaries that fit a span, newest first, made now where they are due.
+
+    One that goes on is computed.
+    """
+    now = desk.clock()
+    within = within if within.end is not None else replace(within, end=now)
     number = policy.fitting_level(within)
     level = parse_level(number) if number else None
-    if level is None or (kinds and not set(fitting) & set(kinds)):
-        return []
-    running = find_open(desk, within, level)
-    listed = desk.list_entries(within, types=fitting, limit=most).entries
-    return [*([running] if running else []), *listed][:most]
+    reached = reach(desk.journal)
+    if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
+        return
+    assert within.start is not None
+    assert within.end is not None
+    at = min(within.end, max(reached[1], now)) - _TICK
+    while at >= max(within.start, reached[0]):
+        found = desk.rollups.read(level, at, partial=True, stores=desk.rolls_up)
+        if found is not None and found.content:
+            yield found
+        at = span_at(at, level, desk.zone).start - _TICK
 
 
 def _hit(desk: TimelineDesk, hit: Hit) -> TimelineHit | None:
