@@ -52,7 +52,7 @@ def within_calendar(what: str) -> Iterator[None]:
     except (OverflowError, ValueError) as exc:
         raise Invalid(
             f"No such time in the calendar: {opening(what, 80)!r}.",
-            hint="Use a real date, not at an end of the calendar.",
+            hint="Use real dates of the years 2 to 9998.",
         ) from exc
 
 
