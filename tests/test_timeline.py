@@ -211,6 +211,20 @@ def test_a_message_is_added_once(journal):
     assert entry["metadata"]["message_id"] == "msg_1"
 
 
+def test_a_clock_that_was_set_back_shows_no_period_twice(journal, clock):
+    """The day that is rolled up already goes on again, with one entry more."""
+    journal.add_entry(OWNER, "Fixed the gate")
+    clock.advance(86_400)
+    journal.roll_up(OWNER)
+    clock.advance(-86_000)
+    journal.add_entry(OWNER, "Painted it")
+    (day,) = journal.get_time_range(OWNER, START, START + timedelta(hours=1), 2)
+    assert (day["metadata"]["entries"], day["metadata"]["partial"]) == (2, True)
+    clock.advance(86_400)
+    (day,) = journal.get_time_range(OWNER, START, START + timedelta(hours=1), 2)
+    assert (day["metadata"]["entries"], day["metadata"].get("partial")) == (2, None)
+
+
 def test_messages_without_an_id_are_each_an_entry(journal):
     """Nothing tells one from another, and none may be lost."""
     told = {journal.add_message(OWNER, "user", text, "") for text in ("Yes", "No", "No")}

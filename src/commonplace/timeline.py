@@ -146,8 +146,11 @@ class Timeline:
         """
         desk = self.desk(thread_id)
         within = _interval(start, end)
-        found = _open_period(desk, within, rollup_level)
-        return list(islice(chain(found, _listed(desk, within, rollup_level)), limit))
+        found = list(_open_period(desk, within, rollup_level))
+        # A clock that was set back opens a period again that is rolled up already.
+        again = {x["id"] for x in found}
+        listed = (x for x in _listed(desk, within, rollup_level) if x["id"] not in again)
+        return list(islice(chain(found, listed), limit))
 
     def get_rollup(
         self,

@@ -184,7 +184,9 @@ class TimelineTools:
         )
         entries, more = listed.entries, listed.cursor
         if first is not None:
-            entries, more = (first, *entries[:room]), more if room else _after(first, entries)
+            # A clock that was set back opens a period again that is rolled up already.
+            stored = [x for x in entries[:room] if x.id != first.id]
+            entries, more = (first, *stored), more if room else _after(first, entries)
         return list_answer(entries, within, cursor=more, zone=desk.zone)
 
     def timeline_rollup(
