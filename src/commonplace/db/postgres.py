@@ -7,10 +7,11 @@ waits for a server longer than its deadline.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import psycopg
@@ -40,6 +41,7 @@ _TAKE_S = 6.0
 _TAKE_STEP_S = 2.0
 _IDLE_S = 5.0
 _GRACE_S = 1.0
+_TICK_S = 0.1
 _CLOSE_S = 2.0
 # A connection's own limits, unless the address has others.
 _CONNECTING = {
@@ -72,24 +74,17 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
     deadline: float | None = None
 
-    def wait(self, gen: PQGen[Any], *args: Any, **kwargs: Any) -> Any:
+    def wait(self, gen: PQGen[Any], interval: float = _TICK_S, timeout: float | None = None) -> Any:
         """Wait for the server, at most until the deadline."""
-        late = self.deadline or time.monotonic() + _IDLE_S
-        return super().wait(self._until(gen, late), *args, **kwargs)
-
-    def _until(self, gen: PQGen[Any], late: float) -> PQGen[Any]:
+        left_s = _IDLE_S if self.deadline is None else self.deadline - time.monotonic()
+        if timeout is not None:
+            left_s = min(left_s, timeout)
         try:
-            wanted = next(gen)
-            while True:
-                # Every tenth of a second nothing is ready, and the clock is looked at.
-                ready = yield wanted
-                if not ready and time.monotonic() >= late:
-                    gen.close()
-                    self.pgconn.finish()
-                    raise Late("deadline")
-                wanted = gen.send(ready)
-        except StopIteration as end:
-            return end.value
+            return super().wait(gen, interval, timeout=max(left_s, _TICK_S))
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001  what the driver's own deadlines raise
+            # Whatever comes now belongs to a question that nobody waits for.
+            self.pgconn.finish()
+            raise Late("deadline") from None
 
 
 class Postgres:
@@ -324,21 +319,23 @@ def _only(conn: Connection, query: str) -> tuple[Any, ...]:
     return row
 
 
-def _soon() -> str:
-    return f"; {queries()['commit_soon']}"
-
-
 def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
-    left_ms = max(int((late - time.monotonic()) * 1000), 1)
-    asked = queries()["begin"] if commit == "synced" else queries()["begin"] + _soon()
-    conn.execute(
-        statement(asked).format(
-            owner=sql.Literal(owner),
-            statement_ms=sql.Literal(left_ms),
-            lock_ms=sql.Literal(max(left_ms // 2, 1)),
-            idle_ms=sql.Literal(left_ms),
-        )
-    )
+    left_s = max(late - time.monotonic(), 0.001)
+    # In whole seconds there are few of them, and each is put together once.
+    left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
+    conn.execute(_beginning(owner, commit, left_ms))
+
+
+@lru_cache(maxsize=1024)
+def _beginning(owner: str, commit: Commit, left_ms: int) -> bytes:
+    soon = f"; {queries()['commit_soon']}" if commit == "soon" else ""
+    asked = statement(queries()["begin"] + soon)
+    return asked.format(
+        owner=sql.Literal(owner),
+        statement_ms=sql.Literal(left_ms),
+        lock_ms=sql.Literal(max(left_ms // 2, 1)),
+        idle_ms=sql.Literal(left_ms),
+    ).as_bytes()
 
 
 def _roll_back(conn: Connection) -> None:
