@@ -21,7 +21,7 @@ WHERE user_id = %(user)s;
 
 -- name: find_docs
 -- What is held under some refs, without the texts.
-SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags
+SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
 FROM wb_docs WHERE user_id = %(user)s AND ref = ANY (%(refs)s::text[]);
 
 -- name: last_of_seconds
@@ -175,11 +175,13 @@ WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]) AND model_tag = %(mod
 INSERT INTO wb_embeddings (
     user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, embedding
 )
-SELECT %(user)s, kind, ref_id, %(model)s, chunk, doc, int4range(low, high), text_hash, made::vector
+SELECT
+    %(user)s, kind, ref_id, %(model)s, chunk, doc, int4range(low, high), text_hash,
+    (%(floats)s::real[])[(place - 1) * %(dimensions)s + 1:place * %(dimensions)s]::vector
 FROM unnest(
     %(kinds)s::text[], %(ref_ids)s::text[], %(chunks)s::integer[], %(docs)s::bigint[],
-    %(lows)s::integer[], %(highs)s::integer[], %(hashes)s::text[], %(vectors)s::text[]
-) AS added (kind, ref_id, chunk, doc, low, high, text_hash, made);
+    %(lows)s::integer[], %(highs)s::integer[], %(hashes)s::text[]
+) WITH ORDINALITY AS added (kind, ref_id, chunk, doc, low, high, text_hash, place);
 
 -- name: count_vectors
 -- How many there are more of a model.
@@ -254,7 +256,7 @@ WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
 -- name: list_cosines
 -- How near every vector of a model is, in a span of time.
 SELECT string_agg(
-    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::vector)), ''::bytea
+    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::real[]::vector)), ''::bytea
 )
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND e.doc < %(high)s;
@@ -262,7 +264,7 @@ WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND 
 -- name: list_cosines_of
 -- How near the vectors of some docs are.
 SELECT string_agg(
-    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::vector)), ''::bytea
+    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::real[]::vector)), ''::bytea
 )
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s::bigint[]);
@@ -299,7 +301,7 @@ DELETE FROM wb_leases WHERE user_id = %(user)s AND name = %(name)s AND holder = 
 -- The docs of the nearest vectors, by the user's own index.
 SELECT e.doc FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s
-ORDER BY e.embedding::halfvec({dimensions}) <#> %(query)s::halfvec({dimensions})
+ORDER BY e.embedding::halfvec({dimensions}) <#> %(query)s::real[]::vector::halfvec({dimensions})
 LIMIT %(limit)s;
 
 -- name: lock_nearest

@@ -5,11 +5,15 @@ Never opens a connection, and never lets a query run without its user.
 
 from __future__ import annotations
 
+import struct
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from psycopg import adapters
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
 from commonplace.db.postgres import statement
 from commonplace.db.queries import read_queries
@@ -76,6 +80,28 @@ def listed(ids: Iterable[int]) -> str:
     return "{" + ",".join(map(str, ids)) + "}"
 
 
-def written(vector: Vector) -> str:
-    """A vector as Postgres reads it, each number to its last digit."""
-    return "[" + ",".join([f"{number:.9g}" for number in vector.tolist()]) + "]"
+class Floats:
+    """Vectors as a query takes them: all their numbers, one after the other, as `real[]`."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: Vector) -> None:
+        self.numbers = numbers
+
+
+class _FloatsDumper(Dumper):
+    """Sends them as they are: put into words, a vector costs 0.15 ms on both sides."""
+
+    format = Format.BINARY
+    oid = 1021
+
+    def dump(self, obj: Floats) -> bytes:
+        """An array of one dimension: its head, and each number after its length."""
+        cells = np.empty(obj.numbers.size, dtype=_CELL)
+        cells["length"], cells["number"] = 4, obj.numbers.ravel()
+        return struct.pack(">5i", 1, 0, 700, len(cells), 1) + cells.tobytes()
+
+
+_CELL = np.dtype([("length", ">i4"), ("number", ">f4")])
+# Connections take over what is known when they are made, so it is known before any is.
+adapters.register_dumper(Floats, _FloatsDumper)

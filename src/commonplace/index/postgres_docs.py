@@ -42,6 +42,12 @@ class _Held(NamedTuple):
     session_id: int
     dated: str
     tags: list[str]
+    stamp: str
+    covers: list[str]
+
+    def is_like(self, row: Mapping[str, Any]) -> bool:
+        """Whether nothing of it is another in this row."""
+        return all(row[name] == getattr(self, name) for name in self._fields if name != "id")
 
 
 @dataclass(slots=True)
@@ -104,10 +110,13 @@ def _planned(last: Mapping[str, Doc | None], held: Mapping[str, _Held]) -> _Plan
 def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
     shelf = _shelf(doc)
     row = _row_of(ref, doc, shelf_id(shelf))
-    plan.shelves[row["shelf"]] = shelf
-    plan.rows.append(row)
     plan.docs += 1
     plan.speaking += not row["blank"]
+    # A doc that two processes file is put by the first.
+    if before is not None and before.is_like(row):
+        return
+    plan.shelves[row["shelf"]] = shelf
+    plan.rows.append(row)
     if before is None:
         plan.said.append((row, doc))
         return

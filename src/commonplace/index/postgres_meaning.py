@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from psycopg import sql
 
-from commonplace.index.postgres_asking import Asking, listed, statements, written
+from commonplace.index.postgres_asking import Asking, Floats, listed, statements
 from commonplace.index.score import NO_COSINES, Cosines
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def nearness(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> N
 
 def _exact(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Cosines:
     """Of every doc in reach."""
-    bound = {"model": vectors.model, "query": written(query)}
+    bound = {"model": vectors.model, "query": Floats(query)}
     with within() as asking:
         if not reach.is_whole and 2 * len(reach.roll) < vectors.chunks:
             return _read(
@@ -87,7 +87,7 @@ class _Near:
 
     def of(self, ids: Ids) -> Figures:
         """The best chunk of each doc, NaN for one that has none."""
-        bound = {"model": self._vectors.model, "query": written(self._query)}
+        bound = {"model": self._vectors.model, "query": Floats(self._query)}
         with self._within() as asking:
             found = _read(asking, self._reach, "list_cosines_of", ids=listed(ids.tolist()), **bound)
         return found.of(ids)
@@ -106,7 +106,7 @@ class _Near:
             query = statements()["list_nearest"].format(
                 dimensions=sql.Literal(self._vectors.dimensions)
             )
-            bound = {"model": self._vectors.model, "query": written(self._query)}
+            bound = {"model": self._vectors.model, "query": Floats(self._query)}
             rows = asking.run(query, limit=sought, **bound).fetchall()
         docs = np.array([row[0] for row in rows], dtype=np.int64)
         docs = docs[self._reach.roll.places_of(docs) >= 0]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from commonplace.index.docs import plain
-from commonplace.index.postgres_asking import written
+from commonplace.index.postgres_asking import Floats
 from commonplace.index.postgres_docs import ref_id_of
 from commonplace.index.vectors import checked_passages
 
@@ -56,18 +58,20 @@ def _write(
 ) -> None:
     replaced = [on for on, _, _ in fresh.values() if on.chunks]
     columns: dict[str, list[Any]] = {
-        name: []
-        for name in ("kinds", "ref_ids", "chunks", "docs", "lows", "highs", "hashes", "vectors")
+        name: [] for name in ("kinds", "ref_ids", "chunks", "docs", "lows", "highs", "hashes")
     }
+    made: list[Vector] = []
     for ref, (on, each, vectors) in fresh.items():
-        for chunk, ((low, high), vector) in enumerate(zip(each.spans, vectors, strict=True)):
+        made.append(vectors)
+        for chunk, (low, high) in enumerate(each.spans):
             row = (on.kind, ref_id_of(ref, on.kind), chunk, on.id, low, high, each.text_hash)
-            for column, value in zip(columns.values(), (*row, written(vector)), strict=True):
+            for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
     with asking.at_once():
         if replaced:
             asking.ask("drop_model_vectors", model=model, ids=[on.id for on in replaced])
-        asking.ask("add_vectors", model=model, **columns)
+        floats = Floats(np.concatenate(made))
+        asking.ask("add_vectors", model=model, dimensions=dimensions, floats=floats, **columns)
         asking.ask(
             "count_vectors",
             model=model,
