@@ -31,7 +31,7 @@ def test_from_an_empty_database_to_a_hit(env):
     assert "commonplace memory migrate" in early.stderr
     made = memory(env, "migrate")
     assert json.loads(made.stdout)["applied"][0] == "records 0001 records"
-    assert json.loads(memory(env, "migrate").stdout) == {"applied": []}
+    assert json.loads(memory(env, "migrate").stdout) == {"applied": [], "indexes": []}
     saved = json.loads(memory(env, "save", "todo", "--title", "buy cables", "--user", "ann").stdout)
     memory(env, "save", "todo", "--title", "sell cables", "--user", "bob")
     found = json.loads(memory(env, "search", "cables", "--user", "ann").stdout)

@@ -37,5 +37,7 @@ MEMORIES = {
 POSTGRES = {
     "migrate": Backend("commonplace.app.memory_postgres:migrate", extra="postgres"),
     "working": Backend("commonplace.app.memory_postgres:working", extra="postgres"),
+    "tend": Backend("commonplace.app.memory_nearest:tend", extra="postgres"),
+    "tending": Backend("commonplace.app.memory_nearest:tending", extra="postgres"),
 }
 """What is done to a database of memories aside from using it."""

@@ -164,8 +164,10 @@ def migrate(as_json: bool) -> None:
     from commonplace.app.backends import POSTGRES  # noqa: PLC0415  imports the driver
 
     done = POSTGRES["migrate"].load()(settings())
+    made = POSTGRES["tend"].load()(settings().database_admin_url)
     lines = [f"Applied {name}." for name in done] or ["The tables are as they should be."]
-    show(Answer(text="\n".join(lines), facts={"applied": done}), as_json)
+    facts = {"applied": done, "indexes": made}
+    show(Answer(text="\n".join([*lines, *made]), facts=facts), as_json)
 
 
 @memory.command(short_help="File what is saved in Postgres, of all users.")
@@ -185,5 +187,6 @@ def worker(once: bool, as_json: bool) -> None:
                 filed = working.run_once(progress=tell)
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
-        with until_ended() as stop:
+        admin = settings().database_admin_url
+        with until_ended() as stop, POSTGRES["tending"].load()(admin):
             working.run(stop)
