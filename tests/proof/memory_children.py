@@ -1,0 +1,108 @@
+"""Processes of an application and of a worker, made to be killed: forked off one that has loaded all.
+
+Run as a program it reads what to do, a line of JSON for each child, and tells the child's number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from commonplace.app.memory_postgres import working
+from commonplace.app.shared import Shared
+from commonplace.config import read_settings
+from commonplace.memory import Memory
+from commonplace.search import policy
+from commonplace.testing import HashingEncoder, ReadySlot
+
+LEASE_S = 0.5
+
+
+class SlowEncoder(HashingEncoder):
+    """Takes as long as an encoder does, so that a death may fall into it."""
+
+    def encode_passages(self, texts):
+        threading.Event().wait(0.01)
+        return super().encode_passages(texts)
+
+
+class Children:
+    """Where they come from. Close it."""
+
+    def __init__(self) -> None:
+        self._nursery = subprocess.Popen(
+            [sys.executable, "-m", "tests.proof.memory_children"],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, what, **asked) -> int:
+        """A child that does this; its number."""
+        self._nursery.stdin.write(json.dumps({"what": what, **asked}) + "\n")
+        self._nursery.stdin.flush()
+        return int(self._nursery.stdout.readline())
+
+    def close(self) -> None:
+        self._nursery.stdin.close()
+        self._nursery.wait(30)
+        self._nursery.stdout.close()
+
+
+def save(asked):
+    """Save to-dos with keys from a number on, alter and delete some; tell each in a file, once done."""
+    told = os.open(asked["told"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def tell(*words):
+        os.write(told, (" ".join(map(str, words)) + "\n").encode())
+
+    with Memory(asked["user"], settings=_settings(asked), encoder=ReadySlot(None)) as memory:
+        for number in range(asked["first"], 10**9):
+            ref_id = memory.save_todo(f"harbour n{number}", idempotency_key=f"key {number}")
+            tell("saved", number, ref_id)
+            if number % 3 == 0:
+                memory.edit_todo(ref_id, title=f"fence n{number}")
+                tell("altered", number, ref_id)
+            if number % 5 == 0:
+                memory.delete("todo", ref_id)
+                tell("deleted", number, ref_id)
+
+
+def work(asked):
+    """What a worker does, a few at a time, with leases that soon run out."""
+    policy.BACKLOG_LEASE_S, policy.BACKLOG_BATCH, policy.BACKLOG_POLL_S = LEASE_S, 8, 0.01
+    shared = Shared(_settings(asked), encoder=ReadySlot(SlowEncoder()))
+    with working(shared) as worker:
+        worker.run(threading.Event())
+
+
+def _settings(asked):
+    flags = {
+        "home": asked["home"],
+        "timezone": "UTC",
+        "database.url": asked["app_url"],
+        "database.worker_url": asked["worker_url"],
+    }
+    return read_settings(flags=flags, environ={}, cwd=Path(asked["home"]), home=None)
+
+
+def main():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        child = os.fork()
+        if not child:
+            os.close(0)
+            {"save": save, "work": work}[asked["what"]](asked)
+            os._exit(0)
+        print(child, flush=True)  # noqa: T201  the answer
+
+
+if __name__ == "__main__":
+    main()
