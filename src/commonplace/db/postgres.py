@@ -39,6 +39,10 @@ Commit: TypeAlias = Literal["synced", "soon"]
 
 _TAKE_S = 6.0
 _TAKE_STEP_S = 2.0
+# A BEGIN is answered at once, unless the server is frozen or a proxy has no session left.
+_BEGIN_S = 6.0
+# libpq waits no shorter.
+_PROBE_S = 2
 _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
@@ -110,6 +114,8 @@ class Postgres:
         self._lock = threading.Lock()
         self._made: ConnectionPool[Connection] | None = None
         self._closed = False
+        # Found frozen or away, it is looked for shortly before anything waits for it again.
+        self._is_away = False
 
     @contextmanager
     def within(
@@ -160,7 +166,8 @@ class Postgres:
             try:
                 yield conn
                 self._commit(conn)
-            except BaseException:
+            except BaseException as exc:
+                self._is_away = self._is_away or isinstance(exc, Late)
                 _roll_back(conn)
                 raise
             finally:
@@ -172,8 +179,9 @@ class Postgres:
         try:
             _begin(conn, owner, commit, late)
         except psycopg.OperationalError as exc:
+            self._is_away = isinstance(exc, Late)
             self._give_back(conn)
-            if isinstance(exc, Late) or not isinstance(ours(exc, self.name), Lost):
+            if self._is_away or not isinstance(ours(exc, self.name), Lost):
                 raise
         except BaseException:
             _roll_back(conn)
@@ -207,6 +215,8 @@ class Postgres:
 
     def _take(self, late: float) -> Connection:
         pool = self._pool()
+        if self._is_away:
+            self._first_look(wait_s=_PROBE_S)
         until = min(late, time.monotonic() + _TAKE_S)
         while True:
             # Each request makes the pool try anew; between its own tries it waits ever longer.
@@ -232,11 +242,13 @@ class Postgres:
         pool.putconn(conn)
 
     def _pool(self) -> ConnectionPool[Connection]:
+        if self._made is None and not self._closed:
+            # Not under the lock: threads would wait for a frozen server one after the other.
+            self._first_look(wait_s=_PROBE_S if self._is_away else None)
         with self._lock:
             if self._closed:
                 raise Unavailable(f"{self.name} is closed.", hint="Open it again.")
             if self._made is None:
-                self._first_look()
                 # What it warns of our errors say, and once.
                 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
                 self._made = ConnectionPool(
@@ -254,10 +266,16 @@ class Postgres:
                 )
             return self._made
 
-    def _first_look(self) -> None:
+    def _first_look(self, *, wait_s: int | None = None) -> None:
         """Connect once in this thread: whatever is wrong is told at once, and as what it is."""
-        with Translated(self.name), connect(self._conninfo) as conn:
+        given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
+        self._is_away = True
+        with (
+            Translated(self.name),
+            connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
+        ):
             self._check(conn, self.name)
+        self._is_away = False
 
 
 def parse_address(url: str) -> tuple[str, str]:
@@ -323,7 +341,9 @@ def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
     left_s = max(late - time.monotonic(), 0.001)
     # In whole seconds there are few of them, and each is put together once.
     left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
+    whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
     conn.execute(_beginning(owner, commit, left_ms))
+    conn.deadline = whole
 
 
 @lru_cache(maxsize=1024)
