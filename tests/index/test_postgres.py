@@ -14,6 +14,7 @@ from commonplace.core.values import Asked, Drop, Encoded, Filter, Interval, Put
 from commonplace.db.postgres import Postgres, refuse_unguarded
 from commonplace.index.memory import MemoryIndex
 from commonplace.index.postgres import TABLES, PostgresIndex
+from commonplace.index.postgres_held import Held, HeldVectors
 from commonplace.index.postgres_known import Known, Remembered
 from commonplace.index.postgres_nearest import PREFIX, tend_nearest
 from commonplace.index.roll import roll_of
@@ -43,9 +44,10 @@ def opened(database):
         pool.close()
 
 
-@pytest.fixture
-def mine(opened):
-    return opened().within("me")
+@pytest.fixture(params=["kept", "asked"])
+def mine(opened, request):
+    """An index whose process keeps the vectors, and one that has the server compute the products."""
+    return opened(**({} if request.param == "kept" else {"held_chunks": 0})).within("me")
 
 
 def alike(one, other):
@@ -184,6 +186,50 @@ def test_what_is_remembered_is_bounded():
     assert held.of("f").change == 1
 
 
+def test_vectors_that_are_kept_are_those_of_the_rows(opened):
+    """Put, changed, moved in time, dropped and cleared by another process: each search sees it."""
+    mine, theirs = opened().within("me"), opened(held_chunks=0).within("me")
+
+    def both():
+        one, other = (look(each, "harbour", encoder=ENCODER) for each in (mine, theirs))
+        alike(one, other)
+        return {ref: round(each.similarity or -9, 4) for ref, each in one.items()}
+
+    theirs.apply([Put(a_doc("n:1", "harbour")), Put(a_doc("n:2", "wood", minutes=1))])
+    assert both() == {"n:1": -9}
+    encode_all(theirs, ENCODER)
+    assert both()["n:1"] == 1.0
+    theirs.apply([Put(a_doc("n:1", "harbour", minutes=77))])
+    assert both()["n:1"] == 1.0
+    theirs.apply([Put(a_doc("n:2", "harbour", minutes=1))])
+    assert both() == {"n:1": 1.0, "n:2": -9}
+    encode_all(theirs, ENCODER)
+    assert both() == {"n:1": 1.0, "n:2": 1.0}
+    theirs.apply([Drop("n:1")])
+    assert both() == {"n:2": 1.0}
+    theirs.clear()
+    theirs.apply([Put(a_doc("n:2", "harbour"))])
+    assert both() == {"n:2": -9}
+    encode_all(theirs, ENCODER)
+    assert both() == {"n:2": 1.0}
+
+
+def test_kept_vectors_are_bounded():
+    """Whoever was not asked about for the longest goes first."""
+
+    def of(rows):
+        return Held("n", 1, np.arange(rows), np.zeros((rows, 8), dtype=np.float32))
+
+    kept = HeldVectors(most_bytes=32 * 10)
+    for owner, rows in (("a", 4), ("b", 4), ("c", 4), ("b", 6)):
+        kept.keep(owner, "m", of(rows))
+    found = [kept.find(owner, "m", name="n", change=1) for owner in "abc"]
+    assert [each is not None for each in found] == [False, True, True]
+    assert kept.find("b", "m", name="n", change=2) is None
+    kept.keep("d", "m", of(99))
+    assert kept.find("d", "m", name="n", change=1) is None
+
+
 def test_common_words_are_left_out_as_on_disk(opened):
     """Past a thousand docs: a term in more than a quarter is left out, unless in the time asked."""
     mine = opened().within("me")
@@ -286,7 +332,7 @@ def near_of(index, vector, **rest):
 
 def test_a_user_with_many_vectors_has_an_index_of_their_own(opened, database):
     """Made for that user alone, used by that user alone, as good as exact; dropped when few are left."""
-    index = opened(indexed_from=1000)
+    index = opened(indexed_from=1000, held_chunks=0)
     large, made = a_crowd(index, "large", 1500)
     small, _ = a_crowd(index, "small", 100)
     exact = [near_of(large, query)[0] for query in made[:40]]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import (
@@ -24,6 +25,7 @@ from commonplace.core.values import (
 from commonplace.index.docs import instant, plain, prefix_end
 from commonplace.index.postgres_asking import Asking, listed
 from commonplace.index.postgres_docs import apply_changes
+from commonplace.index.postgres_held import HELD_CHUNKS, HeldVectors, read_held
 from commonplace.index.postgres_known import (
     NOTHING,
     Known,
@@ -65,11 +67,24 @@ SERIES = "index"
 """The name of those migrations, which lie in `postgres_migrations`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What the indexes of all owners share; see `PostgresIndex`."""
+
+    database: Postgres
+    clock: Callable[[], float]
+    indexed_from: int
+    held_chunks: int
+    remembered: Remembered = field(default_factory=Remembered)
+    held: HeldVectors = field(default_factory=HeldVectors)
+
+
 class PostgresIndex:
     """Indexes of all owners in one database; whoever opened that closes it.
 
     clock: seconds since the epoch, for leases. indexed_from: docs in reach from which the nearest
-    are asked of an index over the user's own vectors, where there is one.
+    are asked of an index over the user's own vectors, where there is one. held_chunks: vectors up
+    to which a user's are kept by the process.
     """
 
     def __init__(
@@ -78,11 +93,11 @@ class PostgresIndex:
         *,
         clock: Callable[[], float] = time.time,
         indexed_from: int = INDEXED_FROM,
+        held_chunks: int = HELD_CHUNKS,
     ) -> None:
-        self._database = database
-        self._clock = clock
-        self._indexed_from = indexed_from
-        self._remembered = Remembered()
+        self._common = _Common(
+            database=database, clock=clock, indexed_from=indexed_from, held_chunks=held_chunks
+        )
         self._lock = threading.Lock()
         self._closed = False
 
@@ -93,38 +108,22 @@ class PostgresIndex:
         with self._lock:
             if self._closed:
                 raise Unavailable("The index is closed.", hint="Open it again.")
-        return PostgresOwnerIndex(
-            self._database,
-            owner,
-            clock=self._clock,
-            indexed_from=self._indexed_from,
-            remembered=self._remembered,
-        )
+        return PostgresOwnerIndex(self._common, owner)
 
     def close(self) -> None:
         """Forget what is remembered; may be called twice."""
         with self._lock:
             self._closed = True
-        self._remembered.clear()
+        self._common.remembered.clear()
+        self._common.held.clear()
 
 
 class PostgresOwnerIndex:
     """The words and vectors of one owner; also leases, forgets and clears (see `core.ports`)."""
 
-    def __init__(
-        self,
-        database: Postgres,
-        owner: str,
-        *,
-        clock: Callable[[], float],
-        indexed_from: int,
-        remembered: Remembered,
-    ) -> None:
-        self._database = database
+    def __init__(self, common: _Common, owner: str) -> None:
+        self._common = common
         self._owner = owner
-        self._clock = clock
-        self._indexed_from = indexed_from
-        self._remembered = remembered
 
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
@@ -167,13 +166,13 @@ class PostgresOwnerIndex:
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         # What is remembered is older than the transaction: it was read before this one begins.
-        known = self._remembered.of(self._owner)
+        known = self._common.remembered.of(self._owner)
         sought = Sought(asked.words, known, span_of(asked.within.within))
         with self._within() as asking:
             known, vectors = self._looked(asking, known, sought, asked.identity)
             reach = reach_of(asking, known, asked.within)
             postings = sought.postings(asking, known, reach.roll)
-        self._remembered.keep(self._owner, known)
+        self._common.remembered.keep(self._owner, known)
         vector = asked.vector()
         near: Nearness = NO_COSINES
         if vectors is not None and vector is not None:
@@ -210,7 +209,7 @@ class PostgresOwnerIndex:
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
-        now = self._clock()
+        now = self._common.clock()
         with self._within() as asking:
             lease = {"name": plain(name), "holder": plain(holder), "now": now, "until": now + ttl_s}
             return asking.ask("take_lease", **lease).rowcount == 1
@@ -239,7 +238,7 @@ class PostgresOwnerIndex:
     @contextmanager
     def _within(self) -> Iterator[Asking]:
         # What is derived need not be on the disk when it is told: the journals make it again.
-        with self._database.within(self._owner, commit="soon") as conn:
+        with self._common.database.within(self._owner, commit="soon") as conn:
             yield Asking(conn, self._owner)
 
     def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
@@ -253,7 +252,6 @@ class PostgresOwnerIndex:
         model = plain(identity)
         index = index_name(self._owner, model)
         with asking.at_once():
-            asking.say("steady")
             begun = ask_known(asking, known, model=model, index=index)
             sought.ask(asking)
             row = begun.fetchone()
@@ -264,11 +262,25 @@ class PostgresOwnerIndex:
             row = ask_known(asking, NOTHING, model=model, index=index).fetchone()
             assert row is not None
             now = brought_up(asking, row, NOTHING) or NOTHING
-        dimensions, chunks, is_indexed = row[6:]
-        if not identity or dimensions is None:
-            return now, None
-        indexed_from = self._indexed_from if is_indexed else None
-        return now, Vectors(model, dimensions, chunks, indexed_from)
+        return now, self._vectors(asking, now, model, row[6:]) if identity else None
+
+    def _vectors(
+        self, asking: Asking, known: Known, model: str, row: tuple[Any, ...]
+    ) -> Vectors | None:
+        """The vectors of a model; those of a small user are kept until they change."""
+        dimensions, chunks, change, is_indexed = row
+        if dimensions is None:
+            return None
+        if chunks > self._common.held_chunks:
+            indexed_from = self._common.indexed_from if is_indexed else None
+            return Vectors(model, dimensions, chunks, indexed_from)
+        held = self._common.held.find(self._owner, model, name=known.name, change=change)
+        if held is None:
+            held = read_held(
+                asking, name=known.name, change=change, model=model, dimensions=dimensions
+            )
+            self._common.held.keep(self._owner, model, held)
+        return Vectors(model, dimensions, chunks, None, held)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = plain(prefix)

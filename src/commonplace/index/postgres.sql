@@ -1,9 +1,5 @@
 -- The index in Postgres. Every statement runs as one user (row level security) and names the user too.
 
--- name: steady
--- All that a search reads is of one moment.
-SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
-
 -- name: next_change
 -- Begin a change of one user's docs: others of the same user wait for its end.
 INSERT INTO wb_index (user_id, change) VALUES (%(user)s, 1)
@@ -62,13 +58,18 @@ WITH gone AS (
 ), fewer AS (
     SELECT model_tag, count(DISTINCT doc) AS docs, count(*) AS chunks FROM gone GROUP BY model_tag
 )
-UPDATE wb_models AS m SET docs = m.docs - fewer.docs, chunks = m.chunks - fewer.chunks
+UPDATE wb_models AS m SET
+    docs = m.docs - fewer.docs, chunks = m.chunks - fewer.chunks, change = m.change + 1
 FROM fewer WHERE m.user_id = %(user)s AND m.model_tag = fewer.model_tag;
 
 -- name: move_vectors
 -- A doc has another id or kind: its vectors follow.
 UPDATE wb_embeddings SET doc = %(id)s, kind = %(kind)s, ref_id = %(ref_id)s
 WHERE user_id = %(user)s AND doc = %(before)s;
+
+-- name: note_moved
+-- Vectors of a user have moved.
+UPDATE wb_models SET change = change + 1 WHERE user_id = %(user)s;
 
 -- name: put_doc
 -- A doc in place of any with its ref.
@@ -188,7 +189,7 @@ FROM unnest(
 INSERT INTO wb_models AS m (user_id, model_tag, dimensions, docs, chunks)
 VALUES (%(user)s, %(model)s, %(dimensions)s, %(docs)s, %(chunks)s)
 ON CONFLICT (user_id, model_tag) DO UPDATE SET
-    docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks;
+    docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks, change = m.change + 1;
 
 -- name: read_known
 -- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
@@ -209,7 +210,7 @@ SELECT
             s.id, s.journal, s.scope, s.kind, s.author, array_to_json(s.headings)
         ))
         FROM wb_shelves AS s WHERE s.user_id = %(user)s AND s.change > %(seen)s
-    ), m.dimensions, m.chunks, EXISTS (
+    ), m.dimensions, m.chunks, m.change, EXISTS (
         SELECT FROM pg_catalog.pg_index
         WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
     )
@@ -269,6 +270,11 @@ SELECT string_agg(
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s::bigint[]);
 
+-- name: list_vectors
+-- Every vector of a model, by doc.
+SELECT string_agg(int8send(e.doc) || vector_send(e.embedding), ''::bytea ORDER BY e.doc)
+FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
+
 -- name: read_docs
 -- Whole docs, of a list of ids.
 SELECT id, ref, shelf, at_us, stamp, tags, text, session, dated, covers
@@ -280,7 +286,9 @@ WITH
     docs AS (DELETE FROM wb_docs WHERE user_id = %(user)s),
     words AS (DELETE FROM wb_words WHERE user_id = %(user)s),
     vectors AS (DELETE FROM wb_embeddings WHERE user_id = %(user)s),
-    models AS (DELETE FROM wb_models WHERE user_id = %(user)s),
+    models AS (
+        UPDATE wb_models SET docs = 0, chunks = 0, change = change + 1 WHERE user_id = %(user)s
+    ),
     shelves AS (DELETE FROM wb_shelves WHERE user_id = %(user)s),
     marks AS (DELETE FROM wb_marks WHERE user_id = %(user)s),
     dropped AS (DELETE FROM wb_dropped WHERE user_id = %(user)s)

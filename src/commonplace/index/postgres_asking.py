@@ -47,10 +47,6 @@ class Asking:
         query = statements()[name]
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
-    def say(self, name: str) -> None:
-        """Run a statement that takes no values."""
-        self._conn.execute(statements()[name])
-
     def run(self, query: sql.SQL | sql.Composed, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query that was composed of names and numbers of ours."""
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)

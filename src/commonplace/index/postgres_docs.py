@@ -176,6 +176,8 @@ def _write(asking: Asking, plan: _Plan, change: int) -> None:
         asking.each(
             "move_vectors", [_bound(x, change) | {"id": x["row"]["id"]} for x in plan.moved]
         )
+        if plan.moved:
+            asking.ask("note_moved")
         _add_words(asking, [row for row, _ in plan.said])
         if plan.docs or plan.speaking:
             asking.ask("count_change", docs=plan.docs, speaking=plan.speaking)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from commonplace.core.values import Vector
+    from commonplace.index.postgres_held import Held
     from commonplace.index.postgres_known import Reach
     from commonplace.index.roll import Figures, Ids
     from commonplace.index.score import Nearness
@@ -37,18 +38,22 @@ class Vectors:
     """The vectors of one model that a user has.
 
     indexed_from: docs in reach from which their own index is asked; None where there is none.
+    held: all of them, where they are few.
     """
 
     model: str
     dimensions: int
     chunks: int
     indexed_from: int | None
+    held: Held | None = None
 
 
 def nearness(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Nearness:
     """How near the docs in reach are. within: opens a transaction of the user."""
     if not len(reach.roll):
         return NO_COSINES
+    if vectors.held is not None:
+        return vectors.held.cosines(query, reach.roll)
     if vectors.indexed_from is not None and len(reach.roll) >= vectors.indexed_from:
         return _Near(within, vectors, query, reach)
     return _exact(within, vectors, query, reach)

@@ -90,13 +90,15 @@ CREATE TABLE wb_embeddings (
 ALTER TABLE wb_embeddings ALTER COLUMN embedding SET STORAGE PLAIN;
 CREATE INDEX wb_embeddings_doc ON wb_embeddings (user_id, doc, model_tag);
 
--- What there is of each model. docs: those with vectors of it, blank ones aside; chunks: its vectors.
+-- What there is of each model. docs: those with vectors of it, blank ones aside; chunks: its
+-- vectors; change: goes up whenever one of them comes, goes or moves.
 CREATE TABLE wb_models (
     user_id text COLLATE "C" NOT NULL,
     model_tag text COLLATE "C" NOT NULL,
     dimensions integer NOT NULL,
     docs integer NOT NULL DEFAULT 0,
     chunks integer NOT NULL DEFAULT 0,
+    change bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (user_id, model_tag)
 );
 
