@@ -104,6 +104,9 @@ class PostgresServer:
             _signal(each, signal.SIGKILL)
         while _is_there(pid):
             time.sleep(0.01)
+        # Where nobody reaps the dead, a new server would take this one for alive.
+        for lock in (self._data / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
+            lock.unlink(missing_ok=True)
 
     def freeze(self) -> None:
         """Stop every process of it where it is: it answers nothing, and breaks no connection."""

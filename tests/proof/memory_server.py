@@ -11,13 +11,13 @@ from commonplace.db.postgres_migrate import migrate_postgres
 from commonplace.testing_postgres import OwnDatabase
 
 
-def database_on(server) -> OwnDatabase:
+def database_on(server, *, name="postgres") -> OwnDatabase:
     """The tables of memory on this server, and the three addresses of it."""
-    migrate_postgres(server.url(), SERIES)
+    migrate_postgres(server.url(database=name), SERIES)
     return OwnDatabase(
-        admin_url=server.url(),
-        app_url=server.url("commonplace_app"),
-        worker_url=server.url("commonplace_worker"),
+        admin_url=server.url(database=name),
+        app_url=server.url("commonplace_app", name),
+        worker_url=server.url("commonplace_worker", name),
     )
 
 
