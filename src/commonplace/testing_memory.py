@@ -128,6 +128,33 @@ class MemoryContract:
         stats = mine.stats()
         assert (stats.found, stats.pending, sum(x.records for x in stats.kinds)) == (0, 0, 0)
 
+    def test_every_kind_has_its_vectors_while_it_is_there(self, world: MemoryWorld) -> None:
+        """Made after a save, an edit and a change of status; gone with the record or as a draft."""
+        mine = world.open("ann")
+        saved = every_kind(mine)
+        mine.edit_todo(saved["todo"][1], done=True)
+        mine.edit_gratitude(saved["gratitude"][1], "another cake")
+        mine.search("cake")
+        index, model = mine.desk.index(), HashingEncoder.identity
+        counts = index.counts(model)
+        assert (counts.docs, counts.pending) == (len(KINDS), 0)
+        mine.edit_journal(saved["journal"][1], is_draft=True)
+        assert index.counts(model).docs == len(KINDS) - 1
+        for kind, (_, ref_id) in saved.items():
+            mine.delete(kind, ref_id)
+        counts = index.counts(model)
+        assert (counts.docs, counts.pending) == (0, 0)
+        assert index.since("").stamps("") == {}
+
+    def test_what_has_no_kind_is_not_kept(self, world: MemoryWorld) -> None:
+        """Quotes, support cards and overlay transcripts are refused, by the tool as well."""
+        mine = world.open("ann")
+        tools = MemoryTools(desk=lambda: mine.desk)
+        save = tools.write_toolset.tool("memory_save")
+        for kind in ("quote", "support_card", "overlay", "Todo", ""):
+            refused(Invalid, save.call, {"kind": kind, "text": "harbour", "title": "harbour"})
+        assert all(tally.records == 0 for tally in mine.stats().kinds)
+
     def test_what_was_altered_before_it_is_deleted_goes_too(self, world: MemoryWorld) -> None:
         """No earlier wording of it stays either."""
         mine = world.open("ann")
