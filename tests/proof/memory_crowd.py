@@ -159,7 +159,10 @@ def break_off(pool, user, chance):
 
 
 def run_crowd(people, pool, *, seed, threads, operations):
-    """So many operations in all, by so many threads; each user is one thread's. Raises what failed."""
+    """So many operations in all, by so many threads; each user is one thread's. Raises what failed.
+
+    pool: in which transactions are broken off; None where each user has a file.
+    """
     failures = []
 
     def work(number):
@@ -196,7 +199,7 @@ def _step(person, chance, people, pool):
             person.pry(chance, other)
         case 10 | 11:
             person.list(chance)
-        case 12:
+        case 12 if pool is not None:
             break_off(pool, person.memory.user_id, chance)
         case _:
             person.search(chance, other)

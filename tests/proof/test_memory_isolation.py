@@ -11,6 +11,7 @@ from random import Random
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
+from tests.memory_world import SqliteMemoryWorld
 from tests.proof.conftest import until
 from tests.proof.memory_crowd import NAMES, Person, break_off, rows_without_user, run_crowd
 from tests.proof.memory_server import database_on
@@ -68,6 +69,22 @@ def test_many_users_at_once_through_three_connections(world, operations):
                 None,
             }
     assert rows_without_user(world.database.app_url) == {}
+
+
+@pytest.mark.parametrize("operations", [600, pytest.param(10_000, marks=pytest.mark.long)])
+def test_many_users_at_once_in_files(tmp_path, operations):
+    """The same where each user has a file."""
+    world = SqliteMemoryWorld(tmp_path)
+    try:
+        first = world.open(NAMES[0])
+        memories = [first, *[first.beside(name) for name in NAMES[1:]]]
+        world._opened += memories[1:]
+        people = [Person(memory, number) for number, memory in enumerate(memories)]
+        run_crowd(people, None, seed=SEED, threads=4, operations=operations)
+        for person in people:
+            person.check_all()
+    finally:
+        world.close()
 
 
 def test_many_users_at_once_through_a_pgbouncer(own_server, tmp_path):
