@@ -206,7 +206,9 @@ class Postgres:
         try:
             conn.execute(statement(queries()["commit"]))
         except psycopg.Error as exc:
-            if isinstance(found := ours(exc, self.name), Lost):
+            # A server that dies over a commit, its disk being full, may have kept it.
+            is_dead = exc.diag.severity_nonlocalized == "PANIC"
+            if isinstance(found := ours(exc, self.name), Lost) or is_dead:
                 raise Lost(
                     f"{self.name} broke off at the end: it may or may not be done.",
                     hint="Look whether it is done, or repeat it with the same key.",
