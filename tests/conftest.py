@@ -11,6 +11,7 @@ from tests.postgres import (  # noqa: F401  fixtures
     database,
     empty_database,
     own_server,
+    postgres_index,
     postgres_template,
     postgres_url,
 )

@@ -7,6 +7,7 @@ to make databases and roles, and be a superuser; else the wheel's.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from filelock import FileLock
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.db.migrate import list_migrations
+from commonplace.db.postgres import Postgres, refuse_unguarded
 from commonplace.db.postgres_migrate import migrate_postgres
+from commonplace.index.postgres import TABLES, PostgresIndex
 from commonplace.testing_postgres import PostgresServer, own_database
 
 _FOLDER = "CP_TEST_POSTGRES"
@@ -84,6 +87,16 @@ def empty_database(postgres_url):
     """A database of this test alone, without tables."""
     with own_database(postgres_url) as made:
         yield made
+
+
+@pytest.fixture
+def postgres_index(database):
+    """The index of all users in a database of this test alone."""
+    pool = Postgres(database.app_url, check=partial(refuse_unguarded, tables=TABLES))
+    index = PostgresIndex(pool)
+    yield index
+    index.close()
+    pool.close()
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ class PostgresMemories:
             read=partial(changes_noted, store),
             alongside=self._work_alongside,
         )
-        finder = Finder(index=mine, encoder=own.encoder, filing=filing)
+        finder = Finder(index=mine, encoder=own.shared.answering(mine), filing=filing)
         return Followed(index=mine, filing=filing, finder=finder)
 
     def sources(self, journal: Wired, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class

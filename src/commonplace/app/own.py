@@ -144,7 +144,10 @@ class Own(ABC):
         from commonplace.search.finder import Finder  # noqa: PLC0415  at the first call
 
         return Finder(
-            index=self.index, encoder=self.encoder, filing=self.filing, lineage=self._lineage()
+            index=self.index,
+            encoder=self.shared.answering(self.index),
+            filing=self.filing,
+            lineage=self._lineage(),
         )
 
     @cached_property
@@ -161,7 +164,8 @@ class Own(ABC):
 
         index = self.shared.indexes.within(owner)
         filing = Filing(index=index, sources=[source], encoder=self.encoder, holder=holder())
-        finder = Finder(index=index, encoder=self.encoder, filing=filing, lineage=lineage)
+        answering = self.shared.answering(index)
+        finder = Finder(index=index, encoder=answering, filing=filing, lineage=lineage)
         return Alone(index=index, filing=filing, finder=finder)
 
     @property

@@ -8,18 +8,19 @@ from __future__ import annotations
 import os
 import random
 import socket
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from commonplace.core.owners import owner_folder
 from commonplace.core.values import EncoderState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from commonplace.app.memory import Memories
     from commonplace.config import Settings
-    from commonplace.core.ports import EncoderSlot, Index
+    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex
     from commonplace.inference.models import Missing, Weights
 
 ENCODER_LOAD_S = 600.0
@@ -77,6 +78,34 @@ class Shared:
             return self._given
         return BackgroundEncoder(self.find_weights, home=self.settings.home)
 
+    @cached_property
+    def former_encoders(self) -> Mapping[str, EncoderSlot]:
+        """Other models whose weights are on this machine, by identity: they answer after a switch.
+
+        None is loaded before it is asked for.
+        """
+        from commonplace.inference.models import (  # noqa: PLC0415  wired when needed
+            PROFILES,
+            Weights,
+            find_weights,
+        )
+        from commonplace.inference.slot import BackgroundEncoder  # noqa: PLC0415  as above
+
+        home = self.settings.home
+        others = [each for each in PROFILES.values() if each.name != self.settings.encoder_model]
+        found = [find_weights(profile, home=home) for profile in others]
+        return {
+            weights.identity: BackgroundEncoder(partial(_given, weights), home=home)
+            for weights in found
+            if isinstance(weights, Weights)
+        }
+
+    def answering(self, index: OwnerIndex) -> EncoderSlot:
+        """What encodes the questions to an index: after a switch the former model for a while."""
+        from commonplace.search.former import Answering  # noqa: PLC0415  wired when needed
+
+        return Answering(index, self.encoder, former=lambda: self.former_encoders)
+
     def find_weights(self) -> Weights | Missing:
         """The weights of the encoder in use; fetched first where the settings allow it."""
         from commonplace.inference.models import (  # noqa: PLC0415  wired when needed
@@ -126,10 +155,16 @@ class Shared:
         """Let go of the encoder, the memories and the indexes; may be called twice."""
         if self.uses_encoder:
             self.encoder.close(ENCODER_CLOSE_S)
+        for each in self.__dict__.get("former_encoders", {}).values():
+            each.close(ENCODER_CLOSE_S)
         if "memories" in self.__dict__:
             self.memories.close()
         if "indexes" in self.__dict__:
             self.indexes.close()
+
+
+def _given(weights: Weights) -> Weights:
+    return weights
 
 
 def holder() -> str:

@@ -284,6 +284,15 @@ class Tallying(Protocol):
 
 
 @runtime_checkable
+class Succeeding(Protocol):
+    """An index that can say whose vectors still answer while those of another encoder are made."""
+
+    def former(self, identity: str) -> str:
+        """The encoder of most docs that have a vector, and none of this one; empty for none."""
+        ...
+
+
+@runtime_checkable
 class Leasing(Protocol):
     """An index through which processes agree who does background work."""
 

@@ -157,6 +157,13 @@ class MemoryOwnerIndex:
                 for name, times in sorted(held.items())
             ]
 
+    def former(self, identity: str) -> str:
+        """Whose vectors answer while those of this encoder are made; see the port."""
+        with self._lock:
+            waiting = [each for each in self._held.values() if identity not in each.vectors]
+            held = Counter(other for each in waiting for other in each.vectors)
+        return min(held, key=lambda other: (-held[other], other), default="")
+
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port."""
         with self._lock:

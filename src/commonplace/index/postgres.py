@@ -207,6 +207,12 @@ class PostgresOwnerIndex:
             for journal, docs, pending, newest in rows
         ]
 
+    def former(self, identity: str) -> str:
+        """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
+        with self._within() as asking:
+            found = asking.ask("find_former", model=plain(identity)).fetchone()
+        return "" if found is None else str(found[0])
+
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
         now = self._common.clock()

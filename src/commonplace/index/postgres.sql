@@ -157,6 +157,18 @@ ORDER BY d.id DESC LIMIT %(limit)s;
 -- How many numbers a vector of a model has.
 SELECT dimensions FROM wb_models WHERE user_id = %(user)s AND model_tag = %(model)s;
 
+-- name: find_former
+-- The model of most docs that have a vector, and none of another model.
+SELECT m.model_tag FROM wb_models AS m CROSS JOIN LATERAL (
+    SELECT count(DISTINCT e.doc) AS docs FROM wb_embeddings AS e
+    WHERE e.user_id = %(user)s AND e.model_tag = m.model_tag AND NOT EXISTS (
+        SELECT FROM wb_embeddings AS n
+        WHERE n.user_id = %(user)s AND n.doc = e.doc AND n.model_tag = %(model)s
+    )
+) AS waiting
+WHERE m.user_id = %(user)s AND m.model_tag <> %(model)s AND m.docs > 0 AND waiting.docs > 0
+ORDER BY waiting.docs DESC, m.model_tag LIMIT 1;
+
 -- name: find_encoded
 -- What is held under some refs, and how many vectors of a model each has.
 SELECT d.ref, d.id, s.kind, d.text_hash, (

@@ -97,6 +97,13 @@ INSERT INTO encoders (identity, dimensions) VALUES (:identity, :dimensions);
 -- All encoders whose vectors are held.
 SELECT id, identity, dimensions FROM encoders ORDER BY id;
 
+-- name: find_former
+-- The encoder of most docs that have a vector, and none of another encoder.
+SELECT e.identity FROM vectors AS v INDEXED BY vectors_doc JOIN encoders AS e ON e.id = v.encoder
+WHERE v.encoder <> :encoder
+    AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = v.doc AND encoder = :encoder)
+GROUP BY e.id ORDER BY count(DISTINCT v.doc) DESC, e.identity LIMIT 1;
+
 -- name: list_unencoded
 -- Docs with words in them and no vector of an encoder, newest first.
 SELECT d.ref, said(s.author, d.text) AS said, d.text_hash, d.at_us

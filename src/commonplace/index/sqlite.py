@@ -189,6 +189,16 @@ class SqliteOwnerIndex:
             for journal, docs, pending, newest in rows
         ]
 
+    def former(self, identity: str) -> str:
+        """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
+        with self._file.using() as (conn, _), snapshot(conn):
+            encoders = [EncoderRow(*row) for row in conn.execute(self._sql["list_encoders"])]
+            if all(each.identity == identity for each in encoders):
+                return ""
+            asked = {"encoder": self._encoder_id(conn, identity)}
+            found = conn.execute(self._sql["find_former"], asked).fetchone()
+        return "" if found is None else str(found[0])
+
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
         with self._file.using(write=True) as (conn, _):

@@ -1,0 +1,78 @@
+"""Which encoder a question is encoded by: the one in use, or the former one while it is replaced.
+
+Never mixes them: a question is compared with the vectors of its own encoder alone.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import Succeeding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
+
+
+class Answering:
+    """An encoder's slot for the questions to one index; see `core.ports.EncoderSlot`. Thread-safe.
+
+    After another model was set, the former one answers until every doc that has a vector of it has
+    one of the new; what was written since is found by words meanwhile. former: other models that
+    are on this machine, by identity; asked for only where they are needed.
+    """
+
+    def __init__(
+        self,
+        index: OwnerIndex,
+        present: EncoderSlot,
+        *,
+        former: Callable[[], Mapping[str, EncoderSlot]],
+    ) -> None:
+        self._index = index
+        self._present = present
+        self._former = former
+        self._is_whole = ""
+        self._using = present
+
+    def start(self) -> None:
+        """Begin loading the encoder in use."""
+        self._present.start()
+
+    def get(self, timeout_s: float = 0.0) -> Encoder | None:
+        """The encoder to ask by, waiting at most so long for one that is being loaded."""
+        encoder = self._present.get(timeout_s)
+        if encoder is None or self._is_whole == encoder.identity:
+            return encoder
+        slot = self._find_former(encoder.identity)
+        self._using = slot or self._present
+        if slot is None:
+            return encoder
+        slot.start()
+        return slot.get(timeout_s)
+
+    def reason(self) -> str:
+        """Why there is none now, as one sentence; empty when there is one."""
+        return self._using.reason()
+
+    def is_loading(self) -> bool:
+        """Whether one is on its way, so that waiting helps."""
+        return self._using.is_loading()
+
+    def close(self, timeout_s: float = 0.0) -> None:
+        """Nothing: whoever made the slots closes them."""
+
+    def _find_former(self, identity: str) -> EncoderSlot | None:
+        if not isinstance(self._index, Succeeding):
+            self._is_whole = identity
+            return None
+        # An index that cannot be asked tells so when it is searched.
+        with suppress(CommonplaceError):
+            if other := self._index.former(identity):
+                return self._former().get(other)
+            # Once whole it stays so: nobody makes vectors of the former any more.
+            self._is_whole = identity
+        return None
