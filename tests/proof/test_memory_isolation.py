@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,8 @@ from tests.proof.memory_crowd import NAMES, Person, break_off, rows_without_user
 from tests.proof.memory_server import database_on
 from tests.proof.pgbouncer import PgBouncer
 
-from commonplace.app import memory_postgres
-from commonplace.core.errors import Denied, Invalid
+from commonplace.app import App, memory_postgres
+from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.db.postgres import Postgres
 from commonplace.memory import Memory
 from commonplace.testing_memory import every_kind
@@ -207,3 +208,26 @@ def test_a_role_that_nothing_guards_is_refused(world, role):
         database.run(f"DROP ROLE {name}")
         database.run("DROP ROLE IF EXISTS cp_the_owner")
     assert database.rows("SELECT 1 FROM wb_todo") == []
+
+
+def test_recall_and_refs_know_one_user_alone(world):
+    """The tools over all journals: each opens what is its owner's, and shows no ref of another."""
+    tools, refs = {}, {}
+    with ExitStack() as apps:
+        for user in ("ann", "bob", "Ann"):
+            settings = replace(
+                world.settings, owner=user, toolsets=("recall", "memory", "memory-write")
+            )
+            app = App(settings, user_home=None, clock=world.clock, encoder=world.slot)
+            apps.callback(app.close)
+            tools[user] = {tool.name: tool for each in app.toolsets() for tool in each.tools}
+            saved = tools[user]["memory_save"].call({"kind": "todo", "title": f"harbour {user}q"})
+            refs[user] = saved.facts["ref"]
+        world.work()
+        for user, mine in tools.items():
+            assert mine["open_ref"].call({"ref": refs[user]}).facts["text"] == f"harbour {user}q"
+            shown = str(mine["recall"].call({"query": "harbour"}).facts)
+            assert {other for other, ref in refs.items() if ref in shown} <= {user}
+            for ref in {*refs.values()} - {refs[user]}:
+                with pytest.raises(NotFound):
+                    mine["open_ref"].call({"ref": ref})
