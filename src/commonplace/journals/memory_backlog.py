@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 
 from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import Denied
@@ -85,22 +86,30 @@ class MemoryBacklog:
         if stale:
             # Outside a transaction; what a running one may still see stays until the next time.
             with self._database.bare(deadline_s=_VACUUM_S) as conn:
-                self._vacuum(conn)
-            with self._database.across() as conn:
-                conn.execute(query("clean"), _columns(stale))
+                is_clean = self._vacuum(conn)
+            if is_clean:
+                with self._database.across() as conn:
+                    conn.execute(query("clean"), _columns(stale))
         return len(stale)
 
-    def _vacuum(self, conn: Connection) -> None:
+    def _vacuum(self, conn: Connection) -> bool:
+        """Whether no table was so busy that it is to be written anew the next time."""
+        is_clean = True
         conn.execute(query("vacuum_patiently"))
         try:
-            for table in self._tables:
-                size = conn.execute(query("size"), {"table": table}).fetchone()
-                is_small = size is not None and size[0] <= _REWRITTEN_BYTES
-                how = "VACUUM (FULL) {}" if is_small else "VACUUM (INDEX_CLEANUP ON) {}"
-                conn.execute(statement(how).format(sql.Identifier(table)))
+            for table in map(sql.Identifier, self._tables):
+                size = conn.execute(query("size"), {"table": table.as_string()}).fetchone()
+                try:
+                    if size is not None and size[0] <= _REWRITTEN_BYTES:
+                        conn.execute(statement("VACUUM (FULL) {}").format(table))
+                        continue
+                except LockNotAvailable:
+                    is_clean = False
+                conn.execute(statement("VACUUM (INDEX_CLEANUP ON) {}").format(table))
         finally:
             if not conn.closed:
                 conn.execute(query("vacuum_no_more"))
+        return is_clean
 
     def _prune_calls(self) -> None:
         """Each user's own, as that user: across users the log is not seen."""

@@ -174,7 +174,8 @@ SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id
 INSERT INTO wb_outbox AS known (user_id, kind, ref_id, gone, erase, words_due)
 VALUES (%(user_id)s, %(kind)s, %(id)s, %(gone)s, %(gone)s, NOT %(gone)s)
 ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET changes = known.changes + 1, at = now(),
-    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true;
+    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true,
+    stale = true;
 
 -- name: is_gone
 -- Whether a record was there once and was deleted.
