@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Forgetting
@@ -20,11 +21,12 @@ from commonplace.search.batches import encoded_of, groups_of, unencoded_of
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from commonplace.core.memory import Backlog, Defers, Noted
     from commonplace.core.ports import Encoder, EncoderSlot, Index
-    from commonplace.core.values import Change, Unencoded
+    from commonplace.core.values import Change, Encoded
 
 _log = logging.getLogger(__name__)
 _LOAD_S = 60.0
@@ -85,42 +87,90 @@ class MemoryWorker:
         return filed
 
     def work(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """File everything that waits; how much was filed. Raises: Unavailable."""
+        """File everything that waits; how much was filed. Raises: Unavailable.
+
+        While one batch is encoded, the one before is put away and the next one is fetched: neither
+        the database nor the encoder waits for the other.
+        """
         filed = 0
-        while step := self._step():
-            filed += step
-            if progress is not None:
-                progress(filed, 0)
-        return filed
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="backlog") as aside:
+            while True:
+                step = 0
+                for done in self._batches(aside):
+                    step += done
+                    if progress is not None:
+                        progress(filed + step, 0)
+                # What changed while it was filed waits again.
+                if not step:
+                    return filed
+                filed += step
 
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for."""
-        while not stop.is_set():
-            try:
-                is_idle = not self._step()
-                if is_idle and self._monotonic() - self._tidied_at >= policy.TIDY_EVERY_S:
-                    self._tidied_at = self._monotonic()
-                    self._backlog.tidy()
-            except CommonplaceError as exc:
-                _log.warning("The worker of memory waits: %s", exc)
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="backlog") as aside:
+            while not stop.is_set():
                 is_idle = True
-            if is_idle:
-                stop.wait(policy.BACKLOG_POLL_S)
+                try:
+                    for _ in self._batches(aside, stop):
+                        is_idle = False
+                    self._tidy_in_time()
+                except CommonplaceError as exc:
+                    _log.warning("The worker of memory waits: %s", exc)
+                if is_idle:
+                    stop.wait(policy.BACKLOG_POLL_S)
 
-    def _step(self) -> int:
-        """File one batch; how much of it was filed."""
+    def _tidy_in_time(self) -> None:
+        if self._monotonic() - self._tidied_at >= policy.TIDY_EVERY_S:
+            self._tidied_at = self._monotonic()
+            self._backlog.tidy()
+
+    def _batches(
+        self, aside: ThreadPoolExecutor, stop: threading.Event | None = None
+    ) -> Iterator[int]:
+        """File batch by batch until nothing waits; how much each was."""
         encoder = self._encoder.get()
+        fetched = aside.submit(self._fetch, encoder)
+        away: Future[int] | None = None
+        try:
+            while tasks := fetched.result():
+                if stop is None or not stop.is_set():
+                    fetched = aside.submit(self._fetch, encoder)
+                else:
+                    fetched = aside.submit(list)
+                vectors = [] if encoder is None else list(_made(encoder, tasks))
+                if away is not None:
+                    yield away.result()
+                away = aside.submit(self._put_away, encoder, tasks, vectors)
+        finally:
+            last = 0 if away is None else away.result()
+        if last:
+            yield last
+
+    def _fetch(self, encoder: Encoder | None) -> list[_Task]:
+        """Lease what waits, read it, and file its words; what is to be encoded of it."""
         identity = "" if encoder is None else encoder.identity
         leased = self._backlog.lease(
             policy.BACKLOG_BATCH, encoder=identity, seconds=policy.BACKLOG_LEASE_S
         )
-        if not leased:
-            return 0
         tasks, rest = _fitting(self._read(leased))
         if rest:
             self._backlog.give_back([task.noted for task in rest])
-        filed = self._file(tasks, encoder)
-        if filed and self._backlog.done([task.noted for task in filed], encoder=identity):
+        return self._with_words(tasks)
+
+    def _put_away(
+        self, encoder: Encoder | None, tasks: Sequence[_Task], vectors: Sequence[_Made]
+    ) -> int:
+        """File vectors, then say what is done; how much."""
+        failed: set[str] = set()
+        identity = "" if encoder is None else encoder.identity
+        for owner, mine in groupby(sorted(vectors, key=_made_of), key=_made_of):
+            try:
+                self._index.within(owner).put_vectors(identity, [each.encoded for each in mine])
+            except CommonplaceError as exc:
+                _log.warning("Vectors of a user cannot be filed: %s", exc)
+                failed.add(owner)
+        filed = [task.noted for task in tasks if task.noted.owner not in failed]
+        if self._backlog.done(filed, encoder=identity):
             _log.debug("Something changed while it was filed; it waits again.")
         return len(filed)
 
@@ -137,8 +187,8 @@ class MemoryWorker:
             tasks += [_Task(each, change) for each, change in zip(noted, changes, strict=True)]
         return tasks
 
-    def _file(self, tasks: Sequence[_Task], encoder: Encoder | None) -> list[_Task]:
-        """File words, then vectors; those of which everything is filed."""
+    def _with_words(self, tasks: Sequence[_Task]) -> list[_Task]:
+        """Those whose words could be filed."""
         filed: list[_Task] = []
         for owner, mine in groupby(tasks, key=lambda task: task.noted.owner):
             of_owner = list(mine)
@@ -148,10 +198,7 @@ class MemoryWorker:
                 _log.warning("Words of a user cannot be filed: %s", exc)
                 continue
             filed += of_owner
-        if encoder is None:
-            return filed
-        failed = self._file_vectors(encoder, filed)
-        return [task for task in filed if task.noted.owner not in failed]
+        return filed
 
     def _file_words(self, owner: str, changes: Sequence[Change]) -> None:
         index = self._index.within(owner)
@@ -164,30 +211,33 @@ class MemoryWorker:
         elif drops:
             index.apply([Drop(ref) for ref in drops])
 
-    def _file_vectors(self, encoder: Encoder, tasks: Sequence[_Task]) -> set[str]:
-        """Make the vectors of these, of all users together; the users whose could not be kept."""
-        # By place, not by ref: two users may have the same one.
-        docs: dict[int, Unencoded] = {}
-        owner_of: dict[int, str] = {}
-        for task in tasks:
-            if isinstance(task.change, Put):
-                doc = unencoded_of(task.change)
-                docs[id(doc)], owner_of[id(doc)] = doc, task.noted.owner
-        failed: set[str] = set()
-        for group in groups_of(encoder, list(docs.values())):
-            texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
-            made = list(encoded_of(group, encoder.encode_passages(texts)))
-            pairs = [(owner_of[id(doc)], one) for (doc, _), one in zip(group, made, strict=True)]
-            pairs.sort(key=lambda pair: pair[0])
-            for owner, mine in groupby(pairs, key=lambda pair: pair[0]):
-                try:
-                    self._index.within(owner).put_vectors(
-                        encoder.identity, [one for _, one in mine]
-                    )
-                except CommonplaceError as exc:
-                    _log.warning("Vectors of a user cannot be filed: %s", exc)
-                    failed.add(owner)
-        return failed
+
+class _Made(NamedTuple):
+    """The vectors of one record, and whose it is."""
+
+    owner: str
+    encoded: Encoded
+
+
+def _made_of(made: _Made) -> str:
+    return made.owner
+
+
+def _made(encoder: Encoder, tasks: Sequence[_Task]) -> Iterator[_Made]:
+    """The vectors of these, of all users together: the encoder is quicker the more are alike."""
+    docs = [
+        (unencoded_of(task.change), task.noted.owner)
+        for task in tasks
+        if isinstance(task.change, Put)
+    ]
+    # By place, not by ref: two users may have the same one.
+    owner_of = {id(doc): owner for doc, owner in docs}
+    for group in groups_of(encoder, [doc for doc, _ in docs]):
+        texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
+        made = encoded_of(group, encoder.encode_passages(texts))
+        yield from (
+            _Made(owner_of[id(doc)], one) for (doc, _), one in zip(group, made, strict=True)
+        )
 
 
 def _owner(noted: Noted) -> str:
