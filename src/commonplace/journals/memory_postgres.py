@@ -235,7 +235,10 @@ class MemoryPostgres:
         with self._database.within(self._owner) as conn:
             if keyed and conn.execute(query("is_gone"), named).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
-            if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
+            if not keyed:
+                conn.execute(query(f"add_{record.kind}"), self._row(record))
+                conn.execute(query("note_new"), named)
+            elif not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
                 return Saved(ref_id=record.id, record=known, is_new=False)
         return Saved(ref_id=record.id, record=record, is_new=True)
@@ -278,7 +281,8 @@ def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
 
     Two statements: as one, planned anew each time, they take half as long again.
     """
-    if not conn.execute(query(name), values).rowcount:
+    unless_there = f" {texts()['unless_there']}" if name.startswith("add_") else ""
+    if not conn.execute(statement(texts()[name] + unless_there), values).rowcount:
         return False
     conn.execute(query("note_change"), values)
     return True

@@ -53,32 +53,27 @@ WHERE user_id = %(user_id)s AND 'preferences' = ANY (%(ids)s::text[]);
 -- name: add_message
 -- A new message; there is no other way to write one.
 INSERT INTO wb_message (id, user_id, role, content, created_at)
-VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s)
-ON CONFLICT (user_id, id) DO NOTHING;
+VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s);
 
 -- name: add_journal
 -- A new journal entry.
 INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at)
-VALUES (%(id)s, %(user_id)s, %(title)s, %(body)s, %(is_draft)s, %(created_at)s, %(updated_at)s)
-ON CONFLICT (user_id, id) DO NOTHING;
+VALUES (%(id)s, %(user_id)s, %(title)s, %(body)s, %(is_draft)s, %(created_at)s, %(updated_at)s);
 
 -- name: add_todo
 -- A new thing to do.
 INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at)
-VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s)
-ON CONFLICT (user_id, id) DO NOTHING;
+VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s);
 
 -- name: add_gratitude
 -- A new gratitude.
 INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at)
-VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s)
-ON CONFLICT (user_id, id) DO NOTHING;
+VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s);
 
 -- name: add_preference
 -- The first preferences.
 INSERT INTO wb_preferences (user_id, language, religion, flags, created_at, updated_at)
-VALUES (%(user_id)s, %(language)s, %(religion)s, %(flags)s, %(created_at)s, %(updated_at)s)
-ON CONFLICT (user_id) DO NOTHING;
+VALUES (%(user_id)s, %(language)s, %(religion)s, %(flags)s, %(created_at)s, %(updated_at)s);
 
 -- name: alter_journal
 -- A journal entry, altered.
@@ -167,6 +162,15 @@ UNION ALL
 SELECT 'preference', count(*), 0, max(created_at) FROM wb_preferences WHERE user_id = %(user_id)s
 UNION ALL
 SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id = %(user_id)s;
+
+-- name: unless_there
+-- What is there stays, where a key or a user may have been quicker: costs a fifth of the insert.
+ON CONFLICT DO NOTHING;
+
+-- name: note_new
+-- A record is there that cannot have been there before.
+INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)
+VALUES (%(user_id)s, %(kind)s, %(id)s, false, false, true);
 
 -- name: note_change
 -- A record changed: the outbox tells it, in the transaction of the change. A lease stays: who has it
