@@ -138,6 +138,15 @@ def test_a_question_about_a_time_alone_is_answered_by_how_it_went(world):
     assert [x["entry_type"] for x in raw] == ["raw", "raw"]
 
 
+def test_a_time_in_which_nothing_happened_is_not_told_by_a_larger_one(app):
+    """The year of 2025 overlaps its March, and says nothing of it."""
+    ask(app, "timeline_add", content="Fixed the gate", at="2025-06-03 09:00")
+    assert ask(app, "timeline_rollup", period="yearly", at="2025").facts["state"] == "whole"
+    assert refs(ask(app, "timeline_search", query="what did I do in march 2025")) == []
+    june = ask(app, "timeline_search", query="what did I do in june 2025")
+    assert refs(june) == ["timeline:rollup_monthly_202506"]
+
+
 def test_show_me_my_progress_this_month(app, autumn):
     """The second: the month that goes on is computed, marked partial, and stored nowhere."""
     answer = ask(app, "timeline_range", start="2026-11-01", end="today", level="monthly")

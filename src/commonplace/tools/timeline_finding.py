@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
+from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Filter, Interval
 from commonplace.journals.timeline_entry import JOURNAL, ROLLUP_TYPES, parse_level, parse_type
 from commonplace.journals.timeline_marks import span_at
@@ -199,12 +200,19 @@ def _of_the_time(
     near = {hit.entry.ref: hit for hit in found.hits}
     periods = [*islice(_fitting(desk, within, kinds), max(limit // 2, 1) if near else limit)]
     if not periods and not near:
-        periods = list(desk.list_entries(within, types=kinds, limit=limit).entries)
+        listed = desk.list_entries(within, types=kinds, limit=limit + len(LEVELS)).entries
+        # Of a month in which nothing happened the year tells nothing, unless years are asked for.
+        periods = [x for x in listed if kinds or not x.level or _lies_in(x, within)]
     if not periods:
         return found
     hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]
     note = _PERIOD_FIRST if found.hits else _LISTED
     return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
+
+
+def _lies_in(entry: Entry, within: Interval) -> bool:
+    begins = within.start is None or entry.start >= within.start
+    return begins and (within.end is None or entry.end <= within.end)
 
 
 def _fitting(desk: TimelineDesk, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
