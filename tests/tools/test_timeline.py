@@ -288,6 +288,13 @@ def test_up_and_down_by_refs(app, autumn):
     assert up.facts["after"]["ref"] == autumn["row"]
 
 
+def test_a_day_is_shown_with_all_that_it_is_summed_up_in(app, autumn):
+    """Its week and its month: neither is made from the other."""
+    keeping = TimelineKeeping(desk=app.timeline.desk, rewording=lambda: None)
+    told = keeping.show(text="2026-10-07").text.splitlines()[-1]
+    assert told == "Summed up in timeline:rollup_monthly_202610, timeline:rollup_weekly_2026W41"
+
+
 def test_a_ref_under_which_nothing_is_stored_yet(app, autumn):
     """That of a period that goes on: a model is told how to read it, a person is shown it."""
     ref = ask(app, "timeline_rollup", period="monthly").facts["ref"]

@@ -262,8 +262,9 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
         lines += ["", fenced("\n".join(down), "the way down")]
     if node.is_cut:
         lines.append("Further down: show one of these, or give --depth.")
-    if found.parent_id:
-        lines.append(f"Summed up in {JOURNAL}:{found.parent_id}")
+    # A day has two: its week and its month.
+    if above := desk.journal.above([found.ref]).get(found.ref):
+        lines.append(f"Summed up in {', '.join(sorted(above))}")
     facts = {
         **found.as_dict(),
         "ref": found.ref,
