@@ -63,6 +63,10 @@ class Memories(Protocol):
         """What files and finds the memory of an app's own owner."""
         ...
 
+    def beside(self, own: Own) -> Sought | None:
+        """An owner's memory where the index of all journals has none of it; None where it has."""
+        ...
+
     def alone(self, own: Own, store: Any) -> Sought:
         """What files and finds any user's memory by itself."""
         ...

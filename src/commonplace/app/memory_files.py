@@ -42,6 +42,9 @@ class FileMemories:
         """What files and finds this owner's: with all journals."""
         return Alone(index=own.index, filing=own.filing, finder=own.finder)
 
+    def beside(self, own: Own) -> None:
+        """None: the index of all journals has it."""
+
     def alone(self, own: Own, store: MemoryJournal) -> Alone:
         """What files and finds a user's memory alone."""
         return own.alone(store.owner, store.source())

@@ -67,6 +67,10 @@ class PostgresMemories:
         """What files and finds this owner's: alone, as anybody's."""
         return self.alone(own, self.store_of(own.settings.owner, own.clock))
 
+    def beside(self, own: Own) -> Followed:
+        """This owner's: the index of all journals has none of it."""
+        return self.own(own)
+
     def alone(self, own: Own, store: records.MemoryPostgres) -> Followed:
         """What files and finds a user's memory."""
         mine = self._index.within(store.owner)

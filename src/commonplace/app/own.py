@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from commonplace.app.languages import Languages
     from commonplace.config import Settings
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Source
+    from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Searched, Source
     from commonplace.core.rollups import Lineage
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
     from commonplace.search.sides import SidedFinder
+    from commonplace.search.word_filing import Files
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -141,14 +142,14 @@ class Own(ABC):
     @cached_property
     def finder(self) -> Finder:
         """What searches this owner's index."""
+        return self.finder_over(self.index, self.filing)
+
+    def finder_over(self, index: Searched, filing: Files) -> Finder:
+        """What searches an index that holds this owner's journals, or some."""
         from commonplace.search.finder import Finder  # noqa: PLC0415  at the first call
 
-        return Finder(
-            index=self.index,
-            encoder=self.shared.answering(self.index),
-            filing=self.filing,
-            lineage=self._lineage(),
-        )
+        encoder = self.shared.answering(index)
+        return Finder(index=index, encoder=encoder, filing=filing, lineage=self._lineage())
 
     @cached_property
     def sided_finder(self) -> SidedFinder:

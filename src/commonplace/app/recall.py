@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.app.own import Own, Wired
-    from commonplace.core.ports import OpensRefs
+    from commonplace.core.ports import OpensRefs, Searched
+    from commonplace.search.finder import Finder
     from commonplace.tools.recall import RecallTools
     from commonplace.tools.recall_desk import RecallDesk
     from commonplace.tools.toolset import Toolset
@@ -51,16 +52,34 @@ class RecallWiring:
             except CommonplaceError as exc:
                 lost[each.name] = str(exc)
         own = self._own
+        finder, index = self._searched()
         return RecallDesk(
-            finder=own.finder,
+            finder=finder,
             filing=own.filing,
-            index=own.index,
+            index=index,
             journals=journals,
             lost=lost,
             encoder=own.shared.encoder_state,
             clock=own.clock,
             zone=own.settings.timezone,
         )
+
+    def _searched(self) -> tuple[Finder, Searched]:
+        """What finds in all journals: in two indexes as in one, where memory has its own."""
+        from commonplace.index.joint import JointIndex, Measures  # noqa: PLC0415  if it is offered
+        from commonplace.search.joint_filing import JointFiling  # noqa: PLC0415  as above
+
+        own = self._own
+        try:
+            beside = own.shared.memories.beside(own)
+        except CommonplaceError:
+            beside = None  # what cannot be opened is told of as lost
+        if beside is None:
+            return own.finder, own.index
+        assert isinstance(own.index, Measures)
+        assert isinstance(beside.index, Measures)
+        joint = JointIndex(own.index, beside.index)
+        return own.finder_over(joint, JointFiling(own.filing, beside.filing)), joint
 
     def _there(self) -> list[Wired]:
         return [each for each in self._journals if each.is_there()]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.memory import Memories
     from commonplace.config import Settings
-    from commonplace.core.ports import EncoderSlot, Index, OwnerIndex
+    from commonplace.core.ports import EncoderSlot, Index, Searched
     from commonplace.inference.models import Missing, Weights
 
 ENCODER_LOAD_S = 600.0
@@ -100,7 +100,7 @@ class Shared:
             if isinstance(weights, Weights)
         }
 
-    def answering(self, index: OwnerIndex) -> EncoderSlot:
+    def answering(self, index: Searched) -> EncoderSlot:
         """What encodes the questions to an index: after a switch the former model for a while."""
         from commonplace.search.former import Answering  # noqa: PLC0415  wired when needed
 

@@ -262,6 +262,18 @@ class OwnerIndex(Protocol):
         ...
 
 
+class Searched(Protocol):
+    """An index, or several as one, as those see it who only search; as in `OwnerIndex`."""
+
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best of both legs, and their neighbours, of what the filter lets in."""
+        ...
+
+    def counts(self, identity: str) -> Counts:
+        """How much is held, and how much of it waits for a vector of this encoder."""
+        ...
+
+
 class Index(Protocol):
     """Indexes of all owners; there is no search without an owner."""
 

@@ -25,7 +25,7 @@ from commonplace.core.text import (
 from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
 from commonplace.index.docs import micros
 from commonplace.index.roll import roll_of
-from commonplace.index.score import NO_COSINES, Cosines, Posting, candidates_of
+from commonplace.index.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
 from commonplace.index.stems import stems, tokens
 from commonplace.index.vectors import checked_passages, checked_query
 
@@ -123,6 +123,10 @@ class MemoryOwnerIndex:
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best by words, by meaning, and around them; see the port."""
+        return candidates_of(self.measured(asked), asked)
+
+    def measured(self, asked: Asked) -> Measured:
+        """What there is to be weighed."""
         vector = asked.vector()
         with self._lock:
             let_in = [each for each in self._held.values() if _lets_in(asked.within, each.doc)]
@@ -130,11 +134,10 @@ class MemoryOwnerIndex:
             cosines = self._cosines(vector, asked.identity, let_in)
         roll, shelves = _roll(let_in)
         docs = {key: each.doc for key, each in enumerate(let_in)}
-        return candidates_of(
-            roll,
-            [_posting(stem, let_in) for stem in stems(query_terms(asked.words))],
-            cosines,
-            asked,
+        return Measured(
+            roll=roll,
+            postings={stem: _posting(stem, let_in) for stem in stems(query_terms(asked.words))},
+            near=cosines,
             authors={number: author for number, (author, _) in enumerate(shelves)},
             kinds={number: kind for number, (_, kind) in enumerate(shelves)},
             read=lambda keys: {key: docs[key] for key in keys},

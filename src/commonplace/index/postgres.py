@@ -39,7 +39,7 @@ from commonplace.index.postgres_meaning import Vectors, nearness
 from commonplace.index.postgres_nearest import INDEXED_FROM, index_name
 from commonplace.index.postgres_vectors import put_vectors
 from commonplace.index.postgres_words import Sought
-from commonplace.index.score import NO_COSINES, candidates_of
+from commonplace.index.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.vectors import checked_query
 
 if TYPE_CHECKING:
@@ -165,6 +165,10 @@ class PostgresOwnerIndex:
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
+        return candidates_of(self.measured(asked), asked)
+
+    def measured(self, asked: Asked) -> Measured:
+        """What there is to be weighed. Raises: Unavailable, Invalid."""
         # What is remembered is older than the transaction: it was read before this one begins.
         known = self._common.remembered.of(self._owner)
         sought = Sought(asked.words, known, span_of(asked.within.within))
@@ -179,11 +183,10 @@ class PostgresOwnerIndex:
             query = checked_query(vector, vectors.dimensions)
             near = nearness(self._within, vectors, query, reach)
         shelves = known.shelves
-        return candidates_of(
-            reach.roll,
-            postings,
-            near,
-            asked,
+        return Measured(
+            roll=reach.roll,
+            postings=postings,
+            near=near,
             authors={number: on.author for number, on in shelves.items()},
             kinds={number: on.kind for number, on in shelves.items()},
             read=lambda keys: self._read(keys, shelves),

@@ -57,7 +57,7 @@ class Sought:
             missing = [stem for stem in self._stems if stem not in self._counts]
             self._begun = _Begun(asking, "count", missing, self._span)
 
-    def postings(self, asking: Asking, known: Known, roll: Roll) -> list[Posting]:
+    def postings(self, asking: Asking, known: Known, roll: Roll) -> dict[Stem, Posting]:
         """Where the telling words stand in a roll; one posting for each word."""
         docs = len(known.roll)
         if self._begun is None:
@@ -75,7 +75,7 @@ class Sought:
             self._counts |= {stem: columns.shape[1] for stem, columns in found.items()}
             self._remember(known)
             chosen = self._worth(docs)
-        return [_posting(found[stem], roll) for stem in chosen]
+        return {stem: _posting(found[stem], roll) for stem in chosen}
 
     def _worth(self, docs: int) -> list[Stem]:
         return worth(self._stems, [self._counts[stem] for stem in self._stems], docs)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Asked, Doc, Weighing
     from commonplace.index.roll import Figures, Ids, Lending, Mask, Roll
+    from commonplace.index.stems import Stem
 
 # What two products over the same numbers may differ by, laid out differently.
 _TIE_DECIMALS = 6
@@ -103,23 +104,27 @@ def top(figures: Figures, limit: int) -> Ids:
 NO_COSINES = Cosines(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
-def candidates_of(
-    roll: Roll,
-    postings: Sequence[Posting],
-    cosines: Nearness,
-    asked: Asked,
-    *,
-    authors: Mapping[int, str],
-    kinds: Mapping[int, str],
-    read: Callable[[Sequence[int]], Mapping[int, Doc]],
-) -> Candidates:
-    """The best docs of both legs and those around them, with all their figures.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """What an index knows of the docs a search may look at, before any of them is weighed.
 
-    roll: of the docs a search may look at; the postings' places are its own. authors, kinds: by
-    shelf.
+    postings: of each telling word; their places are the roll's. near: how near the docs are.
+    authors, kinds: by shelf. read: the docs of some ids.
     """
+
+    roll: Roll
+    postings: Mapping[Stem, Posting]
+    near: Nearness
+    authors: Mapping[int, str]
+    kinds: Mapping[int, str]
+    read: Callable[[Sequence[int]], Mapping[int, Doc]]
+
+
+def candidates_of(measured: Measured, asked: Asked) -> Candidates:
+    """The best docs of both legs and those around them, with all their figures."""
     weighing = asked.weighing
-    words = _Words(roll, postings, weighing)
+    roll, cosines = measured.roll, measured.near
+    words = _Words(roll, list(measured.postings.values()), weighing)
     near = roll.places_of(cosines.nearest(asked.limit))
     best = np.union1d(words.best(asked.limit), near[near >= 0])
     places = roll.around(best, weighing.around)
@@ -127,8 +132,8 @@ def candidates_of(
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(roll, cosines, places, lending)
     shelves = roll.shelves[places].tolist()
-    author, names = _named(shelves, authors)
-    kind, of_kinds = _named(shelves, kinds)
+    author, names = _named(shelves, measured.authors)
+    kind, of_kinds = _named(shelves, measured.kinds)
     return Candidates(
         keys=roll.ids[places],
         words=figures,
@@ -144,7 +149,7 @@ def candidates_of(
         authors=names,
         kind=kind,
         kinds=of_kinds,
-        read=read,
+        read=measured.read,
     )
 
 

@@ -31,7 +31,7 @@ from commonplace.index.file import IndexFile, empty, queries
 from commonplace.index.meaning import EncoderRow
 from commonplace.index.reach import inside, reach_of
 from commonplace.index.rolls import MOVES_KEPT
-from commonplace.index.score import NO_COSINES, candidates_of
+from commonplace.index.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.vectors import checked_passages, checked_query
 from commonplace.index.words import read_postings
 
@@ -149,6 +149,10 @@ class SqliteOwnerIndex:
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
+        return candidates_of(self.measured(asked), asked)
+
+    def measured(self, asked: Asked) -> Measured:
+        """What there is to be weighed. Raises: Unavailable, Invalid."""
         with self._file.using() as (conn, opened):
             encoder = self._find_encoder(conn, asked.identity)
             with snapshot(conn):
@@ -165,10 +169,13 @@ class SqliteOwnerIndex:
                 cosines = view.cosines(checked_query(vector, encoder.dimensions), reach)
                 if opened.meaning.is_lost(encoder.id):
                     self._write_matrix(conn, opened, encoder)
-        authors = {shelf: on.author for shelf, on in opened.shelves.items()}
-        kinds = {shelf: on.kind for shelf, on in opened.shelves.items()}
-        return candidates_of(
-            roll, postings, cosines, asked, authors=authors, kinds=kinds, read=self._read
+        return Measured(
+            roll=roll,
+            postings=postings,
+            near=cosines,
+            authors={shelf: on.author for shelf, on in opened.shelves.items()},
+            kinds={shelf: on.kind for shelf, on in opened.shelves.items()},
+            read=self._read,
         )
 
     def counts(self, identity: str) -> Counts:

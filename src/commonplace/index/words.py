@@ -67,14 +67,14 @@ def read_postings(  # noqa: PLR0917  what a count needs
     reach: Reach,
     roll: Roll,
     spreads: Spreads,
-) -> list[Posting]:
+) -> dict[Stem, Posting]:
     """Where the telling words of a question stand in a roll, and how often; one for each word.
 
     roll: of the docs in reach.
     """
     docs = int(conn.execute(sql["count_docs"]).fetchone()[0])
     told = telling(conn, sql, stems(query_terms(question)), reach, spreads, docs)
-    return [_posting(conn, sql, stem, reach, roll, spreads, docs) for stem in told]
+    return {stem: _posting(conn, sql, stem, reach, roll, spreads, docs) for stem in told}
 
 
 def telling(  # noqa: PLR0917  what a count needs

@@ -22,7 +22,7 @@ from commonplace.search.rank import chance, rank
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
+    from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Vector
     from commonplace.search.fold import Shown
@@ -60,7 +60,7 @@ class Finder:
     def __init__(
         self,
         *,
-        index: OwnerIndex,
+        index: Searched,
         encoder: EncoderSlot,
         filing: Files,
         lineage: Lineage | None = None,

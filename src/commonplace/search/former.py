@@ -14,7 +14,7 @@ from commonplace.core.ports import Succeeding
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex
+    from commonplace.core.ports import Encoder, EncoderSlot, Searched
 
 
 class Answering:
@@ -27,7 +27,7 @@ class Answering:
 
     def __init__(
         self,
-        index: OwnerIndex,
+        index: Searched,
         present: EncoderSlot,
         *,
         former: Callable[[], Mapping[str, EncoderSlot]],

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import OpensRefs, OwnerIndex
+    from commonplace.core.ports import OpensRefs, Searched
     from commonplace.core.values import EncoderState
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
@@ -29,7 +29,7 @@ class RecallDesk:
 
     finder: Finder
     filing: Filing
-    index: OwnerIndex
+    index: Searched
     journals: Mapping[str, OpensRefs]
     lost: Mapping[str, str]
     encoder: Callable[[], EncoderState]

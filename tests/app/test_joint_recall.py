@@ -1,0 +1,59 @@
+"""Recall over two indexes: memory in Postgres, everything else on this machine."""
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from commonplace.app import App
+from commonplace.config import read_settings
+from commonplace.core.memory import Draft
+from commonplace.testing import HashingEncoder, ReadySlot
+
+
+@pytest.fixture
+def app(database, tmp_path):
+    settings = read_settings(
+        environ={
+            "COMMONPLACE_HOME": str(tmp_path / "data"),
+            "COMMONPLACE_DATABASE_URL": database.app_url,
+            "COMMONPLACE_TIMEZONE": "UTC",
+        },
+        cwd=Path.cwd(),
+        home=Path.home(),
+    )
+    app = App(settings, user_home=Path.home(), encoder=ReadySlot(HashingEncoder()))
+    yield app
+    app.close()
+
+
+def test_one_question_finds_what_lies_in_both(app, database):
+    """A log line and a thing to do, in one order; the status counts both; a ref of each opens."""
+    app.chronicle.tools.toolset.tool("add_entry").call({"message": "repaired the harbour gate"})
+    store = app.memory.journal
+    saved = store.save(Draft(kind="todo", fields={"title": "paint the harbour gate"}))
+    store.save(Draft(kind="todo", fields={"title": "buy bread"}))
+    found = app.recall.tools.recall(query="harbour gate").facts["results"]
+    assert {hit["journal"] for hit in found} == {"chronicle", "memory"}
+    assert f"memory:todo/{saved.ref_id}" in {hit["ref"] for hit in found}
+    scores = [hit["score"] for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    counted = {
+        each["journal"]: each["entries"] for each in app.recall.tools.status().facts["journals"]
+    }
+    assert (counted["chronicle"], counted["memory"]) == (1, 2)
+    for hit in found[:2]:
+        assert "harbour gate" in app.recall.tools.open_ref(ref=hit["ref"]).text
+    only = app.recall.tools.recall(query="harbour gate", journals=["memory"]).facts["results"]
+    assert {hit["journal"] for hit in only} == {"memory"}
+
+
+def test_the_other_journals_answer_while_the_database_is_away(app, database):
+    """What cannot be looked at is told, and takes nothing along."""
+    app.chronicle.tools.toolset.tool("add_entry").call({"message": "repaired the harbour gate"})
+    app.recall.tools.recall(query="harbour")
+    with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        conn.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM commonplace_app")
+    answer = app.recall.tools.recall(query="harbour gate").facts
+    assert [hit["journal"] for hit in answer["results"]] == ["chronicle"]
+    assert any("Not everything can be found yet" in note for note in answer["notes"])
