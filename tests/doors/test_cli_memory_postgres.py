@@ -61,6 +61,26 @@ def test_wrong_roles_are_refused(env):
     assert (missing.exit_code, "COMMONPLACE_DATABASE_ADMIN_URL" in missing.stderr) == (2, True)
 
 
+def test_the_index_is_made_anew_from_the_records(env, database):
+    """Whatever is lost of it; what was deleted does not come back."""
+    env |= {
+        "COMMONPLACE_DATABASE_URL": database.app_url,
+        "COMMONPLACE_DATABASE_WORKER_URL": database.worker_url,
+    }
+    for user in ("ann", "bob"):
+        memory(env, "save", "todo", "--title", f"cables of {user}", "--user", user)
+    lost = json.loads(memory(env, "save", "todo", "--title", "old cables", "--user", "ann").stdout)
+    memory(env, "worker", "--once")
+    memory(env, "delete", "todo", lost["ref"], "--user", "ann")
+    database.run("TRUNCATE wb_index, wb_docs, wb_dropped, wb_shelves, wb_words, wb_models")
+    found = json.loads(memory(env, "search", "cables", "--user", "ann").stdout)
+    assert found["payload"]["results"] == []
+    assert json.loads(memory(env, "worker", "--once", "--anew").stdout)["filed"] == 3
+    for user in ("ann", "bob"):
+        found = json.loads(memory(env, "search", "cables", "--user", user).stdout)
+        assert [hit["snippet"] for hit in found["payload"]["results"]] == [f"cables of {user}"]
+
+
 def test_a_worker_runs_until_it_is_told_to_end(env, database, monkeypatch):
     """What is saved meanwhile it files; at a SIGTERM it comes to its end."""
     mine = {

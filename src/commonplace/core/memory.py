@@ -283,6 +283,13 @@ class Backlog(Protocol):
         """These were not begun: whoever leases next may have them."""
         ...
 
+    def renew(self) -> int:
+        """Let everything that is kept wait again, as where an index was lost; how much it is.
+
+        Raises: Unavailable.
+        """
+        ...
+
     def tidy(self) -> int:
         """Let go of old calls, and of what the database keeps of what is deleted; how many were.
 

@@ -75,6 +75,11 @@ class MemoryBacklog:
         with self._database.across() as conn:
             conn.execute(query("give_back"), _columns(noted))
 
+    def renew(self) -> int:
+        """Let everything that is kept wait again; see the port. Raises: Unavailable."""
+        with self._database.across(deadline_s=_VACUUM_S) as conn:
+            return conn.execute(query("renew")).rowcount
+
     def tidy(self) -> int:
         """Let go of old calls and of what is deleted; see the port. Raises: Unavailable.
 

@@ -308,3 +308,7 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
 -- name: is_worker
 -- Whether what waits is shown to us.
 SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
+
+-- name: renew
+-- Everything that is kept waits again for its words and its vector.
+UPDATE wb_outbox SET due = true, words_due = true WHERE NOT gone;

@@ -86,6 +86,10 @@ class MemoryWorker:
         self._tidied_at = self._monotonic()
         return filed
 
+    def renew(self) -> int:
+        """Have everything that is kept filed anew; how much it is. Raises: Unavailable."""
+        return self._backlog.renew()
+
     def work(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything that waits; how much was filed. Raises: Unavailable.
 

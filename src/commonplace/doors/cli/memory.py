@@ -172,8 +172,9 @@ def migrate(as_json: bool) -> None:
 
 @memory.command(short_help="File what is saved in Postgres, of all users.")
 @click.option("--once", is_flag=True, help="End when nothing waits any more.")
+@click.option("--anew", is_flag=True, help="File everything anew, as where the index was lost.")
 @json_option
-def worker(once: bool, as_json: bool) -> None:
+def worker(once: bool, anew: bool, as_json: bool) -> None:
     """File what is saved in Postgres, of all users: words and vectors.
 
     Runs until it is told to end. There may be several; one that dies is made up for by the others.
@@ -182,6 +183,8 @@ def worker(once: bool, as_json: bool) -> None:
 
     with opened() as app, POSTGRES["working"].load()(app.shared, app.clock) as working:
         load_encoder(app)
+        if anew:
+            working.renew()
         if once:
             with show_counting("Filing") as tell:
                 filed = working.run_once(progress=tell)
