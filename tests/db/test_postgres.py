@@ -44,6 +44,11 @@ def insert(pool, *users, ref_id="1", then=lambda: None):
         then()
 
 
+def enter(pool):
+    with pool.within("ann"):
+        pass
+
+
 def insert_and_swallow(pool):
     with pool.within("ann") as conn:
         conn.execute(INSERT, ["ann", "1"])
@@ -263,6 +268,16 @@ class TestErrors:
         found = ours(psycopg.errors.lookup(state)("secret row"), "The database x")
         assert type(found) is error
         assert "secret" not in str(found)
+
+    def test_a_role_or_a_database_that_is_not_there(self, postgres_url):
+        """Each is told apart, with its next step."""
+        for changed, says, hint in (
+            ({"role": "cp_nobody", "name": "postgres"}, "does not know this role", "migrate"),
+            ({"role": None, "name": "cp_nowhere"}, "does not exist", "another"),
+        ):
+            with pytest.raises(Unavailable, match=says) as told:
+                enter(opened(address(postgres_url, **changed)))
+            assert hint in told.value.hint
 
     def test_no_address_is_told(self, database):
         """Neither the password nor the user of an address that leads nowhere."""

@@ -61,6 +61,33 @@ def test_wrong_roles_are_refused(env):
     assert (missing.exit_code, "COMMONPLACE_DATABASE_ADMIN_URL" in missing.stderr) == (2, True)
 
 
+def findings(env):
+    done = run("doctor", "--json", env=env)
+    facts = json.loads(done.stdout)
+    return (
+        [each["what"] for each in facts["problems"] if each["where"] == "database"],
+        [each["what"] for each in facts["notes"] if each["where"] == "database"],
+    )
+
+
+def test_doctor_looks_at_the_database(env, database):
+    """Tables that are not there, a wrong role, records that nobody works on; and what is well."""
+    (missing, *_), _ = findings(env)
+    assert "has no tables of memory" in missing
+    env |= {
+        "COMMONPLACE_DATABASE_URL": database.app_url,
+        "COMMONPLACE_DATABASE_WORKER_URL": database.worker_url,
+    }
+    memory(env, "save", "todo", "--title", "cables", "--user", "ann")
+    problems, notes = findings(env)
+    assert problems == []
+    assert notes[0].endswith("answers.")
+    assert notes[1] == "1 records wait for the worker."
+    database.run("UPDATE wb_outbox SET at = now() - interval '1 hour'")
+    assert findings(env)[0] == ["1 records wait for the worker, for 60 minutes."]
+    assert "superuser" in findings({**env, "COMMONPLACE_DATABASE_URL": database.admin_url})[0][0]
+
+
 def test_the_index_is_made_anew_from_the_records(env, database):
     """Whatever is lost of it; what was deleted does not come back."""
     env |= {

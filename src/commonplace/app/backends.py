@@ -36,6 +36,7 @@ MEMORIES = {
 
 POSTGRES = {
     "migrate": Backend("commonplace.app.memory_postgres:migrate", extra="postgres"),
+    "look": Backend("commonplace.app.memory_checkup:look_at_database", extra="postgres"),
     "working": Backend("commonplace.app.memory_postgres:working", extra="postgres"),
     "tend": Backend("commonplace.app.memory_nearest:tend", extra="postgres"),
     "tending": Backend("commonplace.app.memory_nearest:tending", extra="postgres"),

@@ -5,6 +5,7 @@ Never quotes what the server said: its words may hold a row, a statement or an a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import psycopg
@@ -47,6 +48,7 @@ _STATES: dict[str, _Told] = {
     "42P01": (Unavailable, "lacks a table of memory", MIGRATE_HINT),
     "42703": (Unavailable, "lacks a column of memory", MIGRATE_HINT),
     "3F000": (Unavailable, "lacks a schema of memory", MIGRATE_HINT),
+    "0P000": (Unavailable, "does not know this role", MIGRATE_HINT),
     "3D000": (Unavailable, "does not exist", "Make it, or name another one."),
     "42501": (Denied, "does not let this role do that", MIGRATE_HINT),
     "40001": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
@@ -64,9 +66,10 @@ _CLASSES: dict[str, _Told] = {
     "XX": (Unavailable, "says that it is damaged", "Look into its log."),
 }
 _REFUSALS = {
-    "28000": ("password authentication failed", "no password supplied", "pg_hba.conf"),
-    "3D000": ("does not exist",),
-    "53300": ("too many clients", "remaining connection slots"),
+    "28000": re.compile("password authentication failed|no password supplied|pg_hba.conf"),
+    "0P000": re.compile('role "[^"]*" does not exist'),
+    "3D000": re.compile("does not exist"),
+    "53300": re.compile("too many clients|remaining connection slots"),
 }
 
 
@@ -125,6 +128,6 @@ def _of_state(state: str) -> _Told:
 def _state_of_refusal(text: str) -> str:
     """The state that a server's refusal of a session stands for, of which the driver tells none."""
     for state, words in _REFUSALS.items():
-        if any(word in text for word in words):
+        if words.search(text):
             return state
     return "08006"

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from commonplace.app.backends import POSTGRES
 from commonplace.config import user_file
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, remove_leftovers, translated
@@ -72,6 +73,7 @@ class Checkup:
             ("journal", self._look_at_journal),
             ("chronicle", self._look_at_chronicle),
             ("timeline", self._look_at_timeline),
+            ("database", self._look_at_database),
             ("index", self._look_at_index),
             ("language", self._look_at_language),
             ("start", self._look_at_start),
@@ -125,6 +127,14 @@ class Checkup:
         for origin, keys in by_origin.items():
             yield f"From {origin}: {', '.join(keys)}."
         yield f"{defaults} settings have their defaults; `commonplace config show` lists all."
+
+    def _look_at_database(self) -> Iterator[Finding]:
+        if self._app.settings.database_url is None:
+            return
+        try:
+            yield from POSTGRES["look"].load()(self._app.settings)
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
 
     def _look_at_folders(self) -> Iterator[Finding]:
         home = self._app.settings.home

@@ -75,6 +75,12 @@ class MemoryBacklog:
         with self._database.across() as conn:
             conn.execute(query("give_back"), _columns(noted))
 
+    def waiting(self) -> tuple[int, float]:
+        """How much waits, and since how many seconds. Raises: Unavailable."""
+        with self._database.across() as conn:
+            row = conn.execute(query("waiting")).fetchone()
+        return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
+
     def renew(self) -> int:
         """Let everything that is kept wait again; see the port. Raises: Unavailable."""
         with self._database.across(deadline_s=_VACUUM_S) as conn:

@@ -312,3 +312,7 @@ SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
 -- name: renew
 -- Everything that is kept waits again for its words and its vector.
 UPDATE wb_outbox SET due = true, words_due = true WHERE NOT gone;
+
+-- name: waiting
+-- How much waits for the worker, and for how many seconds the oldest of it.
+SELECT count(*), coalesce(extract(epoch FROM now() - min(at)), 0) FROM wb_outbox WHERE due;
