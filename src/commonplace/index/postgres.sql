@@ -71,16 +71,19 @@ WHERE user_id = %(user)s AND doc = %(before)s;
 -- Vectors of a user have moved.
 UPDATE wb_models SET change = change + 1 WHERE user_id = %(user)s;
 
--- name: put_doc
--- A doc in place of any with its ref.
+-- name: put_docs
+-- Docs in place of any with their refs.
 INSERT INTO wb_docs (
     user_id, id, ref, shelf, at_us, blank, text_hash, stamp, tags, text, session, session_id,
     length, timed, dated, covers, change
 )
-VALUES (
-    %(user)s, %(id)s, %(ref)s, %(shelf)s, %(at_us)s, %(blank)s, %(text_hash)s, %(stamp)s,
-    %(tags)s, %(text)s, %(session)s, %(session_id)s, %(length)s, %(timed)s, %(dated)s,
-    %(covers)s, %(change)s
+SELECT
+    %(user)s, id, ref, shelf, at_us, blank, text_hash, stamp, tags, text, session, session_id,
+    length, timed, dated, covers, %(change)s
+FROM json_to_recordset(%(rows)s::json) AS put (
+    id bigint, ref text, shelf bigint, at_us bigint, blank boolean, text_hash text, stamp text,
+    tags text[], text text, session text, session_id bigint, length integer, timed integer,
+    dated text, covers text[]
 )
 ON CONFLICT (user_id, ref) DO UPDATE SET
     id = excluded.id, shelf = excluded.shelf, at_us = excluded.at_us, blank = excluded.blank,
@@ -98,11 +101,13 @@ VALUES (
 ON CONFLICT (user_id, id) DO NOTHING;
 
 -- name: add_words
--- The words of docs.
+-- The words of docs, one on each line.
 INSERT INTO wb_words (user_id, term, doc, body, dated)
 SELECT %(user)s, term, doc, body, dated
-FROM unnest(%(terms)s::text[], %(docs)s::bigint[], %(bodies)s::integer[], %(dates)s::integer[])
-    AS added (term, doc, body, dated);
+FROM unnest(
+    string_to_array(%(terms)s, E'\n'), %(docs)s::bigint[], %(bodies)s::integer[],
+    %(dates)s::integer[]
+) AS added (term, doc, body, dated);
 
 -- name: drop_bare_shelves
 -- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.

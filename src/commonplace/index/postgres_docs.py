@@ -6,6 +6,7 @@ Never ranks and never filters; callers hold the transaction.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,13 +15,13 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
 from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
+from commonplace.index.postgres_asking import Asking, listed
 from commonplace.index.stems import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from commonplace.core.values import Change, Doc
-    from commonplace.index.postgres_asking import Asking
 
 TAG_SIGN = "\x1f"
 """With it a tag begins among the words; no word holds it."""
@@ -50,6 +51,13 @@ class _Held(NamedTuple):
         return all(row[name] == getattr(self, name) for name in self._fields if name != "id")
 
 
+class _Moved(NamedTuple):
+    """Vectors that stay with a doc whose id or kind is another now, and the row that will have it."""
+
+    bound: dict[str, Any]
+    row: dict[str, Any]
+
+
 @dataclass(slots=True)
 class _Plan:
     """What one call changes: rows to put, ids that leave, ids whose words and vectors go."""
@@ -60,7 +68,7 @@ class _Plan:
     freed: list[int] = field(default_factory=list)
     wordless: list[int] = field(default_factory=list)
     vectorless: list[int] = field(default_factory=list)
-    moved: list[dict[str, Any]] = field(default_factory=list)
+    moved: list[_Moved] = field(default_factory=list)
     said: list[tuple[dict[str, Any], Doc]] = field(default_factory=list)
     docs: int = 0
     speaking: int = 0
@@ -129,7 +137,8 @@ def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
         plan.vectorless.append(before.id)
     elif "id" not in row or before.shelf != row["shelf"]:
         ref_id = ref_id_of(ref, shelf.kind)
-        plan.moved.append({"before": before.id, "kind": shelf.kind, "ref_id": ref_id, "row": row})
+        bound = {"before": before.id, "kind": shelf.kind, "ref_id": ref_id}
+        plan.moved.append(_Moved(bound, row))
     same_words = same_text and (before.dated, before.tags) == (row["dated"], row["tags"])
     if not same_words or "id" not in row:
         plan.wordless.append(before.id)
@@ -172,19 +181,15 @@ def _write(asking: Asking, plan: _Plan, change: int) -> None:
             asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
             asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
         asking.each("put_shelf", [_shelf_row(i, x, change) for i, x in plan.shelves.items()])
-        asking.each("put_doc", [_bound(row, change) for row in plan.rows])
-        asking.each(
-            "move_vectors", [_bound(x, change) | {"id": x["row"]["id"]} for x in plan.moved]
-        )
+        if plan.rows:
+            rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
+            asking.ask("put_docs", rows=json.dumps(rows, ensure_ascii=False), change=change)
+        asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
         if plan.moved:
             asking.ask("note_moved")
         _add_words(asking, [row for row, _ in plan.said])
         if plan.docs or plan.speaking:
             asking.ask("count_change", docs=plan.docs, speaking=plan.speaking)
-
-
-def _bound(row: Mapping[str, Any], change: int) -> dict[str, Any]:
-    return {name: x for name, x in row.items() if name not in {"words", "row"}} | {"change": change}
 
 
 def _add_words(asking: Asking, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -194,8 +199,14 @@ def _add_words(asking: Asking, rows: Sequence[Mapping[str, Any]]) -> None:
         for term, (body, dated) in row["words"].items()
     )
     if words:
-        terms, docs, bodies, dates = (list(column) for column in zip(*words, strict=True))
-        asking.ask("add_words", terms=terms, docs=docs, bodies=bodies, dates=dates)
+        terms, docs, bodies, dates = zip(*words, strict=True)
+        asking.ask(
+            "add_words",
+            terms="\n".join(terms),
+            docs=listed(docs),
+            bodies=listed(bodies),
+            dates=listed(dates),
+        )
 
 
 def _row_of(ref: str, doc: Doc, shelf: int) -> dict[str, Any]:
@@ -247,9 +258,10 @@ def ref_id_of(ref: str, kind: str) -> str:
 
 def term_of(token: str) -> str:
     """A word as the tables hold it: one that is no word of anybody's is cut and hashed."""
-    if len(token) <= _LONGEST_TERM:
+    if len(token) <= _LONGEST_TERM and "\n" not in token:
         return token
-    return f"{token[:_LONGEST_TERM]}\x1e{text_hash(token)}"
+    first = token[:_LONGEST_TERM].partition("\n")[0]
+    return f"{first}\x1e{text_hash(token)}"
 
 
 def terms_of(tags: Iterable[str]) -> list[str]:
@@ -259,7 +271,7 @@ def terms_of(tags: Iterable[str]) -> list[str]:
 
 def _words(doc: Doc) -> dict[str, tuple[int, int]]:
     body = Counter(map(term_of, tokens(doc.said)))
-    dated = Counter(map(term_of, tokens(doc.dated)))
+    dated = Counter(map(term_of, tokens(doc.dated) if doc.dated else ()))
     words = {term: (body[term], dated[term]) for term in {**body, **dated}}
     return words | dict.fromkeys(terms_of(doc.tags), (0, 0))
 
