@@ -348,9 +348,10 @@ FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexre
 WHERE i.indrelid = 'wb_embeddings'::regclass AND c.relname LIKE 'wb\_nearest\_%%';
 
 -- name: make_nearest
--- An index over the vectors of one user and one model; nobody waits for it.
+-- An index over the vectors of one user and one model; nobody waits for it. Built with 64 in place
+-- of 128 it takes half as long and finds 0.977 of the nearest eight, not 0.998.
 CREATE INDEX CONCURRENTLY IF NOT EXISTS {index} ON wb_embeddings
-USING hnsw ((embedding::halfvec({dimensions})) halfvec_ip_ops)
+USING hnsw ((embedding::halfvec({dimensions})) halfvec_ip_ops) WITH (ef_construction = 128)
 WHERE user_id = {user} AND model_tag = {model};
 
 -- name: drop_nearest

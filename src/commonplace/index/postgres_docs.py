@@ -52,7 +52,7 @@ class _Held(NamedTuple):
 
 
 class _Moved(NamedTuple):
-    """Vectors that stay with a doc whose id or kind is another now, and the row that will have it."""
+    """Vectors that stay with a doc whose id or kind is another now, and the row with its id."""
 
     bound: dict[str, Any]
     row: dict[str, Any]
