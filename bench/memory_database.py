@@ -97,13 +97,13 @@ def filled(
 
 def _mixed(encoder: Encoder, count: int) -> Vector:
     """Vectors that lie as those of real texts do: between two real ones, and a little beside."""
-    texts = list(islice(make_lines(seed=31), _POOL))
+    texts = list(islice(make_lines(seed=31), min(_POOL, count)))
     real = np.concatenate(
-        [encoder.encode_passages(texts[at : at + 100]) for at in range(0, _POOL, 100)]
+        [encoder.encode_passages(texts[at : at + 100]) for at in range(0, len(texts), 100)]
     )
     chance = np.random.default_rng(5)
     share = chance.uniform(0.0, 0.5, size=(count, 1))
-    one, other = (real[chance.integers(_POOL, size=count)] for _ in range(2))
+    one, other = (real[chance.integers(len(texts), size=count)] for _ in range(2))
     made = (1 - share) * one + share * other + 0.01 * chance.standard_normal((count, real.shape[1]))
     unit: Vector = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
     return unit
