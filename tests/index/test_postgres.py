@@ -1,5 +1,7 @@
 """The index in Postgres: the same answers as the others, one user's rows alone, exact where it is small."""
 
+import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
@@ -289,6 +291,81 @@ def test_what_is_forgotten_is_in_no_row(mine, database):
     assert rows
     assert not [row for row in rows if "secretword" in row]
     assert database.rows("SELECT count(*) FROM wb_embeddings") == [(1,)]
+
+
+COUNTED = """
+    SELECT i.user_id, i.docs, i.speaking,
+        (SELECT count(*) FROM wb_docs AS d WHERE d.user_id = i.user_id),
+        (SELECT count(*) FROM wb_docs AS d WHERE d.user_id = i.user_id AND NOT d.blank)
+    FROM wb_index AS i
+"""
+VECTORS = """
+    SELECT m.docs, m.chunks, count(DISTINCT e.doc), count(e.doc) FROM wb_models AS m
+    LEFT JOIN wb_embeddings AS e ON e.user_id = m.user_id AND e.model_tag = m.model_tag
+    GROUP BY m.user_id, m.model_tag
+"""
+STRAY = """
+    SELECT (SELECT count(*) FROM wb_words AS w WHERE NOT EXISTS (
+        SELECT FROM wb_docs AS d WHERE d.user_id = w.user_id AND d.id = w.doc)),
+    (SELECT count(*) FROM wb_embeddings AS e WHERE NOT EXISTS (
+        SELECT FROM wb_docs AS d
+        WHERE d.user_id = e.user_id AND d.id = e.doc AND d.text_hash = e.text_hash))
+"""
+
+
+def test_many_writers_at_once_leave_all_in_order(opened, database):
+    """Threads of two processes put, move, drop, encode and search the same docs: nothing is lost."""
+    indexes = [opened(), opened()]
+    question = Asked(
+        words="harbour sea",
+        vector=lambda: ENCODER.encode_query("harbour sea"),
+        identity=ENCODER.identity,
+        within=Filter(),
+        limit=10,
+        weighing=TOGETHER,
+    )
+
+    def work(number):
+        chance = random.Random(number)
+        mine = indexes[number % 2].within("ann" if number % 3 else "bob")
+        for turn in range(25):
+            refs = chance.sample(range(12), 4)
+            text = chance.choice(["harbour", "wood sea", " ", "storm " * 40])
+            mine.apply(
+                [
+                    Drop(f"d:{ref}")
+                    if chance.random() < 0.3
+                    else Put(
+                        a_doc(
+                            f"d:{ref}",
+                            f"{text}{turn}" if text.strip() else text,
+                            minutes=chance.randint(0, 3),
+                            tags=("t",),
+                        )
+                    )
+                    for ref in refs
+                ]
+            )
+            if turn % 4 == 0:
+                encode_all(mine, ENCODER, limit=5)
+            found = mine.candidates(question)
+            # One that left since is missing.
+            assert found.read(found.keys.tolist()).keys() <= {*found.keys.tolist()}
+
+    with ThreadPoolExecutor(6) as threads:
+        for done in [threads.submit(work, number) for number in range(6)]:
+            done.result()
+    for _, docs, speaking, there, with_words in database.rows(COUNTED):
+        assert (docs, speaking) == (there, with_words)
+    for docs, chunks, encoded, rows in database.rows(VECTORS):
+        assert (docs, chunks) == (encoded, rows)
+    assert database.rows(STRAY) == [(0, 0)]
+    for owner in ("ann", "bob"):
+        fresh = opened().within(owner)
+        alike(
+            look(indexes[0].within(owner), "harbour sea", encoder=ENCODER, limit=50),
+            look(fresh, "harbour sea", encoder=ENCODER, limit=50),
+        )
 
 
 def a_crowd(index, owner, count, *, dimensions=64):
