@@ -424,6 +424,12 @@ def test_a_user_with_many_vectors_has_an_index_of_their_own(opened, database):
         hour = Interval(end=START + timedelta(minutes=1200))
         assert all(int(ref[2:]) < 1200 for ref in near_of(large, made[1400], within=hour)[0])
         assert len(near_of(small, made[0])[0]) == 10
+        late = Interval(start=START + timedelta(minutes=1440))
+        narrow = opened(indexed_from=10, held_chunks=0).within("large")
+        for query in made[:20]:
+            # Of so few the nearest of all are none, or not enough: the answer is exact.
+            exact = np.argsort(-(made[1440:] @ query))[:10] + 1440
+            assert near_of(narrow, query, within=late)[0] == {f"n:{i}" for i in exact}
         large.apply([Drop(f"n:{i}") for i in range(900)])
         assert [line.split()[0] for line in tend_nearest(conn, **bounds)] == ["Dropped"]
     assert len(near_of(large, made[1000])[0]) == 10

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 # How many more are sought than wanted: of their chunks some are of one doc.
 _MORE = 2
-_SOUGHT_MOST = 4_000
 # Of 60 questions to 100,000 records, 200 and 300 found 0.998 of the nearest eight.
 _EF_LEAST, _EF_MOST = 300, 1000
 _SENT = np.dtype([("doc", ">i8"), ("figure", ">f8")])
@@ -90,9 +89,12 @@ class _Near:
         self._vectors = vectors
         self._query = query
         self._reach = reach
+        self._all: Cosines | None = None
 
     def of(self, ids: Ids) -> Figures:
         """The best chunk of each doc, NaN for one that has none."""
+        if self._all is not None:
+            return self._all.of(ids)
         bound = {"model": self._vectors.model, "query": Floats(self._query)}
         with self._within() as asking:
             found = _read(asking, self._reach, "list_cosines_of", ids=listed(ids.tolist()), **bound)
@@ -101,23 +103,27 @@ class _Near:
     def nearest(self, limit: int) -> Ids:
         """The ids of the docs with the best chunks; exact where too few of those are let in."""
         share = len(self._reach.roll) / max(self._vectors.chunks, 1)
-        sought = min(int(_MORE * limit / min(share, 1.0)) + 1, _SOUGHT_MOST)
+        sought = int(_MORE * limit / min(share, 1.0)) + 1
+        if sought <= _EF_MOST:
+            docs = self._by_index(sought)
+            docs = docs[self._reach.roll.places_of(docs) >= 0]
+            # Nearest first: of each doc its best chunk is the first.
+            first = np.sort(np.unique(docs, return_index=True)[1])[:limit]
+            if len(first) >= min(limit, len(self._reach.roll)):
+                return np.sort(docs[first])
+        self._all = _exact(self._within, self._vectors, self._query, self._reach)
+        return self._all.nearest(limit)
+
+    def _by_index(self, sought: int) -> Ids:
+        """The docs of the nearest vectors, nearest first."""
+        look_at = sql.SQL("SET LOCAL hnsw.ef_search = {}").format(
+            sql.Literal(max(sought, _EF_LEAST))
+        )
+        query = statements()["list_nearest"].format(
+            dimensions=sql.Literal(self._vectors.dimensions)
+        )
+        bound = {"model": self._vectors.model, "query": Floats(self._query)}
         with self._within() as asking:
-            asking.run(
-                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(
-                    sql.Literal(min(max(sought, _EF_LEAST), _EF_MOST))
-                )
-            )
-            asking.run(sql.SQL("SET LOCAL hnsw.iterative_scan = relaxed_order"))
-            query = statements()["list_nearest"].format(
-                dimensions=sql.Literal(self._vectors.dimensions)
-            )
-            bound = {"model": self._vectors.model, "query": Floats(self._query)}
+            asking.run(look_at)
             rows = asking.run(query, limit=sought, **bound).fetchall()
-        docs = np.array([row[0] for row in rows], dtype=np.int64)
-        docs = docs[self._reach.roll.places_of(docs) >= 0]
-        # Nearest first: of each doc its best chunk is the first.
-        first = np.sort(np.unique(docs, return_index=True)[1])[:limit]
-        if len(first) < min(limit, len(self._reach.roll)):
-            return _exact(self._within, self._vectors, self._query, self._reach).nearest(limit)
-        return np.sort(docs[first])
+        return np.array([row[0] for row in rows], dtype=np.int64)
