@@ -6,6 +6,7 @@ Never sees a text: across users its role is shown the outbox alone.
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
@@ -24,6 +25,7 @@ from commonplace.journals.memory_postgres import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from commonplace.core.clock import Clock
     from commonplace.core.memory import Noted
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _VACUUM_S = 3600.0
+# A transaction for each user, and a million of them take minutes.
+_PRUNED_EVERY = timedelta(days=1)
 # A table up to this size is written anew, its users waiting for a second at the most.
 _REWRITTEN_BYTES = 32 * 1024 * 1024
 
@@ -48,6 +52,7 @@ class MemoryBacklog:
         # The log holds no text; its rows go with time.
         self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
         self._clock = clock
+        self._pruned_at: datetime | None = None
 
     def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
         """Take what waits longest; see the port. Raises: Unavailable."""
@@ -59,8 +64,8 @@ class MemoryBacklog:
         }
         with self._database.across() as conn:
             rows = conn.execute(query("lease_due"), asked).fetchall()
-            if not rows and encoder:
-                rows = conn.execute(query("lease_others"), asked).fetchall()
+            for others in ("lease_others_below", "lease_others_above") if encoder else ():
+                rows = rows or conn.execute(query(others), asked).fetchall()
         return [noted_of(row) for row in rows]
 
     def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
@@ -91,7 +96,9 @@ class MemoryBacklog:
 
         A small table is written anew: a mere VACUUM leaves bytes of what was there in its pages.
         """
-        self._prune_calls()
+        if self._pruned_at is None or self._clock() - self._pruned_at >= _PRUNED_EVERY:
+            self._pruned_at = self._clock()
+            self._prune_calls()
         with self._database.across() as conn:
             stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
         if stale:

@@ -241,14 +241,28 @@ WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
 RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
 
--- name: lease_others
--- Likewise what has the vectors of another encoder, newest first: that is asked for most.
+-- name: lease_others_below
+-- Likewise what has the vectors of another encoder, newest first: that is asked for most. A range of
+-- an index, read from its end, since a million rows are not to be sorted for a few.
 UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
 FROM (
     SELECT user_id, kind, ref_id FROM wb_outbox
-    WHERE NOT gone AND NOT due AND (encoder < %(encoder)s OR encoder > %(encoder)s)
+    WHERE NOT gone AND NOT due AND encoder < %(encoder)s
         AND (leased_until IS NULL OR leased_until < now())
-    ORDER BY at DESC LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ORDER BY encoder DESC, at DESC LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) AS taken
+WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
+    AND wb_outbox.ref_id = taken.ref_id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
+
+-- name: lease_others_above
+-- The other range.
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+FROM (
+    SELECT user_id, kind, ref_id FROM wb_outbox
+    WHERE NOT gone AND NOT due AND encoder > %(encoder)s
+        AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY encoder DESC, at DESC LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
