@@ -1,0 +1,222 @@
+"""What Postgres adds to a user's memory: company, a queue of what waits, and its own kinds of hostile ids."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from tests.memory_postgres_world import PostgresMemoryWorld
+
+from commonplace.app.memory_postgres import check_database, check_worker
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.memory import Call, Draft
+from commonplace.core.values import Drop, Put, Since
+from commonplace.db.postgres import Postgres
+from commonplace.journals.memory_backlog import MemoryBacklog
+from commonplace.journals.memory_postgres import MemoryPostgres
+from commonplace.testing import FrozenClock
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock()
+
+
+@pytest.fixture
+def pool(database):
+    made = Postgres(database.app_url, check=check_database)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mine(pool, clock):
+    return MemoryPostgres(pool, owner="ann", clock=clock)
+
+
+@pytest.fixture
+def backlog(database, clock):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield MemoryBacklog(made, clock=clock)
+    made.close()
+
+
+def todo(title, **more):
+    return Draft(kind="todo", fields={"title": title}, **more)
+
+
+def at_once(*calls):
+    """Call all of them, each in a thread of its own, and give what they gave or raised."""
+    given = [None] * len(calls)
+    ready = threading.Barrier(len(calls))
+
+    def call(number, one):
+        ready.wait()
+        try:
+            given[number] = one()
+        except Conflict as exc:
+            given[number] = exc
+
+    threads = [threading.Thread(target=call, args=pair) for pair in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return given
+
+
+def taken(backlog, limit=100, encoder="e"):
+    return [(x.owner, x.ref_id) for x in backlog.lease(limit, encoder=encoder, seconds=60)]
+
+
+class TestCompany:
+    def test_one_key_by_many_at_once_is_one_record(self, mine, database):
+        """One of them makes it; all are given the same."""
+        for number in range(5):
+            calls = [lambda n=n, k=number: mine.save(todo(f"t{n}", key=f"k{k}")) for n in range(4)]
+            saved = at_once(*calls)
+            assert len({each.ref_id for each in saved}) == 1
+            assert len({each.record.title for each in saved}) == 1
+            assert sum(each.is_new for each in saved) == 1
+        assert database.rows("SELECT count(*) FROM wb_todo") == [(5,)]
+
+    def test_the_first_preferences_by_many_at_once_are_all_kept(self, mine):
+        """Whoever comes second alters what the first has made."""
+
+        def keep(number):
+            return mine.save(Draft(kind="preference", fields={"flags": {f"f{number}": number}}))
+
+        at_once(*(lambda n=n: keep(n) for n in range(3)))
+        assert dict(mine.find("preference", "preferences").flags) == {"f0": 0, "f1": 1, "f2": 2}
+
+    def test_edits_at_once_lose_nothing(self, mine):
+        """Each alters what the one before has left."""
+        ref_id = mine.save(Draft(kind="journal", fields={"title": "t", "body": "b"})).ref_id
+        edits = ({"title": "new"}, {"body": "new"}, {"is_draft": True})
+        at_once(
+            *(lambda f=f: mine.save(Draft(kind="journal", fields=f, ref_id=ref_id)) for f in edits)
+        )
+        found = mine.find("journal", ref_id)
+        assert (found.title, found.body, found.is_draft) == ("new", "new", True)
+
+
+class TestIds:
+    @pytest.mark.parametrize("ref_id", ["\0", "a\0b", "\ud800", "é", "' OR true --", "x" * 100_000])
+    def test_an_id_that_is_none_is_not_there(self, mine, ref_id):
+        """Whatever the driver would choke on."""
+        mine.save(todo("kept"))
+        assert mine.find("todo", ref_id) is None
+        assert mine.delete("todo", ref_id) is False
+        with pytest.raises(NotFound):
+            mine.save(todo("x", ref_id=ref_id))
+        assert len(mine.list_records("todo", limit=9).records) == 1
+
+    @pytest.mark.parametrize(
+        "cursor", ["x/y", "' OR 1=1 --", "0" * 27 + "/x", "\0" * 27 + "/", "é" * 27 + "/"]
+    )
+    def test_a_cursor_that_is_none_is_refused(self, mine, cursor):
+        """Before or by the database; nothing of it is said of the query."""
+        with pytest.raises(Invalid) as told:
+            mine.list_records("todo", limit=5, cursor=cursor)
+        assert "SELECT" not in str(told.value)
+
+
+class TestSource:
+    def test_all_that_differs_is_told(self, mine, clock):
+        """For an index that is filled anew; its mark changes with each change, a delete too."""
+        source = mine.source()
+        marks = [source.mark()]
+        first = mine.save(todo("first"))
+        marks.append(source.mark())
+        mine.save(Draft(kind="journal", fields={"title": "draft", "is_draft": True}))
+        marks.append(source.mark())
+        mine.delete("todo", mine.save(todo("gone")).ref_id)
+        marks.append(source.mark())
+        assert len(set(marks)) == len(marks)
+        known = {"memory:todo/old": "x"}
+        changes = list(source.scan(Since(mark=None, stamps=lambda _prefix: known)))
+        puts = [x.doc.ref for x in changes if isinstance(x, Put)]
+        assert puts == [f"memory:todo/{first.ref_id}"]
+        assert [x.ref for x in changes if isinstance(x, Drop)] == ["memory:todo/old"]
+
+
+class TestBacklog:
+    def test_nobody_is_given_what_another_has(self, mine, pool, backlog, database):
+        """Oldest first, of all users, until a lease runs out or is given back."""
+        other = MemoryPostgres(pool, owner="bob")
+        refs = [("ann", mine.save(todo(str(n))).ref_id) for n in range(3)]
+        refs += [("bob", other.save(todo(str(n))).ref_id) for n in range(3)]
+        first = backlog.lease(4, encoder="e", seconds=60)
+        assert {(x.owner, x.ref_id) for x in first} == set(refs[:4])
+        assert set(taken(backlog)) == set(refs[4:])
+        assert taken(backlog) == []
+        backlog.give_back(first[:1])
+        assert taken(backlog) == [(first[0].owner, first[0].ref_id)]
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        assert set(taken(backlog)) == set(refs)
+
+    def test_what_changes_meanwhile_is_not_done(self, mine, backlog):
+        """It waits again; the rest is done, and its words too."""
+        stays, changes = (mine.save(todo(x)).ref_id for x in ("a", "b"))
+        leased = backlog.lease(9, encoder="e", seconds=60)
+        mine.save(todo("new", ref_id=changes))
+        again = backlog.done(leased, encoder="e")
+        assert [x.ref_id for x in again] == [changes]
+        assert [x.ref_id for x in mine.unfiled(9)] == [changes]
+        assert taken(backlog) == [("ann", changes)]
+        assert stays != changes
+
+    def test_without_an_encoder_words_are_filed_and_vectors_wait(self, mine, backlog):
+        """Until there is one; then nothing of it waits but for another one."""
+        ref = ("ann", mine.save(todo("a")).ref_id)
+        leased = backlog.lease(9, encoder="", seconds=60)
+        assert backlog.done(leased, encoder="") == []
+        assert mine.unfiled(9) == []
+        assert taken(backlog, encoder="") == []
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert taken(backlog, encoder="e") == []
+        for other in ("d", "f"):
+            leased = backlog.lease(9, encoder=other, seconds=60)
+            assert [(x.owner, x.ref_id) for x in leased] == [ref]
+            backlog.give_back(leased)
+
+    def test_it_tells_what_waits_and_lets_all_wait_again(self, mine, backlog, database):
+        """What is deleted does not come back by it."""
+        kept = mine.save(todo("kept"))
+        mine.delete("todo", mine.save(todo("gone")).ref_id)
+        database.run("UPDATE wb_outbox SET at = now() - interval '90 s'")
+        waiting, oldest_s = backlog.waiting()
+        assert (waiting, oldest_s > 89) == (2, True)
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert backlog.waiting()[0] == 0
+        assert backlog.renew() == 1
+        assert [x.ref_id for x in mine.unfiled(9)] == [kept.ref_id]
+
+    def test_old_calls_of_all_users_go_once_a_day(self, mine, pool, backlog, clock, database):
+        """Of those, too, who do not come back."""
+        call = Call(tool="memory.search", status="ok", duration_ms=1, top_k_effective=8)
+        mine.save(todo("a"))
+        mine.note_call(call)
+        clock.advance(timedelta(days=31).total_seconds())
+        backlog.tidy()
+        assert database.rows("SELECT 1 FROM wb_tool_invocation_log") == []
+
+
+def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_path, monkeypatch):
+    """Records of one user that cannot be read wait; those of the others are filed."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    for user in ("ann", "bob"):
+        world.open(user).save_todo(f"harbour of {user}")
+    read = MemoryPostgres.read
+
+    def broken(store, noted):
+        if store.owner == "ann":
+            raise Conflict("It cannot be read.")
+        return read(store, noted)
+
+    monkeypatch.setattr(MemoryPostgres, "read", broken)
+    assert world.work() == 1
+    assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)]
+    monkeypatch.undo()
+    database.run("UPDATE wb_outbox SET leased_until = NULL")
+    assert world.work() == 1
+    world.close()
