@@ -6,6 +6,8 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -33,12 +35,13 @@ logfile = {folder}/log
 class PgBouncer:
     """Two sessions of the server for whoever comes. Close it."""
 
-    def __init__(self, folder, *, host, name) -> None:
+    def __init__(self, *, host, name) -> None:
         program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
         if program is None:
             pytest.skip("There is no pgbouncer.")
-        self._folder = folder
-        folder.mkdir(mode=0o755)
+        # Short, for a socket's path, and open to the user it runs as.
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="cp-pgb-"))
+        folder.chmod(0o755)
         (folder / "ini").write_text(_CONF.format(folder=folder, host=host, name=name))
         user = None
         if os.geteuid() == 0:  # it does not run as root
@@ -70,3 +73,4 @@ class PgBouncer:
     def close(self) -> None:
         self._running.terminate()
         self._running.wait(10)
+        shutil.rmtree(self._folder)
