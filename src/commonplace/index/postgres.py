@@ -259,19 +259,29 @@ class PostgresOwnerIndex:
     ) -> tuple[Known, Vectors | None]:
         """What is known now, and what there is of a model; the words are asked for on the way."""
         model = plain(identity)
-        index = index_name(self._owner, model)
+        asked = {"model": model, "index": index_name(self._owner, model)}
         with asking.at_once():
-            begun = ask_known(asking, known, model=model, index=index)
+            begun = asking.ask("read_position", **asked)
             sought.ask(asking)
-            row = begun.fetchone()
-        if row is None:
+            position = begun.fetchone()
+        if position is None:
             return NOTHING, None
-        now = brought_up(asking, row, known)
-        if now is None:
-            row = ask_known(asking, NOTHING, model=model, index=index).fetchone()
+        if position[:2] == (known.name, known.change):
+            now, found = known, position[2:]
+        else:
+            now, found = self._followed(asking, known, asked)
+        return now, self._vectors(asking, now, model, found) if identity else None
+
+    def _followed(
+        self, asking: Asking, known: Known, asked: Mapping[str, str]
+    ) -> tuple[Known, tuple[Any, ...]]:
+        """What is known after what came since; from nothing, where it is too late to follow."""
+        for before in (known, NOTHING):
+            row = ask_known(asking, before, **asked).fetchone()
             assert row is not None
-            now = brought_up(asking, row, NOTHING) or NOTHING
-        return now, self._vectors(asking, now, model, row[6:]) if identity else None
+            if (now := brought_up(asking, row, before)) is not None:
+                return now, row[6:]
+        raise AssertionError("From nothing everything can be followed.")
 
     def _vectors(
         self, asking: Asking, known: Known, model: str, row: tuple[Any, ...]

@@ -208,6 +208,16 @@ VALUES (%(user)s, %(model)s, %(dimensions)s, %(docs)s, %(chunks)s)
 ON CONFLICT (user_id, model_tag) DO UPDATE SET
     docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks, change = m.change + 1;
 
+-- name: read_position
+-- How far the docs are, and of a model what `read_known` tells: most often nothing came since.
+SELECT i.name::text, i.change, m.dimensions, m.chunks, m.change, EXISTS (
+    SELECT FROM pg_catalog.pg_index
+    WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
+)
+FROM wb_index AS i
+LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
+WHERE i.user_id = %(user)s;
+
 -- name: read_known
 -- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
 -- what there is of a model, and whether an index over this user's vectors of it is there and whole.
