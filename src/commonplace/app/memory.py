@@ -130,7 +130,9 @@ class MemoryWiring:
     def is_there(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one file."""
         offered = self.toolsets().keys() & {*self._own.settings.toolsets}
-        return bool(offered) or self._memories.is_there(self._own.settings.owner)
+        # What its driver is missing for is there: whoever opens it is told so.
+        in_database = self._own.settings.database_url is not None
+        return bool(offered) or in_database or self._memories.is_there(self._own.settings.owner)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
