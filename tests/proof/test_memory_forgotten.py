@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from random import Random
 
 import psycopg
@@ -106,3 +107,31 @@ def test_a_table_that_others_read_is_erased_the_next_time(world, own_server):
     assert where(world, own_server, "tamarindose") == ["wb_todo"]
     world.worker.run_once()
     assert where(world, own_server, "tamarindose") == []
+
+
+def test_erasing_holds_up_nobody(world):
+    """Tables are written anew again and again while users save, delete and search: no call fails."""
+    errors, left = [], {}
+
+    def work(user):
+        mine = world.open(user)
+        try:
+            for number in range(30):
+                ref_id = mine.save_todo(f"harbour {number}")
+                if number % 2:
+                    mine.delete("todo", ref_id)
+                assert len(mine.search(f"harbour {number}", top_k=100).hits) == number // 2 + 1
+            left[user] = len(mine.todos())
+        except BaseException as exc:  # noqa: BLE001  whatever it is, the test tells it
+            errors.append(exc)
+
+    world.open("ann").save_todo("harbour of others")
+    working = [threading.Thread(target=work, args=(user,)) for user in ("bob", "cy", "dee")]
+    for each in working:
+        each.start()
+    tidied = 0
+    while any(each.is_alive() for each in working):
+        tidied += world.worker.run_once() > 0
+    assert errors == []
+    assert tidied > 0
+    assert left == {"bob": 15, "cy": 15, "dee": 15}
