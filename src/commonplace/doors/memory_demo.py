@@ -5,7 +5,6 @@ Never touches a database but one of its own, nor the settings of whoever runs it
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -40,7 +39,10 @@ _KEPT = {
         ("gratitude", "--text", "The soup that my neighbour brought"),
     ),
 }
-_ASKED = ("where does my sister live", "food from the people next door", "shopping for electronics")
+_ASKED = {
+    "ann": ("where does my sister live", "shopping for electronics"),
+    "bob": ("where does my sister live", "food from the people next door"),
+}
 
 
 def main() -> None:
@@ -82,20 +84,20 @@ def _tour(database: OwnDatabase, home: Path) -> None:
         _ADMIN: database.admin_url,
     }
     _run(env, "migrate")
+    refs: dict[str, str] = {}
     for user, records in _KEPT.items():
         for words in records:
-            _run(env, "save", *words, "--user", user)
+            saved = _run(env, "save", *words, "--user", user)
+            refs.setdefault(user, saved.split()[1])
     say("No model was waited for so far. The worker makes what meaning is found by:", "")
     _run(env, "worker", "--once")
-    for user in _KEPT:
-        for question in _ASKED:
+    for user, questions in _ASKED.items():
+        for question in questions:
             _run(env, "search", question, "--user", user)
     _show_walls(database)
-    found = json.loads(_run(env, "search", "sister", "--user", "ann", "--json"))
-    ref = found["payload"]["results"][0]["ref"]
-    _run(env, "delete", "message", ref, "--user", "ann")
-    _run(env, "search", "sister", "--user", "ann")
-    _run(env, "search", "sister", "--user", "bob")
+    _run(env, "delete", "message", refs["ann"], "--user", "ann")
+    for user in _KEPT:
+        _run(env, "search", "sister", "--user", user)
 
 
 def _show_walls(database: OwnDatabase) -> None:
