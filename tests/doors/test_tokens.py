@@ -163,6 +163,8 @@ def test_the_commands(tmp_path):
         ["read"],
         ["memory", "recall"],
     )
+    assert "machine user's own" in run("tokens", "create", "--user", "me").stdout
+    assert "machine user's own" not in run("tokens", "create", "--user", "bob").stdout
     listed = run("tokens", "list").stdout
     assert made["id"] in listed
     assert made["token"] not in listed

@@ -46,7 +46,8 @@ def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_
         toolsets=names,
         expires_at=(expires and parse_expiry(expires, now=now, zone=settings().timezone)) or None,
     )
-    lines = f"{text}\n\nFor {_line(token, now)}\nIt is not shown again."
+    own = "\nIt opens this machine user's own journals." if user == settings().owner else ""
+    lines = f"{text}\n\nFor {_line(token, now)}{own}\nIt is not shown again."
     show(Answer(text=lines, facts={"token": text, **_facts(token, now)}), as_json)
 
 
