@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+MOST_WAITING = 16
+
 
 class WarmedApps:
     """Apps of owners, each warmed up in the background when it is used first. Thread-safe.
@@ -41,12 +43,17 @@ class WarmedApps:
     def using(self, owner: str) -> Iterator[App]:
         """The app of an owner, kept open meanwhile."""
         with self._apps.using(owner) as app:
-            with self._lock:
-                is_new = app not in self._known
-                self._known.add(app)
-            if is_new:
+            if self._is_new(app):
                 self._waiting.put(owner)
             yield app
+
+    def _is_new(self, app: App) -> bool:
+        """Whether it is to be warmed up now; where many wait for that, at a later use."""
+        with self._lock:
+            is_new = app not in self._known and self._waiting.qsize() < MOST_WAITING
+            if is_new:
+                self._known.add(app)
+            return is_new
 
     def _run(self) -> None:
         while True:
