@@ -24,7 +24,7 @@ from commonplace.doors.tokens import TokenFile
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 ALL = "private,chronicle,recall,notebook,timeline,memory,memory-write"
 REVISION = "2025-11-25"
 BOTH = {"accept": "application/json, text/event-stream"}

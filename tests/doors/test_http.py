@@ -293,7 +293,7 @@ def test_killed_and_stopped_under_load():
             writers.wait(30)
             began = time.monotonic()
             assert server.end() == 0
-            assert time.monotonic() - began < 8
+            assert time.monotonic() - began < 20
     text = kept()
     assert all(x in text for x in writers.acknowledged)
     assert set(writers.others) <= {503}
