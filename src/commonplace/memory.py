@@ -234,6 +234,7 @@ class Memory:
             if self._desk is not None:
                 self._desk.filing().close()
                 self._desk.store.close()
+                self._shared.app.shared.rest(self._desk.store.owner)
         self._shared.give_back()
 
     def __enter__(self) -> Self:

@@ -247,9 +247,9 @@ class Timeline:
         """Let go of all files; may be called twice."""
         with self._lock:
             while self._desks:
-                _close(self._desks.popitem()[1])
+                self._close(self._desks.popitem()[1])
             while self._leaving:
-                _close(self._leaving.pop()[1])
+                self._close(self._leaving.pop()[1])
             if self._base is not None:
                 self._base.close()
                 self._base = None
@@ -266,7 +266,12 @@ class Timeline:
         while len(self._desks) > MOST_OPEN:
             self._leaving.append((now, self._desks.popitem(last=False)[1]))
         while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
-            _close(self._leaving.pop(0)[1])
+            self._close(self._leaving.pop(0)[1])
+
+    def _close(self, desk: TimelineDesk) -> None:
+        desk.filing().close()
+        desk.journal.close()
+        self._app().shared.rest(desk.journal.owner)
 
     def _app(self) -> App:
         from commonplace.app import App  # noqa: PLC0415  opened when it is used
@@ -284,11 +289,6 @@ def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator
         yield from (x.as_dict() for x in page.entries)
         if not (cursor := page.cursor):
             return
-
-
-def _close(desk: TimelineDesk) -> None:
-    desk.filing().close()
-    desk.journal.close()
 
 
 def _settings(home: Path | str | None, timezone: str | None) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from commonplace.app import App, Apps
@@ -190,6 +191,21 @@ def test_of_too_many_owners_the_longest_unused_is_closed(world):
     with apps.using("user1") as second, apps.using("user0") as first:
         assert second is seen[1]
         assert first is not seen[0]
+    apps.close()
+
+
+def test_whoever_left_has_no_file_open(world):
+    """Journals and index alike; what is shared stays."""
+    apps = world.apps()
+    with apps.using("ann") as app:
+        write_everywhere(app, "vermilion")
+        recalled(app, "vermilion")
+    world.now = IDLE_S + 1
+    apps.tidy()
+    users = str(world.settings().home / "users")
+    assert [x.path for x in psutil.Process().open_files() if x.path.startswith(users)] == []
+    with apps.using("ann") as app:
+        assert recalled(app, "vermilion")
     apps.close()
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import closing
 
+import psutil
 import pytest
 
 from commonplace.core.errors import Unavailable
@@ -304,3 +305,50 @@ def test_a_thread_that_opens_the_file_anew_takes_it_from_no_other(opened, law, m
         ended.set()
         writer.join()
         sys.setswitchinterval(often)
+
+
+def _open_below(folder):
+    """The files below a folder that this process has open."""
+    return [x.path for x in psutil.Process().open_files() if x.path.startswith(str(folder))]
+
+
+def test_an_owner_at_rest_has_no_file_open_and_answers_at_the_next_use(opened, folder, law):
+    """Its docs, its marks and its vectors are there as before."""
+    index = opened()
+    mine = law.filled(index, [a_doc("n:1", "harbour lights")])
+    mine.apply([], source="s", mark="1")
+    assert set(law.find(mine, "harbour")) == {"n:1"}
+    assert _open_below(folder)
+    index.rest("me")
+    index.rest("nobody")
+    assert _open_below(folder) == []
+    assert set(law.find(mine, "harbour")) == {"n:1"}
+    assert mine.since("s").mark == "1"
+
+
+def test_an_index_is_laid_to_rest_while_others_search_and_write(opened, law):
+    """Every answer is right, and nothing that was written is lost."""
+    index = opened()
+    mine = law.filled(index, [a_doc("n:0", "harbour lights")])
+    failed = []
+    stop = threading.Event()
+
+    def search():
+        while not stop.is_set():
+            try:
+                assert "n:0" in law.find(mine, "harbour")
+            except Exception as exc:  # noqa: BLE001  whatever it is, the test tells it
+                failed.append(exc)
+                return
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for number in range(1, 40):
+        mine.apply([Put(a_doc(f"n:{number}", f"harbour {number}"))])
+        index.rest("me")
+    stop.set()
+    for each in threads:
+        each.join()
+    assert failed == []
+    assert mine.counts("").docs == 40

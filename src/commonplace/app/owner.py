@@ -112,6 +112,8 @@ class App(Own):
                 each.close()
             if self._is_alone:
                 self.shared.close()
+            else:
+                self.shared.rest(self.settings.owner)
 
     def _other_sources(self) -> Sequence[Source]:
         return self.private.other_sources()

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from commonplace.core.owners import owner_folder
+from commonplace.core.ports import Resting
 from commonplace.core.values import EncoderState
 
 if TYPE_CHECKING:
@@ -150,6 +151,11 @@ class Shared:
     def uses_encoder(self) -> bool:
         """Whether anybody has asked for the encoder."""
         return "encoder" in self.__dict__
+
+    def rest(self, owner: str) -> None:
+        """Let go of an owner's index until it is used again."""
+        if "indexes" in self.__dict__ and isinstance(self.indexes, Resting):
+            self.indexes.rest(owner)
 
     def close(self) -> None:
         """Let go of the encoder, the memories and the indexes; may be called twice."""

@@ -287,6 +287,15 @@ class Index(Protocol):
 
 
 @runtime_checkable
+class Resting(Protocol):
+    """Indexes that can let go of an owner's files until they are used again."""
+
+    def rest(self, owner: str) -> None:
+        """Close what nobody uses now; the next use opens it again. Never raises."""
+        ...
+
+
+@runtime_checkable
 class Tallying(Protocol):
     """An index that can say how much it holds of each journal."""
 

@@ -130,6 +130,11 @@ class IndexFile:
                 each.close()
             self._retired.clear()
 
+    def rest(self) -> None:
+        """Close every connection that nobody uses now; the next use opens the file again."""
+        with self._lock:
+            self._retire()
+
     def recreate(self) -> None:
         """Remove the file and everything beside it; the next use makes an empty one."""
         with self._lock, locked(self.folder):

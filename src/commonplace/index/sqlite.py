@@ -77,6 +77,13 @@ class SqliteIndex:
                 self._owners[owner] = SqliteOwnerIndex(folder, clock=self._clock)
             return self._owners[owner]
 
+    def rest(self, owner: str) -> None:
+        """Close an owner's files until they are used again; see the port."""
+        with self._lock:
+            found = self._owners.get(owner)
+        if found is not None:
+            found.rest()
+
     def close(self) -> None:
         """Let go of files and connections; may be called twice."""
         with self._lock:
@@ -97,6 +104,10 @@ class SqliteOwnerIndex:
     def close(self) -> None:
         """Let go of the file; may be called twice."""
         self._file.close()
+
+    def rest(self) -> None:
+        """Let go of the file until it is used again; what is remembered of it goes as well."""
+        self._file.rest()
 
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
