@@ -41,6 +41,7 @@ SMALL_RECALL, LARGE_RECALL = 1.0, 0.98
 SAVE_SHARE, WORKER_SHARE = 1.3, 0.85
 _TOP = policy.MEMORY_K
 _SPUN_S = 0.01
+_SERVING = "commonplace_app"
 _NOTE = "messages of 15 to 30 words; vectors mixed from real ones."
 _ADD_MESSAGE = (
     "INSERT INTO wb_message (user_id, id, role, content, created_at)"
@@ -125,7 +126,15 @@ class _Clock:
         return _Took(wall * 1000, cpu * 1000)
 
     def _served(self) -> float:
-        return sum(_seconds(each.pid) for each in self._server.children())
+        return sum(_seconds(each.pid) for each in self._server.children() if _serves(each))
+
+
+def _serves(process: psutil.Process) -> bool:
+    """Whether it answers us: whoever vacuums meanwhile does that for nobody's search."""
+    try:
+        return _SERVING in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def _seconds(pid: int) -> float:
