@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from commonplace.app import App, Apps
-from commonplace.app.owners import IDLE_S, MOST_OPEN
+from commonplace.app.owners import IDLE_S, MOMENT_S, MOST_OPEN
 from commonplace.app.shared import Shared
 from commonplace.config import read_settings
 from commonplace.core.errors import Invalid, Unavailable
@@ -191,6 +191,23 @@ def test_of_too_many_owners_the_longest_unused_is_closed(world):
     with apps.using("user1") as second, apps.using("user0") as first:
         assert second is seen[1]
         assert first is not seen[0]
+    apps.close()
+
+
+def test_owners_who_call_in_turns_do_not_close_each_others_apps(world):
+    """A few more than stay open at rest, within a moment; then the longest unused ones leave."""
+    apps = world.apps()
+    seen = {}
+    for turn in range(2):
+        for number in range(MOST_OPEN + 3):
+            with apps.using(f"user{number}") as app:
+                assert turn == 0 or app is seen[number]
+                seen[number] = app
+    world.now = MOMENT_S + 1
+    apps.tidy()
+    with apps.using("user0") as first, apps.using("user3") as fourth:
+        assert first is not seen[0]
+        assert fourth is seen[3]
     apps.close()
 
 

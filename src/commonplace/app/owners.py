@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from commonplace.config import Settings
 
 MOST_OPEN = 64
-"""How many owners' apps stay open while nobody uses them."""
+"""How many owners' apps stay open while nobody uses them for a moment."""
+
+MOST_EVER = 256
+"""How many stay open even in that moment: owners who call in turns do not close each other's."""
+
+MOMENT_S = 5.0
 
 IDLE_S = 600.0
 """How long an app that nobody uses stays open."""
@@ -83,12 +88,17 @@ class Apps:
     def tidy(self) -> None:
         """Close what nobody has used for a while, and the longest unused of too many."""
         with self._lock:
+            now, count = self._monotonic(), len(self._kept)
             idle = sorted(
                 (each.left_at, owner) for owner, each in self._kept.items() if not each.users
             )
-            over = max(len(self._kept) - MOST_OPEN, 0)
-            before = self._monotonic() - IDLE_S
-            gone = [owner for n, (at, owner) in enumerate(idle) if n < over or at < before]
+            gone = [
+                owner
+                for n, (at, owner) in enumerate(idle)
+                if n < count - MOST_EVER
+                or (n < count - MOST_OPEN and at < now - MOMENT_S)
+                or at < now - IDLE_S
+            ]
             leaving = [self._kept.pop(owner) for owner in gone]
         for each in leaving:
             each.app.close()
