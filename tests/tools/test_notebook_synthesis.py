@@ -161,6 +161,15 @@ def test_short_lines_must_stand_alone():
     assert checked(sides, "A long line here.\n\n- no").left_out == 0
 
 
+def test_a_listing_that_begins_with_an_empty_line_is_kept_with_it():
+    """The empty line before an answer is no part of it, so it is none of the listing either."""
+    listing = "```\n\none\n```"
+    sides = Sides(section="a", version_a="two", version_b=listing)
+    synthesis = checked(sides, "\none\n\ntwo")
+    assert synthesis.text.startswith("one\n\ntwo")
+    assert listing in synthesis.text
+
+
 WORDS = st.sampled_from(
     [
         "one",

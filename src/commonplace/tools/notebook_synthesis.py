@@ -120,6 +120,7 @@ def checked(sides: Sides, text: str) -> Synthesis:
     not looked for, nor is the order of lines, nor how often one stands there.
     Raises: Unavailable where less than half of the lines are kept, or the text is far too long.
     """
+    text = text.strip("\n")
     units_a, units_b = (dict.fromkeys(_each_unit(x)) for x in (sides.version_a, sides.version_b))
     answer = _Text(text)
     units = units_a | units_b
@@ -135,7 +136,7 @@ def checked(sides: Sides, text: str) -> Synthesis:
         "version A": [x for x in lost if x not in units_b],
         "version B": [x for x in lost if x not in units_a],
     }
-    parts = [text.strip("\n")]
+    parts = [text]
     if lost:
         # What follows a listing that nobody closed would be a part of it.
         parts[0] += _missing_fence((blocks_of(text) or [""])[-1])
