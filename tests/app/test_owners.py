@@ -188,6 +188,7 @@ def test_of_too_many_owners_the_longest_unused_is_closed(world):
         world.now += 1
         with apps.using(f"user{number}") as app:
             seen[number] = app
+    apps.tidy()
     with apps.using("user1") as second, apps.using("user0") as first:
         assert second is seen[1]
         assert first is not seen[0]
@@ -269,4 +270,18 @@ def test_hostile_names_never_share_a_folder(world):
     assert len(homes) == 4
     users = world.settings().home / "users"
     assert {home.parent.parent for home in homes} == {users}
+    apps.close()
+
+
+def test_journals_that_cannot_be_closed_keep_no_others_open(world, monkeypatch):
+    """It is logged, and the rest is closed all the same."""
+    apps = world.apps()
+    with apps.using("ann") as broken, apps.using("ben") as whole:
+        pass
+    closed = []
+    monkeypatch.setattr(broken, "close", lambda: 1 / 0)
+    monkeypatch.setattr(whole, "close", lambda: closed.append("ben"))
+    world.now = IDLE_S + 1
+    apps.tidy()
+    assert closed == ["ben"]
     apps.close()

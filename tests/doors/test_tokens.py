@@ -173,3 +173,23 @@ def test_the_commands(tmp_path):
     assert run("tokens", "revoke", "nothing0").exit_code == 3
     assert run("tokens", "create", "--user", "ann", "--scope", "admin").exit_code == 2
     assert run("tokens", "create", "--user", "ann", "--toolsets", "privat").exit_code == 2
+
+
+def test_a_link_that_leads_nowhere_lets_nobody_in(tokens, tmp_path):
+    """Tokens on a disk that is not there yet: not a server without tokens."""
+    (tmp_path / "kept").mkdir(exist_ok=True)
+    (tmp_path / "kept" / "tokens.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(Unavailable, match="leads nowhere"):
+        tokens.was_used()
+
+
+def test_a_link_becomes_a_file_that_only_its_user_can_read(tokens, tmp_path):
+    """A link's own mode is that of everybody."""
+    tokens.create("ann")
+    file = tmp_path / "kept" / "tokens.json"
+    file.rename(tmp_path / "elsewhere.json")
+    file.symlink_to(tmp_path / "elsewhere.json")
+    tokens.create("ben")
+    assert not file.is_symlink()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert {each.owner for each in tokens.list_tokens()} == {"ann", "ben"}

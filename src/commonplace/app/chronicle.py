@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from commonplace.app.once import made_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +28,9 @@ class ChronicleWiring:
 
     def __init__(self, own: Own) -> None:
         self._own = own
+        self.wiring = own.wiring
 
-    @cached_property
+    @made_once
     def journal(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
         from commonplace.journals.chronicle import Chronicle  # noqa: PLC0415  if used
@@ -60,7 +62,7 @@ class ChronicleWiring:
         here = None if own.is_served else own.settings.project or _working_folder()
         return author_here(os.environ, hostname=socket.gethostname(), directory=here)
 
-    @cached_property
+    @made_once
     def tools(self) -> ChronicleTools:
         """Chronicle's tools."""
         from commonplace.tools.chronicle import ChronicleTools  # noqa: PLC0415  if it is offered
@@ -72,7 +74,7 @@ class ChronicleWiring:
         with self._own.wiring:
             return self._desk
 
-    @cached_property
+    @made_once
     def _desk(self) -> ChronicleDesk:
         from commonplace.tools.chronicle_desk import ChronicleDesk  # noqa: PLC0415  if it is offered
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from commonplace.app.once import made_once
 from commonplace.core.memory import MemoryStore
 from commonplace.core.owners import parse_owner
 
@@ -88,13 +89,14 @@ class MemoryWiring:
 
     def __init__(self, own: Own) -> None:
         self._own = own
+        self.wiring = own.wiring
 
-    @cached_property
+    @made_once
     def journal(self) -> KeptMemory:
         """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
         return self._memories.store_of(self._own.settings.owner, self._own.clock)
 
-    @cached_property
+    @made_once
     def tools(self) -> MemoryTools:
         """Memory's tools."""
         from commonplace.tools.memory import MemoryTools  # noqa: PLC0415  if it is offered
@@ -106,7 +108,7 @@ class MemoryWiring:
         with self._own.wiring:
             return self._desk
 
-    @cached_property
+    @made_once
     def _desk(self) -> MemoryDesk:
         own = self._own
         return self._desk_over(self.journal, cache(lambda: self._memories.own(own)))

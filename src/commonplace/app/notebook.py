@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from commonplace.app.once import made_once
 from commonplace.app.own import awaited
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ class NotebookWiring:
 
     def __init__(self, own: Own) -> None:
         self._own = own
+        self.wiring = own.wiring
 
     @property
     def _folder(self) -> Path:
         return self._own.settings.notebook_path or self._own.folder / "notebook"
 
-    @cached_property
+    @made_once
     def journal(self) -> Notebook:
         """The notebook of this owner, there or not."""
         from commonplace.journals.notebook import Notebook  # noqa: PLC0415  wired when needed
@@ -53,7 +54,7 @@ class NotebookWiring:
             auto_gc=settings.notebook_auto_gc,
         )
 
-    @cached_property
+    @made_once
     def tools(self) -> NotebookTools:
         """The notebook's tools."""
         from commonplace.tools.notebook import NotebookTools  # noqa: PLC0415  if it is offered
@@ -65,7 +66,7 @@ class NotebookWiring:
         with self._own.wiring:
             return self._desk
 
-    @cached_property
+    @made_once
     def _desk(self) -> NotebookDesk:
         from commonplace.search import policy  # noqa: PLC0415  if it is offered
         from commonplace.tools.notebook_desk import NotebookDesk  # noqa: PLC0415  as above

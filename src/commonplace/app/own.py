@@ -9,9 +9,9 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from commonplace.app.once import made_once
 from commonplace.app.shared import Shared, holder
 from commonplace.core.errors import CommonplaceError
 
@@ -113,19 +113,19 @@ class Own(ABC):
     def is_served(self) -> bool:
         """Whether it is one of many owners: nobody works in the folder this process stands in."""
 
-    @cached_property
+    @made_once
     def index(self) -> OwnerIndex:
         """This owner's index."""
         return self.shared.indexes.within(self.settings.owner)
 
-    @cached_property
+    @made_once
     def languages(self) -> Languages:
         """The language models of the settings, and what they may spend."""
         from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
 
         return Languages(self.settings, folder=self.folder / "llm", clock=self.clock)
 
-    @cached_property
+    @made_once
     def filing(self) -> Filing:
         """What keeps the index behind the journals."""
         from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
@@ -139,7 +139,7 @@ class Own(ABC):
             quoting=self._quoting(),
         )
 
-    @cached_property
+    @made_once
     def finder(self) -> Finder:
         """What searches this owner's index."""
         return self.finder_over(self.index, self.filing)
@@ -151,7 +151,7 @@ class Own(ABC):
         encoder = self.shared.answering(index)
         return Finder(index=index, encoder=encoder, filing=filing, lineage=self._lineage())
 
-    @cached_property
+    @made_once
     def sided_finder(self) -> SidedFinder:
         """What asks two questions at once."""
         from commonplace.search.sides import SidedFinder  # noqa: PLC0415  as above

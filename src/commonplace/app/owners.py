@@ -5,6 +5,7 @@ Never lets one owner reach another's folders, nor the machine user's own.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.config import Settings
+
+_log = logging.getLogger(__name__)
 
 MOST_OPEN = 64
 """How many owners' apps stay open while nobody uses them for a moment."""
@@ -47,6 +50,8 @@ class _Kept:
 class Apps:
     """An app for each owner who is served, opened when one is used and closed when idle.
 
+    Idle ones are closed by `tidy`, which somebody is to call every few seconds: no call of one
+    owner waits for another's journals to be closed.
     settings: the machine's own. Its owner has the machine user's folders, every other owner only
     what lies in `users/<owner>`, and nobody has a project. Thread-safe. Close it at the end.
     """
@@ -83,7 +88,6 @@ class Apps:
             with self._lock:
                 kept.users -= 1
                 kept.left_at = self._monotonic()
-            self.tidy()
 
     def tidy(self) -> None:
         """Close what nobody has used for a while, and the longest unused of too many."""
@@ -101,7 +105,7 @@ class Apps:
             ]
             leaving = [self._kept.pop(owner) for owner in gone]
         for each in leaving:
-            each.app.close()
+            _close(each.app)
 
     def settings_of(self, owner: str) -> Settings:
         """The settings with which an owner is served."""
@@ -124,7 +128,7 @@ class Apps:
             self._closed = True
             leaving, self._kept = [*self._kept.values()], {}
         for each in leaving:
-            each.app.close()
+            _close(each.app)
         if self._is_alone:
             self.shared.close()
 
@@ -149,3 +153,10 @@ class Apps:
             clock=self._clock,
             shared=self.shared,
         )
+
+
+def _close(app: App) -> None:
+    try:
+        app.close()
+    except Exception:  # noqa: BLE001  a thread's last line: the others are still to be closed
+        _log.exception("The journals of one owner were not closed in order")

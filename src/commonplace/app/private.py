@@ -6,10 +6,10 @@ import os
 import random
 import tempfile
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.app.once import made_once
 from commonplace.core.errors import CommonplaceError
 from commonplace.tools.private import PrivateDesk, PrivateTools
 
@@ -30,8 +30,9 @@ class PrivateWiring:
 
     def __init__(self, own: Own) -> None:
         self._own = own
+        self.wiring = own.wiring
 
-    @cached_property
+    @made_once
     def journal(self) -> PrivateJournal:
         """The private journal of this owner and this project."""
         from commonplace.journals.private import PrivateJournal  # noqa: PLC0415  wired when needed
@@ -55,7 +56,7 @@ class PrivateWiring:
             known=own.reach / "projects",
         )
 
-    @cached_property
+    @made_once
     def tools(self) -> PrivateTools:
         """The private journal's tools."""
         return PrivateTools(desk=self.desk)
@@ -65,7 +66,7 @@ class PrivateWiring:
         with self._own.wiring:
             return self._desk
 
-    @cached_property
+    @made_once
     def _desk(self) -> PrivateDesk:
         self.journal.keep_roots()
         return PrivateDesk(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from commonplace.app.once import made_once
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ class RecallWiring:
 
     def __init__(self, own: Own, *, journals: Sequence[Wired]) -> None:
         self._own = own
+        self.wiring = own.wiring
         self._journals = journals
 
-    @cached_property
+    @made_once
     def tools(self) -> RecallTools:
         """What asks all journals at once."""
         from commonplace.tools.recall import RecallTools  # noqa: PLC0415  if it is offered
@@ -40,7 +41,7 @@ class RecallWiring:
                 del self.__dict__["_desk"]
             return self._desk
 
-    @cached_property
+    @made_once
     def _desk(self) -> RecallDesk:
         from commonplace.tools.recall_desk import RecallDesk  # noqa: PLC0415  if it is offered
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import random
 import socket
-from functools import cached_property, partial
+import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
+from commonplace.app.once import made_once
 from commonplace.core.owners import owner_folder
 from commonplace.core.ports import Resting
 from commonplace.core.values import EncoderState
@@ -40,6 +42,7 @@ class Shared:
     def __init__(self, settings: Settings, *, encoder: EncoderSlot | None = None) -> None:
         self.settings = settings
         self._given = encoder
+        self.wiring = threading.RLock()
 
     def folder_of(self, owner: str) -> Path:
         """What of an owner is only ours; there or not."""
@@ -54,14 +57,14 @@ class Shared:
         folder = self.folder_of(owner)
         return folder if owner == self.settings.owner else folder / "served"
 
-    @cached_property
+    @made_once
     def indexes(self) -> Index:
         """The indexes of all owners on this machine."""
         from commonplace.index.sqlite import SqliteIndex  # noqa: PLC0415  imports numpy
 
         return SqliteIndex(lambda owner: self.reach_of(owner) / "index")
 
-    @cached_property
+    @made_once
     def memories(self) -> Memories:
         """Where users' memories are kept. Raises: Unavailable without the extra it needs."""
         from commonplace.app.backends import MEMORIES  # noqa: PLC0415  wired when needed
@@ -70,7 +73,7 @@ class Shared:
         made: Memories = MEMORIES[name].load()(self)
         return made
 
-    @cached_property
+    @made_once
     def encoder(self) -> EncoderSlot:
         """The encoder's slot; loading begins at its `start`."""
         from commonplace.inference.slot import BackgroundEncoder  # noqa: PLC0415  wired when needed
@@ -79,7 +82,7 @@ class Shared:
             return self._given
         return BackgroundEncoder(self.find_weights, home=self.settings.home)
 
-    @cached_property
+    @made_once
     def former_encoders(self) -> Mapping[str, EncoderSlot]:
         """Other models whose weights are on this machine, by identity: they answer after a switch.
 

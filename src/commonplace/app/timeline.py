@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from commonplace.app.once import made_once
 from commonplace.app.own import awaited, found_sources
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import make_owner_folder, parse_owner
@@ -39,19 +39,20 @@ class TimelineWiring:
 
     def __init__(self, own: Own, *, fed: Sequence[Wired]) -> None:
         self._own = own
+        self.wiring = own.wiring
         self._fed = fed
 
-    @cached_property
+    @made_once
     def journal(self) -> TimelineJournal:
         """The timeline of this owner, there or not."""
         return self._journal_of(self._own.settings.owner)
 
-    @cached_property
+    @made_once
     def rollups(self) -> Rollups:
         """What rolls this owner's timeline up."""
         return self._rollups_of(self.journal, feed=self.feeding)
 
-    @cached_property
+    @made_once
     def feeding(self) -> Feeding | None:
         """What lets entries of other journals count in this owner's rollups."""
         if not self._fed:
@@ -71,7 +72,7 @@ class TimelineWiring:
                     found[each.name] = each.pages()
         return found
 
-    @cached_property
+    @made_once
     def tools(self) -> TimelineTools:
         """The timeline's tools."""
         from commonplace.tools.timeline import TimelineTools  # noqa: PLC0415  if it is offered
@@ -83,7 +84,7 @@ class TimelineWiring:
         with self._own.wiring:
             return self._desk
 
-    @cached_property
+    @made_once
     def _desk(self) -> TimelineDesk:
         from commonplace.tools.timeline_desk import TimelineDesk  # noqa: PLC0415  if it is offered
 

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 import time
 import zlib
 from typing import TYPE_CHECKING
@@ -123,15 +124,18 @@ def _put_new(
 def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Put new content under a name in one step, keeping the mode of a file that is there.
 
-    mode: for a file that is not there yet (default 0o600). Either the old or the new content is
-    under the name at every moment; after an error of the last step, syncing the folder, the new.
+    A symbolic link is replaced by a file. mode: for a file that is not there yet (default 0o600).
+    Either the old or the new content is under the name at every moment; after an error of the last
+    step, syncing the folder, the new.
     Raises: Unavailable, Denied, NotFound, Invalid.
     """
     with translated(path), contextlib.ExitStack() as undo:
         try:
-            kept: int | None = os.lstat(path).st_mode & 0o7777
+            found = os.lstat(path).st_mode
         except FileNotFoundError:
-            kept = None
+            found = 0
+        # A link's own mode is 0777 on Linux, and says nothing of what it leads to.
+        kept = stat.S_IMODE(found) if stat.S_ISREG(found) else None
         temp = _write_temp(path.parent, content, 0o600 if mode is None else mode, os.fsync)
         undo.callback(_discard, temp)
         if kept is not None:

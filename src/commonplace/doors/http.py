@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 WATCH_S = 1.0
 """How soon what is open ends for a token that was revoked."""
 
-TIDY_S = 60.0
+TIDY_S = 2.0
 PACE_S = 0.1
 
 ERRANDS_STOP_S = 2.0

@@ -161,6 +161,8 @@ class TokenFile:
             with translated(self._path):
                 found = os.stat(self._path)
         except NotFound:
+            if os.path.lexists(self._path):
+                raise _unreadable(self._path, "It is a link that leads nowhere.") from None
             return None
         return found.st_ino, found.st_mtime_ns, found.st_size
 
