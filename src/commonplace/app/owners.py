@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 MOST_OPEN = 64
 """How many owners' apps stay open while nobody uses them for a moment."""
 
-MOST_EVER = 256
+MOST_EVER = 128
 """How many stay open even in that moment: owners who call in turns do not close each other's."""
 
 MOMENT_S = 5.0
