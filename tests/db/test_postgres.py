@@ -8,7 +8,7 @@ import pytest
 from tests.postgres import SERIES, address
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Unavailable
-from commonplace.db.postgres import Postgres, refuse_unguarded
+from commonplace.db.postgres import Postgres, parse_address, refuse_unguarded
 from commonplace.db.postgres_errors import Lost, ours
 from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schema
 
@@ -286,11 +286,30 @@ class TestErrors:
             "postgresql://ann:hunter2@[::bad/x",
             "password=hunter2 host=127.0.0.1 port=1",
             "hunter2",
+            "postgresql://ann:p@hunter2@127.0.0.1:1/x",
+            "postgresql://ann:12/hunter2@127.0.0.1:1/x",
+            "postgresql://ann:p@hunter2/3@127.0.0.1:1/x",
         ):
             with pytest.raises((Unavailable, Invalid)) as told, opened(url).within("ann"):
                 pass
             assert "hunter2" not in str(told.value)
             assert told.value.__cause__ is None
+
+    def test_a_password_that_tears_an_address_is_told_to_be_encoded(self):
+        """A bare @ or / in it; encoded, in a socket's path and as a pair of = it is taken."""
+        for password in ("p@ss", "12/3", "p/@s"):
+            with pytest.raises(Invalid) as told:
+                parse_address(f"postgresql://ann:{password}@h/x")
+            assert "Percent-encode" in told.value.hint
+        for url, name in (
+            ("postgresql://ann:p%40s%2Fs@h/x", "The database x at h"),
+            ("postgresql://ann@%2Frun%2Fpg/x?sslmode=disable", "The database x at /run/pg"),
+            ("postgresql:///x?host=/run/pg", "The database x at /run/pg"),
+            ("postgres://[::1]:5/x", "The database x at ::1"),
+            ("host=h password=p@s/s dbname=x", "The database x at h"),
+            ("postgresql://ann@h", "The database at h"),
+        ):
+            assert parse_address(url)[1] == name
 
 
 class TestServer:

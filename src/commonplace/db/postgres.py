@@ -294,9 +294,23 @@ def parse_address(url: str) -> tuple[str, str]:
             "The address of the database is none that Postgres takes.",
             hint="Use one like postgresql://role@host/name.",
         ) from None
+    if _is_torn(url):
+        raise Invalid(
+            "The address of the database has a sign too many before or after its host.",
+            hint="Percent-encode the password: %40 for @, %2F for /.",
+        )
     host = str(given.get("host") or "localhost")
-    name = f"The database {given.get('dbname') or given.get('user') or ''} at {host}"
-    return make_conninfo("", **{**_CONNECTING, **given}), name
+    called = f" {given['dbname']}" if given.get("dbname") else ""
+    return make_conninfo("", **{**_CONNECTING, **given}), f"The database{called} at {host}"
+
+
+def _is_torn(url: str) -> bool:
+    """Whether libpq reads a part of the password as host or name: it has a bare @ or / in it."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in {"postgresql", "postgres"}:
+        return False
+    before, at, after = rest.partition("?")[0].rpartition("@")
+    return after.count("/") > 1 or bool(at and {"@", "/"} & {*before})
 
 
 def connect(conninfo: str, *, deadline_s: float = DEADLINE_S) -> Connection:
