@@ -312,6 +312,59 @@ class TestErrors:
             assert parse_address(url)[1] == name
 
 
+class TestFull:
+    def test_what_is_open_goes_on_where_no_more_are_let_in(self, database):
+        """A database that refused one more is no database that is away."""
+        name = database.rows("SELECT current_database()")[0][0]
+        database.run(f'ALTER DATABASE "{name}" CONNECTION LIMIT 1')
+        pool = opened(database.app_url)
+        with pool.within("ann"):
+            for _ in range(2):
+                with (
+                    pytest.raises(Unavailable, match="no more connections"),
+                    pool.within("bob", deadline_s=0.3),
+                ):
+                    pass
+        for owner in ("bob", "cem"):
+            with pool.within(owner, deadline_s=1):
+                pass
+        pool.close()
+
+    def test_a_crowd_on_few_connections_looks_once(self, database):
+        """Eight threads that waited in vain: of their own they open one connection, not eight."""
+        looks = []
+
+        def slow_look(conn, name):
+            look(conn, name)
+            looks.append(name)
+            conn.execute("SELECT pg_sleep(0.5)")
+
+        def wait_in_vain():
+            with pytest.raises(Unavailable), pool.within("bob", deadline_s=0.3):
+                pass
+
+        pool = Postgres(database.app_url, check=slow_look, most=1)
+        with pool.within("ann"):
+            threads = [threading.Thread(target=wait_in_vain) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert len(looks) <= 4
+        pool.close()
+
+    def test_all_that_idled_may_be_stale(self, pool, database):
+        """The server ended both: the next transaction has a new one."""
+        with pool.within("ann"), pool.within("bob"):
+            pass
+        database.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE usename = 'commonplace_app' AND datname = current_database()"
+        )
+        with pool.within("ann") as one, pool.within("bob") as other:
+            assert owners(one) == owners(other) == []
+
+
 class TestServer:
     def test_it_is_used_again_after_it_was_stopped_killed_and_frozen(self, own_server):
         """By itself; meanwhile each call ends with an error that says so, within its deadline."""

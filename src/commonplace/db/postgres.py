@@ -10,6 +10,7 @@ import logging
 import math
 import threading
 import time
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,7 +20,7 @@ from psycopg import pq, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from commonplace.core.errors import Denied, Internal, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Unavailable
 from commonplace.core.owners import parse_owner
 from commonplace.db.postgres_errors import MIGRATE_HINT, Late, Lost, Translated, ours
 from commonplace.db.queries import read_queries
@@ -116,6 +117,7 @@ class Postgres:
         self._closed = False
         # Found frozen or away, it is looked for shortly before anything waits for it again.
         self._is_away = False
+        self._looking: Future[None] | None = None
 
     @contextmanager
     def within(
@@ -174,31 +176,30 @@ class Postgres:
                 self._give_back(conn)
 
     def _begun(self, owner: str, commit: Commit, late: float) -> Connection:
-        """A connection in a transaction of the owner; a stale one is replaced once."""
-        conn = self._take(late)
-        try:
-            _begin(conn, owner, commit, late)
-        except psycopg.OperationalError as exc:
-            self._is_away = isinstance(exc, Late)
-            self._give_back(conn)
-            if self._is_away or not isinstance(ours(exc, self.name), Lost):
-                raise
-        except BaseException:
-            _roll_back(conn)
-            self._give_back(conn)
-            raise
-        else:
-            return conn
-        # The server was started anew: nothing was done yet, so it may be begun again.
-        self._pool().check()
-        conn = self._take(late)
-        try:
-            _begin(conn, owner, commit, late)
-        except BaseException:
-            _roll_back(conn)
-            self._give_back(conn)
-            raise
-        return conn
+        """A connection in a transaction of the owner; stale ones are replaced."""
+        # Once the server was started anew, each that idled is stale; nothing was done on it yet.
+        for left in reversed(range(self._most + 1)):
+            conn = self._take(late)
+            try:
+                _begin(conn, owner, commit, late)
+            except BaseException as exc:
+                self._is_away = self._is_away or isinstance(exc, Late)
+                is_stale = self._is_stale(exc)
+                if is_stale:
+                    conn.close()
+                _roll_back(conn)
+                self._give_back(conn)
+                if not (is_stale and left and time.monotonic() < late):
+                    raise
+            else:
+                self._is_away = False
+                return conn
+        raise AssertionError("unreachable")
+
+    def _is_stale(self, exc: BaseException) -> bool:
+        if isinstance(exc, Late) or not isinstance(exc, psycopg.OperationalError):
+            return False
+        return isinstance(ours(exc, self.name), Lost)
 
     def _commit(self, conn: Connection) -> None:
         if conn.info.transaction_status == pq.TransactionStatus.INERROR:
@@ -218,7 +219,7 @@ class Postgres:
     def _take(self, late: float) -> Connection:
         pool = self._pool()
         if self._is_away:
-            self._first_look(wait_s=_PROBE_S)
+            self._probe()
         until = min(late, time.monotonic() + _TAKE_S)
         while True:
             # Each request makes the pool try anew; between its own tries it waits ever longer.
@@ -245,7 +246,6 @@ class Postgres:
 
     def _pool(self) -> ConnectionPool[Connection]:
         if self._made is None and not self._closed:
-            # Not under the lock: threads would wait for a frozen server one after the other.
             self._first_look(wait_s=_PROBE_S if self._is_away else None)
         with self._lock:
             if self._closed:
@@ -268,15 +268,50 @@ class Postgres:
                 )
             return self._made
 
+    def _probe(self) -> None:
+        """Look whether the server is back; full, it is: what the pool has may be used."""
+        try:
+            self._first_look(wait_s=_PROBE_S)
+        except Lost:
+            raise
+        except Unavailable:
+            return
+
     def _first_look(self, *, wait_s: int | None = None) -> None:
-        """Connect once in this thread: whatever is wrong is told at once, and as what it is."""
+        """Connect once: whatever is wrong is told at once, and as what it is.
+
+        One thread looks for all that ask meanwhile, so that no crowd comes upon a full server.
+        """
+        with self._lock:
+            look = self._looking or Future()
+            is_mine, self._looking = self._looking is None, look
+        if is_mine:
+            try:
+                self._look(wait_s)
+                look.set_result(None)
+            except CommonplaceError as exc:
+                look.set_exception(exc)
+            finally:
+                with self._lock:
+                    self._looking = None
+                look.cancel()  # unless it ended: whoever waits is told all the same
+        try:
+            look.result()
+        except CancelledError:
+            raise Unavailable(f"{self.name} was not looked at.", hint="Try again.") from None
+
+    def _look(self, wait_s: int | None) -> None:
         given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
-        self._is_away = True
-        with (
-            Translated(self.name),
-            connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
-        ):
-            self._check(conn, self.name)
+        try:
+            with (
+                Translated(self.name),
+                connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
+            ):
+                self._check(conn, self.name)
+        except CommonplaceError as exc:
+            # One that refuses, having too many, is there.
+            self._is_away = isinstance(exc, Lost)
+            raise
         self._is_away = False
 
 

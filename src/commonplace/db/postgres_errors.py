@@ -69,7 +69,7 @@ _REFUSALS = {
     "28000": re.compile("password authentication failed|no password supplied|pg_hba.conf"),
     "0P000": re.compile('role "[^"]*" does not exist'),
     "3D000": re.compile("does not exist"),
-    "53300": re.compile("too many clients|remaining connection slots"),
+    "53300": re.compile("too many (clients|connections)|remaining connection slots"),
 }
 
 
