@@ -169,6 +169,22 @@ def test_a_process_far_behind_reads_every_doc_anew(opened, database):
     assert set(look(theirs, "harbour")) == {"n:3"}
 
 
+def test_a_database_that_went_back_is_followed(opened, database):
+    """After a failover: a change is gone, and another has its number; the search sees that one."""
+    mine, theirs = opened().within("me"), opened().within("me")
+    theirs.apply([Put(a_doc("n:1", "harbour"))])
+    for table in TABLES:
+        database.run(f"CREATE TABLE before_{table} AS TABLE {table}")
+    theirs.apply([Put(a_doc("n:2", "harbour", minutes=1))])
+    assert set(look(mine, "harbour")) == {"n:1", "n:2"}
+    for table in TABLES:
+        database.run(f"TRUNCATE {table}")
+        database.run(f"INSERT INTO {table} TABLE before_{table}")
+    assert set(look(mine, "harbour")) == {"n:1"}
+    theirs.apply([Put(a_doc("n:3", "harbour", minutes=2))])
+    assert set(look(mine, "harbour")) == {"n:1", "n:3"}
+
+
 def test_what_is_remembered_is_bounded():
     """Whoever was not asked about for the longest is forgotten first."""
 

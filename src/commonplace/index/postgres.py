@@ -22,6 +22,7 @@ from commonplace.core.values import (
     Unencoded,
     said,
 )
+from commonplace.db.postgres_errors import Lost
 from commonplace.index.docs import instant, plain, prefix_end
 from commonplace.index.postgres_asking import Asking, listed
 from commonplace.index.postgres_docs import apply_changes
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.values import Asked, Change, Encoded
-    from commonplace.db.postgres import Postgres
+    from commonplace.db.postgres import Commit, Postgres
     from commonplace.index.docs import Shelf
     from commonplace.index.score import Nearness
 
@@ -219,13 +220,13 @@ class PostgresOwnerIndex:
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
         now = self._common.clock()
-        with self._within() as asking:
+        with self._within(commit="soon") as asking:
             lease = {"name": plain(name), "holder": plain(holder), "now": now, "until": now + ttl_s}
             return asking.ask("take_lease", **lease).rowcount == 1
 
     def drop_lease(self, name: str, holder: str) -> None:
         """Give a lease back, if it is the holder's. Raises: Unavailable."""
-        with self._within() as asking:
+        with self._within(commit="soon") as asking:
             asking.ask("drop_lease", name=plain(name), holder=plain(holder))
 
     def forget(self, refs: Sequence[str]) -> None:
@@ -245,10 +246,17 @@ class PostgresOwnerIndex:
             asking.ask("clear")
 
     @contextmanager
-    def _within(self) -> Iterator[Asking]:
-        # What is derived need not be on the disk when it is told: the journals make it again.
-        with self._common.database.within(self._owner, commit="soon") as conn:
-            yield Asking(conn, self._owner)
+    def _within(self, *, commit: Commit = "synced") -> Iterator[Asking]:
+        # Derived, and yet on the disk when it is told: processes remember it by the number of its
+        # change, which another one would have after a crash that lost it.
+        try:
+            with self._common.database.within(self._owner, commit=commit) as conn:
+                yield Asking(conn, self._owner)
+        except Lost:
+            # What comes back may be another server, to which not all of it had come.
+            self._common.remembered.clear()
+            self._common.held.clear()
+            raise
 
     def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
         docs, pending = asking.ask("read_counts", model=plain(identity)).fetchone() or (0, 0)

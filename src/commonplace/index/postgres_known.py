@@ -77,11 +77,12 @@ class Remembered:
             return known
 
     def keep(self, owner: str, known: Known) -> None:
-        """Remember it, and forget whoever was not asked about for the longest."""
+        """Remember it, and forget whoever was not asked about for the longest.
+
+        An older one as well: after a failover the database may have gone back.
+        """
         with self._lock:
             before = self._known.get(owner)
-            if before is not None and before.name == known.name and before.change > known.change:
-                return
             self._held += len(known.roll) - (0 if before is None else len(before.roll))
             self._known[owner] = known
             self._known.move_to_end(owner)
