@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.values import Filter, Put
+from commonplace.core.values import Asked, Filter, Put
 from commonplace.index.joint import JointIndex
 from commonplace.index.memory import MemoryIndex
 from commonplace.index.sqlite import SqliteIndex
@@ -92,7 +92,7 @@ class Broken:
     def _fail(self, asked):
         raise Unavailable("The database does not answer.")
 
-    measured = counts = tally = _fail
+    measured = counts = tally = former = _fail
 
 
 def test_an_index_that_fails_is_left_out():
@@ -103,6 +103,48 @@ def test_an_index_that_fails_is_left_out():
     assert set(look(joint, "harbour")) == {"n:1"}
     assert joint.counts("").docs == 1
     assert [each.journal for each in joint.tally("")] == ["notes"]
+
+
+class Breaking:
+    """An index whose database goes away once it has measured; calls: what was asked of it then."""
+
+    def __init__(self, whole):
+        self._whole = whole
+        self.calls = []
+
+    def measured(self, asked):
+        return replace(self._whole.measured(asked), near=self, read=self._fail)
+
+    def _fail(self, asked):
+        self.calls.append(asked)
+        raise Unavailable("The database does not answer.")
+
+    of = nearest = _fail
+
+
+def test_an_index_that_fails_in_the_middle_is_left_out():
+    """The first one's doc comes with all its figures; the broken one is asked once more at most."""
+    mine, other = MemoryIndex().within("me"), MemoryIndex().within("me")
+    mine.apply([Put(a_doc("n:1", "harbour"))])
+    other.apply([Put(a_doc("n:2", "harbour", minutes=1))])
+    for index in (mine, other):
+        encode_all(index, ENCODER)
+    breaking = Breaking(other)
+    found = JointIndex(mine, breaking).candidates(
+        Asked(
+            words="harbour",
+            vector=lambda: ENCODER.encode_query("harbour"),
+            identity=ENCODER.identity,
+            within=Filter(),
+            limit=5,
+            weighing=TOGETHER,
+        )
+    )
+    read = found.read(found.keys.tolist())
+    assert [doc.ref for doc in read.values()] == ["n:1"]
+    row = found.keys.tolist().index(next(iter(read)))
+    assert np.isclose(found.similarity[row], 1.0)
+    assert len(breaking.calls) == 1
 
 
 def test_what_all_hold_is_counted(two):

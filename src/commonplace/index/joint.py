@@ -30,6 +30,8 @@ _T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
+_LEFT_OUT = "An index is left out: %s"
+
 
 @runtime_checkable
 class Measures(Protocol):
@@ -65,7 +67,9 @@ class JointIndex:
         """The best of both legs and around them; see `core.ports.OwnerIndex`."""
         asked = replace(asked, vector=cache(asked.vector))
         parts = self._of_each(lambda each: each.measured(asked))
-        return candidates_of(parts[0] if len(parts) == 1 else joined(parts), asked)
+        if len(parts) == 1:
+            return candidates_of(parts[0], asked)
+        return candidates_of(joined([parts[0], *(_spared(each) for each in parts[1:])]), asked)
 
     def counts(self, identity: str) -> Counts:
         """How much all of them hold, and how much waits for this encoder."""
@@ -83,10 +87,10 @@ class JointIndex:
 
     def former(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made; see `Succeeding`."""
-        for each in (self._first, *self._others):
-            if isinstance(each, Succeeding) and (found := each.former(identity)):
-                return found
-        return ""
+        found = self._of_each(
+            lambda each: each.former(identity) if isinstance(each, Succeeding) else ""
+        )
+        return next(filter(None, found), "")
 
     def _of_each(self, ask: Callable[[Measures], _T]) -> list[_T]:
         told = [ask(self._first)]
@@ -94,8 +98,48 @@ class JointIndex:
             try:
                 told.append(ask(each))
             except CommonplaceError as exc:
-                _log.warning("An index is left out: %s", exc)
+                _log.warning(_LEFT_OUT, exc)
         return told
+
+
+class _Spared:
+    """What is still asked of an index after it measured; it may fail then too.
+
+    After its first failure it is not asked again: nobody is to wait for it several times.
+    """
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+        self._is_out = False
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        found = self._ask(lambda: self._measured.near.of(ids))
+        return np.full(len(ids), np.nan, dtype=np.float32) if found is None else found
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks."""
+        found = self._ask(lambda: self._measured.near.nearest(limit))
+        return np.empty(0, dtype=np.int64) if found is None else found
+
+    def read(self, keys: Sequence[int]) -> Mapping[int, Doc]:
+        """The docs of some ids."""
+        return self._ask(lambda: self._measured.read(keys)) or {}
+
+    def _ask(self, ask: Callable[[], _T]) -> _T | None:
+        if self._is_out:
+            return None
+        try:
+            return ask()
+        except CommonplaceError as exc:
+            self._is_out = True
+            _log.warning(_LEFT_OUT, exc)
+            return None
+
+
+def _spared(measured: Measured) -> Measured:
+    spared = _Spared(measured)
+    return replace(measured, near=spared, read=spared.read)
 
 
 def joined(parts: Sequence[Measured]) -> Measured:
