@@ -232,6 +232,26 @@ class TestMigrate:
             migrate_postgres(database.admin_url, SERIES)
         pool.close()
 
+    @pytest.mark.usefixtures("postgres_template")  # the roles
+    def test_a_table_that_another_role_made_is_not_written(self, empty_database):
+        """What it would run, it would run as the administrator; a trigger on our own as well."""
+        empty_database.run("GRANT CREATE ON SCHEMA public TO commonplace_app")
+        table = "(series text, number integer, name text, at timestamptz DEFAULT now())"
+        with psycopg.connect(empty_database.app_url) as conn:
+            conn.execute(f"CREATE TABLE applied_migrations {table}")
+        with pytest.raises(Denied, match="applied_migrations"):
+            migrate_postgres(empty_database.admin_url, SERIES)
+        empty_database.run("DROP TABLE applied_migrations")
+        empty_database.run(f"CREATE TABLE applied_migrations {table}")
+        empty_database.run(
+            "CREATE TRIGGER t BEFORE UPDATE ON applied_migrations"
+            " FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+        )
+        with pytest.raises(Denied, match="applied_migrations"):
+            migrate_postgres(empty_database.admin_url, SERIES)
+        empty_database.run("DROP TABLE applied_migrations")
+        assert migrate_postgres(empty_database.admin_url, SERIES)
+
     def test_the_application_cannot_migrate(self, empty_database):
         """Its role may not make tables."""
         with pytest.raises(Denied):

@@ -34,6 +34,18 @@ CREATE TABLE IF NOT EXISTS applied_migrations (
     PRIMARY KEY (series, number)
 );
 
+-- name: applied_is_ours
+-- Whether that table is no stranger's: nothing runs on a write to it but what we had it run.
+-- Asked of the catalog: pg_has_role says yes to a superuser, whoever the owner is.
+SELECT c.relkind = 'r' AND NOT c.relhastriggers AND NOT c.relhasrules AND (
+    owner.rolsuper OR owner.rolname = current_user
+    OR owner.oid = (SELECT datdba FROM pg_catalog.pg_database WHERE datname = current_database())
+    OR EXISTS (SELECT 1 FROM pg_catalog.pg_auth_members AS m
+        JOIN pg_catalog.pg_roles AS us ON us.oid = m.member
+        WHERE m.roleid = owner.oid AND us.rolname = current_user))
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_roles AS owner ON owner.oid = c.relowner
+WHERE c.oid = to_regclass('applied_migrations');
+
 -- name: has_applied
 -- Whether that table is there.
 SELECT to_regclass('applied_migrations') IS NOT NULL;

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Denied, Unavailable
 from commonplace.db.postgres import DEADLINE_S, connect, parse_address, queries, statement
 from commonplace.db.postgres_errors import MIGRATE_HINT, Translated
 
@@ -55,6 +55,11 @@ def _apply(conn: Connection, series: str, migration: Migration) -> bool:
     with conn.transaction():
         conn.execute(statement(queries()["lock_migrations"]))
         conn.execute(statement(queries()["make_applied"]))
+        if not _one(conn, "applied_is_ours"):
+            raise Denied(
+                "The table applied_migrations was made by another role, or runs something.",
+                hint="Drop it, if this database has no memory yet, then migrate again.",
+            )
         if _one(conn, "applied", series=series) >= migration.number:
             return False
         conn.execute(statement(migration.sql))
