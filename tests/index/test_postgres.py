@@ -451,6 +451,19 @@ def test_a_user_with_many_vectors_has_an_index_of_their_own(opened, database):
     assert len(near_of(large, made[1000])[0]) == 10
 
 
+def test_no_index_is_dropped_by_a_role_that_sees_no_sizes(opened, database):
+    """Whom the policy does not name sees no rows, and not that an index is wanted."""
+    a_crowd(opened(), "large", 1500)
+    bounds = {"indexed_from": 1000, "dropped_below": 800}
+    with psycopg.connect(database.admin_url, autocommit=True) as conn:
+        tend_nearest(conn, **bounds)
+        conn.execute("GRANT ALL ON wb_models, wb_embeddings TO commonplace_worker")
+        conn.execute("SET ROLE commonplace_worker")
+        assert [line.split()[0] for line in tend_nearest(conn, **bounds)] == ["Kept"]
+        conn.execute("RESET ROLE")
+        assert tend_nearest(conn, **bounds) == []
+
+
 def test_a_small_user_is_never_searched_by_an_index_of_the_nearest(opened, database):
     """The plan of the same query: the large one's own index, and for the other the exact rows."""
     index = opened()
