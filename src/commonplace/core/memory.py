@@ -251,7 +251,7 @@ class Defers(Protocol):
         ...
 
     def filed(self, noted: Sequence[Noted]) -> None:
-        """The words of these are in the index; what changed since is not among them."""
+        """The words of these are in the index; what changed since is filed once more."""
         ...
 
     def read(self, noted: Sequence[Noted]) -> list[Record | None]:
@@ -275,6 +275,7 @@ class Backlog(Protocol):
     def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
         """These are filed; gives those that changed meanwhile, which wait again.
 
+        They do so even if another has filed the change: an earlier text may lie over it by now.
         encoder: whose vectors they have now; empty if none.
         """
         ...
@@ -284,9 +285,9 @@ class Backlog(Protocol):
         ...
 
     def renew(self) -> int:
-        """Let everything that is kept wait again, as where an index was lost; how much it is.
+        """Let everything wait again, as where an index was lost; how much it is.
 
-        Raises: Unavailable.
+        What is deleted is among it, to leave the index. Raises: Unavailable.
         """
         ...
 

@@ -196,11 +196,15 @@ SELECT kind, ref_id, changes, gone FROM wb_outbox
 WHERE user_id = %(user_id)s AND words_due ORDER BY at, ref_id LIMIT %(limit)s;
 
 -- name: filed
--- The words of these are in the index, unless they changed since.
-UPDATE wb_outbox SET words_due = false
+-- The words of these are in the index. What changed since may have been filed over by somebody with
+-- its earlier text, so it is filed once more, whoever had done that already.
+UPDATE wb_outbox SET words_due = wb_outbox.changes <> done.changes AND NOT gone,
+    due = due OR wb_outbox.changes <> done.changes,
+    erase = erase OR (wb_outbox.changes <> done.changes AND gone),
+    stale = stale OR wb_outbox.changes <> done.changes
 FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[]) AS done (kind, id, changes)
 WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND ref_id = done.id
-    AND wb_outbox.changes = done.changes AND words_due;
+    AND (words_due OR wb_outbox.changes <> done.changes);
 
 -- name: to_erase
 -- Deleted records of which words or vectors may remain.
@@ -269,11 +273,13 @@ WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
 RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
 
 -- name: lease_done
--- What was leased is filed; what changed meanwhile waits again, and is given back.
+-- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
+-- has filed it since, for its earlier text may just have been filed over that.
 UPDATE wb_outbox SET leased_until = NULL,
-    due = due AND (wb_outbox.changes <> done.changes OR NOT (gone OR %(has_encoder)s)),
-    words_due = words_due AND wb_outbox.changes <> done.changes,
-    erase = erase AND wb_outbox.changes <> done.changes,
+    due = wb_outbox.changes <> done.changes OR (due AND NOT (gone OR %(has_encoder)s)),
+    words_due = wb_outbox.changes <> done.changes AND NOT gone,
+    erase = wb_outbox.changes <> done.changes AND gone,
+    stale = stale OR wb_outbox.changes <> done.changes,
     encoder = CASE WHEN %(has_encoder)s THEN %(encoder)s ELSE encoder END
 FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
     AS done (user_id, kind, id, changes)
@@ -324,8 +330,8 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
 SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
 
 -- name: renew
--- Everything that is kept waits again for its words and its vector.
-UPDATE wb_outbox SET due = true, words_due = true WHERE NOT gone;
+-- Everything waits again for its words and its vector; what is gone, to leave the index.
+UPDATE wb_outbox SET due = true, words_due = NOT gone;
 
 -- name: waiting
 -- How much waits for the worker, and for how many seconds the oldest of it.
