@@ -219,6 +219,21 @@ class TestBacklog:
         assert backlog.renew() == 2
         assert [x.ref_id for x in mine.unfiled(9)] == [kept.ref_id]
 
+    def test_who_marks_many_at_once_waits_and_nobody_is_turned_away(self, mine, backlog):
+        """Each names the same lines in another order."""
+        for number in range(200):
+            mine.save(todo(str(number)))
+        leased = backlog.lease(200, encoder="e", seconds=60)
+        for _ in range(10):
+            given = at_once(
+                lambda: backlog.done(leased, encoder="e"),
+                lambda: mine.filed(leased[::-1]),
+                lambda: backlog.give_back(leased[::-1]),
+                lambda: mine.erased([f"memory:todo/{x.ref_id}" for x in leased]),
+                backlog.renew,
+            )
+            assert given == [[], None, None, True, 200]
+
     def test_old_calls_of_all_users_go_once_a_day(self, mine, pool, backlog, clock, database):
         """Of those, too, who do not come back."""
         call = Call(tool="memory.search", status="ok", duration_ms=1, top_k_effective=8)

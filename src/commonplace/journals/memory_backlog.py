@@ -13,7 +13,7 @@ from psycopg import sql
 from psycopg.errors import LockNotAvailable
 
 from commonplace.core.clock import render_time, utc_now
-from commonplace.core.errors import Denied
+from commonplace.core.errors import Conflict, Denied
 from commonplace.db.postgres import statement
 from commonplace.journals.memory import CALLS_KEPT
 from commonplace.journals.memory_postgres import (
@@ -70,10 +70,17 @@ class MemoryBacklog:
 
     def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
         """These are filed; see the port. Raises: Unavailable."""
-        given = {"encoder": encoder, "has_encoder": bool(encoder)}
-        with self._database.across() as conn:
-            rows = conn.execute(query("lease_done"), {**given, **_columns(noted)}).fetchall()
+        given = {"encoder": encoder, "has_encoder": bool(encoder), **_columns(noted)}
+        try:
+            rows = self._done(given)
+        except Conflict:
+            # Somebody who wrote several of these at once was let through first.
+            rows = self._done(given)
         return [noted_of(tuple(row)) for *row, changed in rows if changed]
+
+    def _done(self, given: dict[str, Any]) -> list[tuple[Any, ...]]:
+        with self._database.across() as conn:
+            return conn.execute(query("lease_done"), given).fetchall()
 
     def give_back(self, noted: Sequence[Noted]) -> None:
         """These were not begun; see the port. Raises: Unavailable."""

@@ -197,14 +197,23 @@ WHERE user_id = %(user_id)s AND words_due ORDER BY at, ref_id LIMIT %(limit)s;
 
 -- name: filed
 -- The words of these are in the index. What changed since may have been filed over by somebody with
--- its earlier text, so it is filed once more, whoever had done that already.
+-- its earlier text, so it is filed once more, whoever had done that already. Whoever marks many lines
+-- takes them in the order of their key: else two would wait for each other.
+WITH done AS (
+    SELECT known.kind, known.ref_id, given.changes
+    FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+        AS given (kind, id, changes)
+    JOIN wb_outbox AS known ON known.user_id = %(user_id)s AND known.kind = given.kind
+        AND known.ref_id = given.id
+    WHERE known.words_due OR known.changes <> given.changes
+    ORDER BY known.kind, known.ref_id FOR UPDATE OF known
+)
 UPDATE wb_outbox SET words_due = wb_outbox.changes <> done.changes AND NOT gone,
     due = due OR wb_outbox.changes <> done.changes,
     erase = erase OR (wb_outbox.changes <> done.changes AND gone),
     stale = stale OR wb_outbox.changes <> done.changes
-FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[]) AS done (kind, id, changes)
-WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND ref_id = done.id
-    AND (words_due OR wb_outbox.changes <> done.changes);
+FROM done
+WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND wb_outbox.ref_id = done.ref_id;
 
 -- name: to_erase
 -- Deleted records of which words or vectors may remain.
@@ -212,9 +221,17 @@ SELECT kind, ref_id FROM wb_outbox WHERE user_id = %(user_id)s AND erase ORDER B
 
 -- name: erased
 -- No word and no vector of deleted records remains.
+WITH done AS (
+    SELECT known.kind, known.ref_id
+    FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS given (kind, id)
+    JOIN wb_outbox AS known ON known.user_id = %(user_id)s AND known.kind = given.kind
+        AND known.ref_id = given.id
+    ORDER BY known.kind, known.ref_id FOR UPDATE OF known
+)
 UPDATE wb_outbox SET erase = false
-FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS done (kind, id)
-WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND ref_id = done.id AND gone;
+FROM done
+WHERE user_id = %(user_id)s AND wb_outbox.kind = done.kind AND wb_outbox.ref_id = done.ref_id
+    AND gone;
 
 -- name: note_call
 -- One call of a tool.
@@ -275,16 +292,23 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
 -- name: lease_done
 -- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
 -- has filed it since, for its earlier text may just have been filed over that.
+WITH done AS (
+    SELECT known.user_id, known.kind, known.ref_id, given.changes
+    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+        AS given (user_id, kind, id, changes)
+    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
+        AND known.ref_id = given.id
+    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
+)
 UPDATE wb_outbox SET leased_until = NULL,
     due = wb_outbox.changes <> done.changes OR (due AND NOT (gone OR %(has_encoder)s)),
     words_due = wb_outbox.changes <> done.changes AND NOT gone,
     erase = wb_outbox.changes <> done.changes AND gone,
     stale = stale OR wb_outbox.changes <> done.changes,
     encoder = CASE WHEN %(has_encoder)s THEN %(encoder)s ELSE encoder END
-FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
-    AS done (user_id, kind, id, changes)
+FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
-    AND wb_outbox.ref_id = done.id
+    AND wb_outbox.ref_id = done.ref_id
 RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, wb_outbox.changes, gone,
     wb_outbox.changes <> done.changes;
 
@@ -295,11 +319,18 @@ WHERE stale AND NOT words_due AND NOT erase LIMIT 100000;
 
 -- name: clean
 -- No file of a table holds what these were before, unless they changed since.
+WITH done AS (
+    SELECT known.user_id, known.kind, known.ref_id, given.changes
+    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+        AS given (user_id, kind, id, changes)
+    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
+        AND known.ref_id = given.id
+    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
+)
 UPDATE wb_outbox SET stale = false
-FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
-    AS done (user_id, kind, id, changes)
+FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
-    AND wb_outbox.ref_id = done.id AND wb_outbox.changes = done.changes;
+    AND wb_outbox.ref_id = done.ref_id AND wb_outbox.changes = done.changes;
 
 -- name: size
 -- Bytes of a table with its indexes.
@@ -319,11 +350,18 @@ SELECT DISTINCT user_id FROM wb_outbox;
 
 -- name: give_back
 -- What was leased and not begun.
+WITH done AS (
+    SELECT known.user_id, known.kind, known.ref_id, given.changes
+    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+        AS given (user_id, kind, id, changes)
+    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
+        AND known.ref_id = given.id
+    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
+)
 UPDATE wb_outbox SET leased_until = NULL
-FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
-    AS done (user_id, kind, id, changes)
+FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
-    AND wb_outbox.ref_id = done.id;
+    AND wb_outbox.ref_id = done.ref_id;
 
 -- name: is_worker
 -- Whether what waits is shown to us.
@@ -331,7 +369,13 @@ SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
 
 -- name: renew
 -- Everything waits again for its words and its vector; what is gone, to leave the index.
-UPDATE wb_outbox SET due = true, words_due = NOT gone;
+WITH known AS (
+    SELECT user_id, kind, ref_id FROM wb_outbox ORDER BY user_id, kind, ref_id FOR UPDATE
+)
+UPDATE wb_outbox SET due = true, words_due = NOT gone
+FROM known
+WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
+    AND wb_outbox.ref_id = known.ref_id;
 
 -- name: waiting
 -- How much waits for the worker, and for how many seconds the oldest of it.
