@@ -13,7 +13,7 @@ from commonplace.core.values import Drop, Put, Since
 from commonplace.db.postgres import Postgres
 from commonplace.journals.memory_backlog import MemoryBacklog
 from commonplace.journals.memory_postgres import MemoryPostgres
-from commonplace.testing import FrozenClock
+from commonplace.testing import FrozenClock, HashingEncoder
 
 
 @pytest.fixture
@@ -35,6 +35,13 @@ def mine(pool, clock):
 
 @pytest.fixture
 def backlog(database, clock):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield MemoryBacklog(made, clock=clock)
+    made.close()
+
+
+@pytest.fixture
+def other_backlog(database, clock):
     made = Postgres(database.worker_url, check=check_worker)
     yield MemoryBacklog(made, clock=clock)
     made.close()
@@ -154,6 +161,33 @@ class TestBacklog:
         database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
         assert set(taken(backlog)) == set(refs)
 
+    def test_a_lease_that_ran_out_is_another_s(self, mine, backlog, other_backlog, database):
+        """Whoever had it before neither holds it nor ends it, though what it filed is filed."""
+        refs = [("ann", mine.save(todo(x)).ref_id) for x in ("a", "b")]
+        mine_before = backlog.lease(9, encoder="e", seconds=60)
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        assert len(other_backlog.lease(9, encoder="e", seconds=60)) == 2
+        until = database.rows("SELECT leased_until FROM wb_outbox ORDER BY ref_id")
+        backlog.hold(mine_before, seconds=3600)
+        backlog.give_back(mine_before[1:])
+        assert backlog.done(mine_before[:1], encoder="e") == []
+        assert database.rows("SELECT leased_until FROM wb_outbox ORDER BY ref_id") == until
+        assert backlog.waiting()[0] == 1
+        assert taken(backlog) == []
+        other_backlog.give_back(mine_before)
+        assert taken(backlog) == [refs[1]]
+
+    def test_a_lease_is_held_for_longer(self, mine, backlog, database):
+        """By whoever has it, even where it ran out and nobody came; what is done is not held."""
+        mine.save(todo("a"))
+        leased = backlog.lease(9, encoder="e", seconds=60)
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        backlog.hold(leased, seconds=60)
+        assert taken(backlog) == []
+        backlog.done(leased, encoder="e")
+        backlog.hold(leased, seconds=60)
+        assert database.rows("SELECT leased_until FROM wb_outbox") == [(None,)]
+
     def test_what_changes_meanwhile_is_not_done(self, mine, backlog):
         """It waits again; the rest is done, and its words too."""
         stays, changes = (mine.save(todo(x)).ref_id for x in ("a", "b"))
@@ -262,4 +296,27 @@ def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_pat
     monkeypatch.undo()
     database.run("UPDATE wb_outbox SET leased_until = NULL")
     assert world.work() == 1
+    world.close()
+
+
+def test_what_is_encoded_stays_leased(database, tmp_path, monkeypatch):
+    """However long it waited for its turn."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    world.open("ann").save_todo("harbour")
+    lease, held = MemoryBacklog.lease, []
+
+    def waiting(backlog, limit, **asked):
+        leased = lease(backlog, limit, **asked)
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        return leased
+
+    class Watched(HashingEncoder):
+        def encode_passages(self, texts):
+            held.append(database.rows("SELECT leased_until > now() FROM wb_outbox"))
+            return super().encode_passages(texts)
+
+    monkeypatch.setattr(MemoryBacklog, "lease", waiting)
+    world.use(Watched())
+    world.work()
+    assert held[0] == [(True,)]
     world.close()

@@ -284,6 +284,10 @@ class Backlog(Protocol):
         """These were not begun: whoever leases next may have them."""
         ...
 
+    def hold(self, noted: Sequence[Noted], *, seconds: float) -> None:
+        """Keep what was leased here for so much longer, unless another has it by now."""
+        ...
+
     def renew(self) -> int:
         """Let everything wait again, as where an index was lost; how much it is.
 

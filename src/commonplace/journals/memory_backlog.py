@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from psycopg import sql
 from psycopg.errors import LockNotAvailable
@@ -53,6 +54,7 @@ class MemoryBacklog:
         self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
         self._clock = clock
         self._pruned_at: datetime | None = None
+        self._worker = uuid4()
 
     def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
         """Take what waits longest; see the port. Raises: Unavailable."""
@@ -61,6 +63,7 @@ class MemoryBacklog:
             "encoder": encoder,
             "has_encoder": bool(encoder),
             "seconds": seconds,
+            "worker": self._worker,
         }
         with self._database.across() as conn:
             rows = conn.execute(query("lease_due"), asked).fetchall()
@@ -70,7 +73,7 @@ class MemoryBacklog:
 
     def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
         """These are filed; see the port. Raises: Unavailable."""
-        given = {"encoder": encoder, "has_encoder": bool(encoder), **_columns(noted)}
+        given = {"encoder": encoder, "has_encoder": bool(encoder), **self._leased(noted)}
         try:
             rows = self._done(given)
         except Conflict:
@@ -85,7 +88,12 @@ class MemoryBacklog:
     def give_back(self, noted: Sequence[Noted]) -> None:
         """These were not begun; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
-            conn.execute(query("give_back"), _columns(noted))
+            conn.execute(query("give_back"), self._leased(noted))
+
+    def hold(self, noted: Sequence[Noted], *, seconds: float) -> None:
+        """Keep a lease for so much longer; see the port. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("hold"), {"seconds": seconds, **self._leased(noted)})
 
     def waiting(self) -> tuple[int, float]:
         """How much waits, and since how many seconds. Raises: Unavailable."""
@@ -116,6 +124,9 @@ class MemoryBacklog:
                 with self._database.across() as conn:
                     conn.execute(query("clean"), _columns(stale))
         return len(stale)
+
+    def _leased(self, noted: Sequence[Noted]) -> dict[str, Any]:
+        return {"worker": self._worker, **_columns(noted)}
 
     def _vacuum(self, conn: Connection) -> bool:
         """Whether no table was so busy that it is to be written anew the next time."""

@@ -251,7 +251,8 @@ WHERE user_id = %(user_id)s ORDER BY id DESC LIMIT %(limit)s;
 
 -- name: lease_due
 -- The worker takes what waits longest, of any user, and what another has had for too long.
-UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
+    leased_by = %(worker)s
 FROM (
     SELECT user_id, kind, ref_id FROM wb_outbox
     WHERE due AND (leased_until IS NULL OR leased_until < now())
@@ -265,7 +266,8 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
 -- name: lease_others_below
 -- Likewise what has the vectors of another encoder, newest first: that is asked for most. A range of
 -- an index, read from its end, since a million rows are not to be sorted for a few.
-UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
+    leased_by = %(worker)s
 FROM (
     SELECT user_id, kind, ref_id FROM wb_outbox
     WHERE NOT gone AND NOT due AND encoder < %(encoder)s
@@ -278,7 +280,8 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
 
 -- name: lease_others_above
 -- The other range.
-UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
+    leased_by = %(worker)s
 FROM (
     SELECT user_id, kind, ref_id FROM wb_outbox
     WHERE NOT gone AND NOT due AND encoder > %(encoder)s
@@ -291,7 +294,8 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
 
 -- name: lease_done
 -- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
--- has filed it since, for its earlier text may just have been filed over that.
+-- has filed it since, for its earlier text may just have been filed over that. What another has leased
+-- since stays leased.
 WITH done AS (
     SELECT known.user_id, known.kind, known.ref_id, given.changes
     FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
@@ -300,7 +304,8 @@ WITH done AS (
         AND known.ref_id = given.id
     ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
 )
-UPDATE wb_outbox SET leased_until = NULL,
+UPDATE wb_outbox SET
+    leased_until = CASE WHEN leased_by = %(worker)s THEN NULL ELSE leased_until END,
     due = wb_outbox.changes <> done.changes OR (due AND NOT (gone OR %(has_encoder)s)),
     words_due = wb_outbox.changes <> done.changes AND NOT gone,
     erase = wb_outbox.changes <> done.changes AND gone,
@@ -311,6 +316,21 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
     AND wb_outbox.ref_id = done.ref_id
 RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, wb_outbox.changes, gone,
     wb_outbox.changes <> done.changes;
+
+-- name: hold
+-- What is leased and takes long stays leased.
+WITH done AS (
+    SELECT known.user_id, known.kind, known.ref_id
+    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[]) AS given (user_id, kind, id)
+    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
+        AND known.ref_id = given.id
+    WHERE known.leased_by = %(worker)s AND known.leased_until IS NOT NULL
+    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
+)
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
+FROM done
+WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
+    AND wb_outbox.ref_id = done.ref_id AND leased_by = %(worker)s;
 
 -- name: stale
 -- What was altered or deleted, out of the index by now, and is still in the files of the tables.
@@ -349,7 +369,7 @@ RESET lock_timeout;
 SELECT DISTINCT user_id FROM wb_outbox;
 
 -- name: give_back
--- What was leased and not begun.
+-- What was leased and not begun, unless another has leased it since.
 WITH done AS (
     SELECT known.user_id, known.kind, known.ref_id, given.changes
     FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
@@ -361,7 +381,7 @@ WITH done AS (
 UPDATE wb_outbox SET leased_until = NULL
 FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
-    AND wb_outbox.ref_id = done.ref_id;
+    AND wb_outbox.ref_id = done.ref_id AND leased_by = %(worker)s;
 
 -- name: is_worker
 -- Whether what waits is shown to us.

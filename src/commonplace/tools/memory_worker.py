@@ -141,7 +141,7 @@ class MemoryWorker:
                     fetched = aside.submit(self._fetch, encoder)
                 else:
                     fetched = aside.submit(list)
-                vectors = [] if encoder is None else list(_made(encoder, tasks))
+                vectors = [] if encoder is None else self._encode(encoder, tasks)
                 if away is not None:
                     yield away.result()
                 away = aside.submit(self._put_away, encoder, tasks, vectors)
@@ -160,6 +160,22 @@ class MemoryWorker:
         if rest:
             self._backlog.give_back([task.noted for task in rest])
         return self._with_words(tasks)
+
+    def _encode(self, encoder: Encoder, tasks: Sequence[_Task]) -> list[_Made]:
+        """The vectors of these, which stay leased however long that takes."""
+        made: list[_Made] = []
+        groups = _made(encoder, tasks)
+        held_at: float | None = None
+        while True:
+            now = self._monotonic()
+            if held_at is None or now - held_at >= policy.BACKLOG_LEASE_S / 4:
+                held_at = now
+                noted = [task.noted for task in tasks]
+                self._backlog.hold(noted, seconds=policy.BACKLOG_LEASE_S)
+            group = next(groups, None)
+            if group is None:
+                return made
+            made += group
 
     def _put_away(
         self, encoder: Encoder | None, tasks: Sequence[_Task], vectors: Sequence[_Made]
@@ -227,8 +243,11 @@ def _made_of(made: _Made) -> str:
     return made.owner
 
 
-def _made(encoder: Encoder, tasks: Sequence[_Task]) -> Iterator[_Made]:
-    """The vectors of these, of all users together: the encoder is quicker the more are alike."""
+def _made(encoder: Encoder, tasks: Sequence[_Task]) -> Iterator[list[_Made]]:
+    """The vectors of these group by group, of all users together.
+
+    The encoder is quicker the more are alike.
+    """
     docs = [
         (unencoded_of(task.change), task.noted.owner)
         for task in tasks
@@ -239,9 +258,7 @@ def _made(encoder: Encoder, tasks: Sequence[_Task]) -> Iterator[_Made]:
     for group in groups_of(encoder, [doc for doc, _ in docs]):
         texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
         made = encoded_of(group, encoder.encode_passages(texts))
-        yield from (
-            _Made(owner_of[id(doc)], one) for (doc, _), one in zip(group, made, strict=True)
-        )
+        yield [_Made(owner_of[id(doc)], one) for (doc, _), one in zip(group, made, strict=True)]
 
 
 def _owner(noted: Noted) -> str:

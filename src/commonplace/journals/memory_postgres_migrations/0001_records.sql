@@ -91,8 +91,8 @@ CREATE INDEX wb_tool_invocation_log_time ON wb_tool_invocation_log (user_id, cre
 -- The last change of each record; holds no text. changes: how often it changed. gone: it was
 -- deleted, and a key does not bring it back; erase: its words are still in the index. words_due: its
 -- words are not in the index yet; due: the worker has to look at it, for its vector; leased_until:
--- one is at it; encoder: whose vectors it has; stale: an earlier text of it may still lie, unseen, in
--- the files of the tables.
+-- one is at it, or was: leased_by; encoder: whose vectors it has; stale: an earlier text of it may
+-- still lie, unseen, in the files of the tables.
 CREATE TABLE wb_outbox (
     user_id text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
@@ -104,6 +104,7 @@ CREATE TABLE wb_outbox (
     words_due boolean NOT NULL,
     due boolean NOT NULL DEFAULT true,
     leased_until timestamptz,
+    leased_by uuid,
     encoder text COLLATE "C" NOT NULL DEFAULT '',
     stale boolean NOT NULL DEFAULT false,
     PRIMARY KEY (user_id, kind, ref_id)
@@ -150,6 +151,6 @@ $$;
 
 -- The one thing that is seen across users: which records wait, for the worker alone.
 GRANT SELECT ON wb_outbox TO commonplace_worker;
-GRANT UPDATE (erase, words_due, due, leased_until, encoder, stale) ON wb_outbox
+GRANT UPDATE (erase, words_due, due, leased_until, leased_by, encoder, stale) ON wb_outbox
     TO commonplace_worker;
 CREATE POLICY lease ON wb_outbox TO commonplace_worker USING (true) WITH CHECK (true);
