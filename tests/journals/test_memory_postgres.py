@@ -13,6 +13,7 @@ from commonplace.core.values import Drop, Put, Since
 from commonplace.db.postgres import Postgres
 from commonplace.journals.memory_backlog import MemoryBacklog
 from commonplace.journals.memory_postgres import MemoryPostgres
+from commonplace.search import policy
 from commonplace.testing import FrozenClock, HashingEncoder
 
 
@@ -303,11 +304,13 @@ def test_what_is_encoded_stays_leased(database, tmp_path, monkeypatch):
     """However long it waited for its turn."""
     world = PostgresMemoryWorld(database, tmp_path, worker=False)
     world.open("ann").save_todo("harbour")
-    lease, held = MemoryBacklog.lease, []
+    lease, held, expired = MemoryBacklog.lease, [], []
 
     def waiting(backlog, limit, **asked):
         leased = lease(backlog, limit, **asked)
-        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        if not expired:
+            expired.append(leased)
+            database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
         return leased
 
     class Watched(HashingEncoder):
@@ -319,4 +322,52 @@ def test_what_is_encoded_stays_leased(database, tmp_path, monkeypatch):
     world.use(Watched())
     world.work()
     assert held[0] == [(True,)]
+    world.close()
+
+
+def test_who_cannot_be_read_is_in_nobody_s_way(database, tmp_path, monkeypatch):
+    """Though all that waits longest is theirs; it is not tried for ever."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    for user in ("ann", "ann", "ann", "bob"):
+        world.open(user).save_todo(f"harbour of {user}")
+    read = MemoryPostgres.read
+
+    def broken(store, noted):
+        if store.owner == "ann":
+            raise Conflict("It cannot be read.")
+        return read(store, noted)
+
+    monkeypatch.setattr(policy, "BACKLOG_BATCH", 2)
+    monkeypatch.setattr(MemoryPostgres, "read", broken)
+    assert world.work() == 1
+    assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)] * 3
+    world.close()
+
+
+@pytest.mark.parametrize("by_search", [False, True])
+def test_few_records_are_read_at_a_time(database, tmp_path, monkeypatch, by_search):
+    """Two at a time, of which one is as much as is filed: each lot is filed before the next."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    memory = world.open("ann")
+    for number in range(6):
+        memory.save_todo(f"harbour {number}")
+    read, sizes = MemoryPostgres.read, []
+
+    def counted(store, noted):
+        left = database.rows("SELECT count(*) FROM wb_outbox WHERE words_due")[0][0]
+        sizes.append((len(noted), left))
+        return read(store, noted)
+
+    monkeypatch.setattr(MemoryPostgres, "read", counted)
+    monkeypatch.setattr(policy, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
+    monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)
+    if by_search:
+        while memory.desk.filing().refresh(0.0):
+            pass
+        assert sizes == [(2, 6), (2, 4), (2, 2)]
+    else:
+        assert world.work() == 6
+        assert {count for count, _ in sizes} <= {1, 2}
+    assert database.rows("SELECT count(*) FROM wb_outbox WHERE words_due") == [(0,)]
     world.close()

@@ -64,6 +64,9 @@ CHUNKS_OF_AN_ENTRY = 256
 ENCODE_AT_ONCE = 20_000
 """Characters a write encodes before it returns, about a second; more goes to the background."""
 
+WORD_CHARACTERS = 1_000_000
+"""Characters of what is filed in one transaction then; as many end what a search files."""
+
 WORDS_AT_A_SEARCH = 2_000
 """Changes whose words a search files before it looks, where saves leave that to it: about 2 s."""
 
@@ -72,6 +75,9 @@ BACKLOG_BATCH = 256
 
 BACKLOG_CHARACTERS = 200_000
 """Characters of what it then encodes, about 10 s; the rest is given back."""
+
+READ_AT_ONCE = 16
+"""Records of the outbox read at a time, of which each may be a million characters long."""
 
 BACKLOG_LEASE_S = 60.0
 """After this long another worker takes what one has leased: how long a killed one is waited for."""

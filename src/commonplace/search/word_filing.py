@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.ports import Forgetting
-from commonplace.core.values import Drop
+from commonplace.core.values import Drop, Put
 from commonplace.search import policy
 from commonplace.search.filing import Filed, Pending
 from commonplace.search.lane import log_failure, told
@@ -125,10 +125,28 @@ class WordFiling:
     def _file_words(self, most: int | None) -> int:
         """File what waits, at most about so much; without a limit how much was filed, else left."""
         filed = 0
+        is_long = False
         while noted := self._store.unfiled(policy.ENCODE_BATCH_MOST):
-            if most is not None and filed >= most:
+            if most is not None and (filed >= most or is_long):
                 return len(noted)
-            self._index.apply(self._read(noted))
-            self._store.filed(noted)
-            filed += len(noted)
+            changes = self._read_some(noted)
+            self._index.apply(changes)
+            self._store.filed(noted[: len(changes)])
+            filed += len(changes)
+            is_long = len(changes) < len(noted)
         return filed if most is None else 0
+
+    def _read_some(self, noted: Sequence[Noted]) -> list[Change]:
+        """What the first of these stand for, until it is as much as is filed at a time."""
+        changes: list[Change] = []
+        size = 0
+        while len(changes) < len(noted) and size < policy.WORD_CHARACTERS:
+            begin = len(changes)
+            changes += self._read(noted[begin : begin + policy.READ_AT_ONCE])
+            size += sum(map(size_of, changes[begin:]))
+        return changes
+
+
+def size_of(change: Change) -> int:
+    """Characters of what a change puts into the index."""
+    return len(change.doc.text) if isinstance(change, Put) else 0

@@ -18,6 +18,7 @@ from commonplace.core.values import Drop, Put
 from commonplace.journals.memory_entry import change_noted
 from commonplace.search import policy
 from commonplace.search.batches import encoded_of, groups_of, unencoded_of
+from commonplace.search.word_filing import size_of
 
 if TYPE_CHECKING:
     import threading
@@ -42,7 +43,14 @@ class _Task:
     @property
     def size(self) -> int:
         """Characters to encode."""
-        return len(self.change.doc.text) if isinstance(self.change, Put) else 0
+        return size_of(self.change)
+
+
+class _Batch(NamedTuple):
+    """What is to be encoded of what was leased, and whether anything was."""
+
+    is_any: bool
+    tasks: Sequence[_Task]
 
 
 def changes_noted(store: Defers, noted: Sequence[Noted]) -> list[Change]:
@@ -136,11 +144,18 @@ class MemoryWorker:
         fetched = aside.submit(self._fetch, encoder)
         away: Future[int] | None = None
         try:
-            while tasks := fetched.result():
-                if stop is None or not stop.is_set():
-                    fetched = aside.submit(self._fetch, encoder)
+            filed_at = self._monotonic()
+            while (batch := fetched.result()).is_any:
+                # What failed stays leased: by now the same would come round once more.
+                is_stuck = self._monotonic() - filed_at >= policy.BACKLOG_LEASE_S / 2
+                if (stop is not None and stop.is_set()) or (is_stuck and not batch.tasks):
+                    fetched = aside.submit(_Batch, is_any=False, tasks=())
                 else:
-                    fetched = aside.submit(list)
+                    fetched = aside.submit(self._fetch, encoder)
+                tasks = batch.tasks
+                if not tasks:
+                    continue
+                filed_at = self._monotonic()
                 vectors = [] if encoder is None else self._encode(encoder, tasks)
                 if away is not None:
                     yield away.result()
@@ -150,16 +165,17 @@ class MemoryWorker:
         if last:
             yield last
 
-    def _fetch(self, encoder: Encoder | None) -> list[_Task]:
+    def _fetch(self, encoder: Encoder | None) -> _Batch:
         """Lease what waits, read it, and file its words; what is to be encoded of it."""
         identity = "" if encoder is None else encoder.identity
         leased = self._backlog.lease(
             policy.BACKLOG_BATCH, encoder=identity, seconds=policy.BACKLOG_LEASE_S
         )
-        tasks, rest = _fitting(self._read(leased))
-        if rest:
-            self._backlog.give_back([task.noted for task in rest])
-        return self._with_words(tasks)
+        tasks, unread = self._read(leased)
+        tasks, rest = _fitting(tasks)
+        if rest or unread:
+            self._backlog.give_back([*(task.noted for task in rest), *unread])
+        return _Batch(is_any=bool(leased), tasks=self._with_words(tasks))
 
     def _encode(self, encoder: Encoder, tasks: Sequence[_Task]) -> list[_Made]:
         """The vectors of these, which stay leased however long that takes."""
@@ -194,18 +210,25 @@ class MemoryWorker:
             _log.debug("Something changed while it was filed; it waits again.")
         return len(filed)
 
-    def _read(self, leased: Sequence[Noted]) -> list[_Task]:
+    def _read(self, leased: Sequence[Noted]) -> tuple[list[_Task], list[Noted]]:
+        """What the first of these stand for, until it is enough to encode; and the rest."""
         tasks: list[_Task] = []
+        unread: list[Noted] = []
+        size = 0
         for owner, mine in groupby(sorted(leased, key=_owner), key=_owner):
             noted = list(mine)
             try:
-                changes = changes_noted(self._store_of(owner), noted)
+                while noted and size <= policy.BACKLOG_CHARACTERS:
+                    some, noted = noted[: policy.READ_AT_ONCE], noted[policy.READ_AT_ONCE :]
+                    changes = changes_noted(self._store_of(owner), some)
+                    tasks += map(_Task, some, changes)
+                    size += sum(map(size_of, changes))
             except CommonplaceError as exc:
                 # What is leased and not done is tried again when the lease has run out.
                 _log.warning("Records of a user cannot be read: %s", exc)
                 continue
-            tasks += [_Task(each, change) for each, change in zip(noted, changes, strict=True)]
-        return tasks
+            unread += noted
+        return tasks, unread
 
     def _with_words(self, tasks: Sequence[_Task]) -> list[_Task]:
         """Those whose words could be filed."""
