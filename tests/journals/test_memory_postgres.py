@@ -3,6 +3,7 @@
 import threading
 from datetime import timedelta
 
+import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
 
@@ -277,6 +278,30 @@ class TestBacklog:
         clock.advance(timedelta(days=31).total_seconds())
         backlog.tidy()
         assert database.rows("SELECT 1 FROM wb_tool_invocation_log") == []
+
+    def test_a_table_that_is_in_use_is_tidied_the_next_time(self, mine, backlog, database):
+        """The others are tidied now, and nobody is told of a failure."""
+        mine.delete("todo", mine.save(todo("harbour")).ref_id)
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        files = "SELECT pg_relation_filenode('wb_todo')"
+        before = database.rows(files)
+        with psycopg.connect(database.admin_url) as busy:
+            busy.execute("LOCK TABLE wb_message IN SHARE UPDATE EXCLUSIVE MODE")
+            assert backlog.tidy() == 1
+        assert database.rows(files) != before
+        assert backlog.tidy() == 1
+        assert backlog.tidy() == 0
+
+    def test_what_is_deleted_is_not_tidied_before_it_is_out_of_the_index(
+        self, mine, backlog, database
+    ):
+        """A desk has forgotten it; a worker that came too early may not know yet."""
+        ref_id = mine.save(todo("harbour")).ref_id
+        mine.delete("todo", ref_id)
+        mine.erased([f"memory:todo/{ref_id}"])
+        assert backlog.tidy() == 0
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert backlog.tidy() == 1
 
 
 def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_path, monkeypatch):

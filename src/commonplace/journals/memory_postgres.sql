@@ -335,7 +335,7 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
 -- name: stale
 -- What was altered or deleted, out of the index by now, and is still in the files of the tables.
 SELECT user_id, kind, ref_id, changes, gone FROM wb_outbox
-WHERE stale AND NOT words_due AND NOT erase LIMIT 100000;
+WHERE stale AND NOT words_due AND NOT erase AND NOT (due AND gone) LIMIT 100000;
 
 -- name: clean
 -- No file of a table holds what these were before, unless they changed since.
