@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.doors.http_callers import SESSION, STREAM, Callers
 from commonplace.doors.http_gate import Caller
-from commonplace.doors.http_limits import Limits
+from commonplace.doors.http_limits import Limits, Turnstile
 
 ANN = Caller(token_id="1", owner="ann", toolsets=("private",), may_write=True)
 BOB = Caller(token_id="2", owner="bob", toolsets=("private",), may_write=True)
@@ -55,7 +55,11 @@ class World:
         self.now = 0.0
         self.limits = Limits(**limits)
         self.callers = Callers(
-            self.make, within=tasks, limits=self.limits, monotonic=lambda: self.now
+            self.make,
+            within=tasks,
+            limits=self.limits,
+            turnstile=Turnstile(self.limits, lambda: self.now),
+            monotonic=lambda: self.now,
         )
 
     def make(self, caller):

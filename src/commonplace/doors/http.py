@@ -113,12 +113,17 @@ class HttpDoor:
     ) -> None:
         door = Door(tokens=self._tokens, names=address.names, offer=self._offer, clock=self._clock)
         async with anyio.create_task_group() as tasks:
+            turnstile = Turnstile(self._limits, time.monotonic)
             callers = Callers(
-                self._open, within=tasks, limits=self._limits, monotonic=time.monotonic
+                self._open,
+                within=tasks,
+                limits=self._limits,
+                turnstile=turnstile,
+                monotonic=time.monotonic,
             )
             gate = Gate(
                 door=door,
-                turnstile=Turnstile(self._limits, time.monotonic),
+                turnstile=turnstile,
                 limits=self._limits,
                 inside=callers.answer,
                 withheld=self._names_withheld,

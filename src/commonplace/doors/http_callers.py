@@ -21,18 +21,20 @@ from commonplace.tools.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from anyio.abc import TaskGroup
 
     from commonplace.doors.http_gate import Caller, Message, Receive, Scope, Send
-    from commonplace.doors.http_limits import Limits
+    from commonplace.doors.http_limits import Limits, Turnstile
 
 _log = logging.getLogger(__name__)
 
 SESSION = "commonplace.session"
 STREAM = "commonplace.stream"
-"""In the scope of a request: whose session it is of; that it stays open."""
+WORK = "commonplace.work"
+"""In the scope of a request: whose session it is of; that it stays open; what to hold while it is
+worked at, which may go on when the request is over, and which raises TooMany."""
 
 _ID_HEADER = b"mcp-session-id"
 _VERSION_HEADER = b"mcp-protocol-version"
@@ -53,7 +55,7 @@ class Protocols(Protocol):
 class Callers:
     """All callers; what a caller needs is opened at its first request. Used in one event loop.
 
-    make: what speaks with a caller. within: the tasks of all of them.
+    make: what speaks with a caller. within: the tasks of all of them. turnstile: counts what works.
     """
 
     def __init__(
@@ -62,11 +64,13 @@ class Callers:
         *,
         within: TaskGroup,
         limits: Limits,
+        turnstile: Turnstile,
         monotonic: Callable[[], float],
     ) -> None:
         self._make = make
         self._within = within
         self._limits = limits
+        self._turnstile = turnstile
         self._monotonic = monotonic
         self._open: OrderedDict[Caller, _Open] = OrderedDict()
         self._calls = 0
@@ -77,7 +81,9 @@ class Callers:
         found = self._open.get(caller)
         if found is None:
             self._make_room()
-            found = self._open[caller] = _Open(self._make(caller), caller, self._limits)
+            found = self._open[caller] = _Open(
+                self._make(caller), caller, self._limits, lambda: self._working(caller)
+            )
             self._within.start_soon(found.run)
         self._open.move_to_end(caller)
         found.used_at = self._monotonic()
@@ -105,7 +111,7 @@ class Callers:
             each.end_streams()
 
     async def wait_for_calls(self) -> None:
-        """Wait until no request is being answered, streams apart."""
+        """Wait until no request is being answered or worked at, streams apart."""
         while self._calls:
             self._quiet = anyio.Event()
             await self._quiet.wait()
@@ -120,6 +126,11 @@ class Callers:
             if not self._calls:
                 self._quiet.set()
 
+    @contextmanager
+    def _working(self, caller: Caller) -> Iterator[None]:
+        with self._turnstile.work(caller.owner), self._counted(is_call=True):
+            yield
+
     def _make_room(self) -> None:
         """For one more, close who has not been here longest, of those with nothing in flight."""
         over = len(self._open) + 1 - self._limits.callers
@@ -130,19 +141,27 @@ class Callers:
 
 @dataclass(slots=True)
 class _Held:
-    """A session, and how many requests of it are being answered, a stream among them."""
+    """A session, and how many requests of it are answered or worked at, a stream among them."""
 
     session: Session
     open: int = 0
 
 
 class _Open:
-    """What one caller has open."""
+    """What one caller has open. working: counts, for as long as it is held, what works for it."""
 
-    def __init__(self, protocols: Protocols, caller: Caller, limits: Limits) -> None:
+    def __init__(
+        self,
+        protocols: Protocols,
+        caller: Caller,
+        limits: Limits,
+        working: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self._protocols = protocols
         self._caller = caller
         self._limits = limits
+        self._working = working
+        self._at_work = 0
         self._is_ready = anyio.Event()
         self._ending = anyio.Event()
         self._calls: set[anyio.CancelScope] = set()
@@ -174,8 +193,8 @@ class _Open:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are being answered, streams too."""
-        return len(self._calls) + len(self._streams)
+        """How many requests are being answered or worked at, streams too."""
+        return len(self._calls) + len(self._streams) + self._at_work
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -183,6 +202,8 @@ class _Open:
         session_id = headers.get(_ID_HEADER)
         held = self._sessions.get(session_id or b"") or _Held(Session(self._caller.owner))
         scope[SESSION] = held.session
+        if STREAM not in scope:
+            scope[WORK] = lambda: self._work(held)
         with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
             answer = _Answer(
                 send,
@@ -209,6 +230,18 @@ class _Open:
                 yield scope
             finally:
                 scopes.discard(scope)
+                held.open -= 1
+
+    @contextmanager
+    def _work(self, held: _Held) -> Iterator[None]:
+        """Raises: TooMany."""
+        with self._working():
+            self._at_work += 1
+            held.open += 1
+            try:
+                yield
+            finally:
+                self._at_work -= 1
                 held.open -= 1
 
     def _keep(self, held: _Held, status: int, session_id: bytes | None) -> None:

@@ -21,11 +21,12 @@ _OWNERS = 10_000
 class Limits:
     """How much is let through; a busy client of one person stays well below all of it.
 
-    per_second, at_once: of one owner's requests, at_once without streams; burst: what may come in
-    one go after a quiet time. streams: of one owner, open at once. sessions: of one token. callers:
-    tokens that have anything open. connections: of all. head_s, body_s, send_s: how long a client
-    may take to send the head of a request, to send the body, to take a part of an answer.
-    finish_s: how long calls may go on at the end.
+    per_second, at_once: of one owner's requests, at_once without streams, and as much of what works
+    for it, though nobody waits any more; burst: what may come in one go after a quiet time.
+    streams: of one owner, open at once. sessions: of one token. callers: tokens that have anything
+    open. connections: of all. head_s, body_s, send_s: how long a client may take to send the head
+    of a request, to send the body, to take a part of an answer. finish_s: how long calls may go on
+    at the end.
     """
 
     per_second: float = 50.0
@@ -59,6 +60,11 @@ class _Use:
     at: float
     calls: int = 0
     streams: int = 0
+    work: int = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.calls or self.streams or self.work)
 
 
 class Turnstile:
@@ -93,14 +99,30 @@ class Turnstile:
         finally:
             use.streams -= 1
 
+    @contextmanager
+    def work(self, owner: str) -> Iterator[None]:
+        """What a request began, which goes on where its client hangs up. Raises: TooMany."""
+        use = self._use(owner)
+        if use.work >= self._limits.at_once:
+            raise TooMany(f"More than {self._limits.at_once} calls at once.", retry_after_s=1)
+        use.work += 1
+        try:
+            yield
+        finally:
+            use.work -= 1
+
+    def _use(self, owner: str) -> _Use:
+        use = self._uses.get(owner)
+        if use is None:
+            use = self._uses[owner] = _Use(tokens=self._limits.burst, at=self._monotonic())
+            self._forget()
+        self._uses.move_to_end(owner)
+        return use
+
     def _paid(self, owner: str) -> _Use:
         """This owner's use, one request more of it paid for out of what a second brings."""
         limits, now = self._limits, self._monotonic()
-        use = self._uses.get(owner)
-        if use is None:
-            use = self._uses[owner] = _Use(tokens=limits.burst, at=now)
-            self._forget()
-        self._uses.move_to_end(owner)
+        use = self._use(owner)
         use.tokens = min(limits.burst, use.tokens + (now - use.at) * limits.per_second)
         use.at = now
         if use.tokens < 1:
@@ -113,6 +135,6 @@ class Turnstile:
 
     def _forget(self) -> None:
         if len(self._uses) > _OWNERS:
-            idle = [name for name, x in self._uses.items() if not x.calls and not x.streams]
+            idle = [name for name, x in self._uses.items() if x.is_idle]
             for name in idle[: len(self._uses) - _OWNERS]:
                 del self._uses[name]

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from mcp.server.streamable_http_manager import (  # noqa: E402  after gc.disable
 from mcp.shared.exceptions import MCPError  # noqa: E402  after gc.disable
 from mcp.shared.message import ServerMessageMetadata  # noqa: E402  after gc.disable
 from mcp_types import (  # noqa: E402  after gc.disable
+    INVALID_REQUEST,
     CallToolResult,
     CreateMessageRequest,
     CreateMessageRequestParams,
@@ -56,12 +57,13 @@ from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
 from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
 from commonplace.core.values import Completion  # noqa: E402  after gc.enable
 from commonplace.doors.front import MODERN  # noqa: E402  after gc.enable
-from commonplace.doors.http_callers import SESSION  # noqa: E402  after gc.enable
+from commonplace.doors.http_callers import SESSION, WORK  # noqa: E402  after gc.enable
+from commonplace.doors.http_limits import TooMany  # noqa: E402  after gc.enable
 from commonplace.tools.session import within  # noqa: E402  after gc.enable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.mcpserver import Context
@@ -135,7 +137,10 @@ class _Aliases:
 
 
 class _InSession:
-    """Middleware: what is called over HTTP is called in its session, as the gate found it."""
+    """Middleware: what is called over HTTP is called in its session, as the gate found it.
+
+    Counted here, where it works: a session's call goes on when its client hangs up.
+    """
 
     async def __call__(
         self,
@@ -144,8 +149,24 @@ class _InSession:
     ) -> Any:
         if ctx.request is None:
             return await call_next(ctx)
-        with within(ctx.request.scope[SESSION]):
-            return await call_next(ctx)
+        scope = ctx.request.scope
+        with within(scope[SESSION]):
+            if ctx.request_id is None or WORK not in scope:
+                return await call_next(ctx)
+            with _counted(scope[WORK]):
+                return await call_next(ctx)
+
+
+@contextmanager
+def _counted(work: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Raises: MCPError, where the owner has too much at work."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(work())
+        except TooMany as exc:
+            told = {"code": "unavailable", "message": exc.message, "hint": "Try again later."}
+            raise MCPError(INVALID_REQUEST, f"{exc.message} Try again later.", told) from exc
+        yield
 
 
 @asynccontextmanager
