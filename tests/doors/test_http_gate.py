@@ -218,6 +218,25 @@ def test_what_is_not_there(world):
     assert world.ask("POST", json=reply, headers=ann | {"mcp-session-id": "1"}).status_code == 200
 
 
+def test_who_is_not_let_in_is_not_kept_connected(world):
+    """Nor is a body waited for that nobody reads; who was let in, and read, may ask again."""
+    ann = world.token()
+    refused = [
+        world.ask("POST", json={}),
+        world.ask("POST", path="/"),
+        world.ask("PUT"),
+        world.ask("POST", json={}, headers=ann | {"host": "evil.example"}),
+        world.ask("POST", json={}, headers=ann | {"origin": "null"}),
+        world.ask("POST", json={}, headers=world.token(toolsets=["timeline"])),
+    ]
+    assert [x.status_code for x in refused] == [401, 404, 405, 421, 403, 403]
+    assert {x.headers["connection"] for x in refused} == {"close"}
+    reading = world.token(scopes=["read"])
+    denied = {"method": "tools/call", "params": {"name": "memory_save"}}
+    answer = world.ask("POST", json=denied, headers=reading)
+    assert (answer.status_code, answer.headers.get("connection")) == (403, None)
+
+
 def test_a_body_that_is_too_large(tmp_path):
     """Told or not, whole or in parts."""
     world = World(tmp_path, limits=SMALL)

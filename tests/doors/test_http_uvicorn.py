@@ -92,6 +92,24 @@ def test_a_quiet_connection_is_kept():
     assert [x.endswith(b"\r\n\r\nok") for x in answers] == [True] * 3
 
 
+@pytest.mark.parametrize("drops", [1, 4])
+def test_a_body_that_drips_in_after_its_answer(drops):
+    """Buys no more time than a head does, however often a byte of it comes."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            await stream.send(ASK.replace(b"host", b"content-length: 1000\r\nhost"))
+            first = await stream.receive()
+            for _ in range(drops):
+                await stream.send(b"x")
+                await anyio.sleep(LIMITS.head_s / 5)
+            return first, await read_all(stream)
+
+    first, rest = within_server(talk)
+    assert first.endswith(b"ok")
+    assert rest == b""
+
+
 def test_requests_one_behind_the_other():
     """All are answered, in their order, and the connection is closed where it was asked for."""
 

@@ -39,6 +39,8 @@ _FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip
 _OWN_SITE = frozenset({b"none", b"same-origin"})
 _LISTEN = b"subscriptions/listen"
 _INVALID_REQUEST = -32600
+_IS_READ = "commonplace.is_read"
+"""In the scope of a request whose body came whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,15 +196,18 @@ class Gate:
             return
         try:
             await self._answer(scope, receive, send)
-        except Refusal as refusal:
-            await _refuse(refusal, send)
+        except Refusal as exc:
+            refusal = exc
         except CommonplaceError as exc:
-            await _refuse(Refusal(503, exc.code, "The server's tokens cannot be read."), send)
+            refusal = Refusal(503, exc.code, "The server's tokens cannot be read.")
         except TooMany as exc:
             told = {"Retry_After": str(exc.retry_after_s)}
-            await _refuse(
-                Refusal(429, "unavailable", exc.message, "Try again later.", **told), send
-            )
+            refusal = Refusal(429, "unavailable", exc.message, "Try again later.", **told)
+        else:
+            return
+        if _IS_READ not in scope:  # the rest of it is not waited for
+            refusal.headers["Connection"] = "close"
+        await _refuse(refusal, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
@@ -218,6 +223,7 @@ class Gate:
         if scope["method"] != "GET":
             with self._turnstile.call(caller.owner):
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
+                scope[_IS_READ] = True
                 if self.is_leaving and not _is_reply(headers, body):
                     raise _leaving()
                 receive = _replayed(body, receive)
@@ -316,6 +322,7 @@ def _unauthorized(message: str, error: str = "") -> Refusal:
         message,
         "Send `Authorization: Bearer <token>`; `commonplace tokens create` makes one.",
         WWW_Authenticate=f'Bearer realm="commonplace"{told}',
+        Connection="close",
     )
 
 

@@ -57,7 +57,7 @@ class _Joined:
 
 
 class _Connection(H11Protocol):
-    """One connection; hangs up where no request's head comes in time, which uvicorn does not."""
+    """One connection; hangs up where no request comes in time, which uvicorn does not."""
 
     head_s = 15.0
     _hanging_up: asyncio.TimerHandle | None = None
@@ -68,7 +68,7 @@ class _Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
+        if not self._is_owed_nothing:
             self._wait_no_more()
         elif self._hanging_up is None:
             self._wait()
@@ -87,8 +87,17 @@ class _Connection(H11Protocol):
 
     def _hang_up(self) -> None:
         self._hanging_up = None
-        if self.conn.their_state is h11.IDLE:
+        if self._is_owed_nothing:
             self.transport.abort()
+
+    @property
+    def _is_owed_nothing(self) -> bool:
+        """Whether no answer is due: no head has come, or the body of what was answered still comes.
+
+        Any byte ends uvicorn's own wait for the next request, and of such a body begins no other.
+        """
+        theirs = self.conn.their_state
+        return theirs is h11.IDLE or (self.conn.our_state is h11.DONE and theirs is not h11.DONE)
 
 
 class Server(uvicorn.Server):
