@@ -1,4 +1,4 @@
-"""What uvicorn leaves out: clients that are slow with a request's head."""
+"""What uvicorn leaves out: clients that are slow to ask, and slow to take what they asked for."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from commonplace.core.errors import Invalid, Unavailable
 from commonplace.doors.http_limits import Limits
 from commonplace.doors.http_uvicorn import listen, make_server
 
-LIMITS = Limits(head_s=0.2, finish_s=1)
+LIMITS = Limits(head_s=0.2, send_s=0.5, finish_s=1)
+LARGE = b"x" * (16 * 1024 * 1024)
 ASK = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n"
 
 
-async def answer(_scope, _receive, send):
+async def answer(scope, _receive, send):
+    body = LARGE if scope["path"] == "/large" else b"ok"
+    length = str(len(body)).encode()
     await send(
-        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]}
     )
-    await send({"type": "http.response.body", "body": b"ok"})
+    await send({"type": "http.response.body", "body": body})
 
 
 def within_server(talk):
@@ -120,6 +123,35 @@ def test_requests_one_behind_the_other():
             return await read_all(stream)
 
     assert within_server(talk).count(b"\r\n\r\nok") == 3
+
+
+@pytest.mark.parametrize("ending", [b"", b"connection: close\r\n"])
+def test_an_answer_that_is_not_taken(ending):
+    """Is cut off once the time is over in which a part of it must be taken."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            await stream.send(b"GET /large HTTP/1.1\r\n" + ending + b"host: here\r\n\r\n")
+            await anyio.sleep(LIMITS.send_s * 3)
+            return await read_all(stream)
+
+    assert len(within_server(talk)) < len(LARGE)
+
+
+def test_an_answer_that_is_taken_in_time():
+    """Is no reason to hang up later."""
+
+    async def talk(connect):
+        async with await connect() as stream:
+            await stream.send(ASK.replace(b"/", b"/large", 1))
+            length = 0
+            while length < len(LARGE):
+                length += len(await stream.receive(1024 * 1024))
+            await anyio.sleep(LIMITS.send_s * 2)
+            await stream.send(ASK)
+            return await stream.receive()
+
+    assert within_server(talk).endswith(b"ok")
 
 
 def test_where_one_cannot_listen():

@@ -1,4 +1,4 @@
-"""The HTTP server itself: uvicorn, with an end to clients that are slow with a request's head.
+"""The HTTP server itself: uvicorn, with an end to clients that are slow to ask or to listen.
 
 Knows no MCP, and never logs what a request says.
 """
@@ -31,11 +31,20 @@ _FILES = 16_384
 
 
 class _Joined:
-    """A transport that sends what is written in one go as one: an answer's head and its body."""
+    """A transport that sends what is written in one go as one: an answer's head and its body.
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    waits: called where it is closed with something left to send.
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        waits: Callable[[], None],
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._waits = waits
         self._parts: list[bytes] = []
 
     def write(self, part: bytes) -> None:
@@ -46,6 +55,8 @@ class _Joined:
     def close(self) -> None:
         self._flush()
         self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self._waits()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -57,13 +68,19 @@ class _Joined:
 
 
 class _Connection(H11Protocol):
-    """One connection; hangs up where no request comes in time, which uvicorn does not."""
+    """One connection; hangs up where no request comes, or no answer is taken, in time.
+
+    Uvicorn does neither.
+    """
 
     head_s = 15.0
+    send_s = 60.0
     _hanging_up: asyncio.TimerHandle | None = None
+    _cutting_off: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        super().connection_made(cast("asyncio.Transport", _Joined(transport, self.loop)))
+        joined = _Joined(transport, self.loop, self._wait_until_taken)
+        super().connection_made(cast("asyncio.Transport", joined))
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -76,6 +93,25 @@ class _Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
         super().connection_lost(exc)
+        self._is_taken()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait_until_taken()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._is_taken()
+
+    def _wait_until_taken(self) -> None:
+        if self._cutting_off is None:
+            self._cutting_off = self.loop.call_later(self.send_s, self.transport.abort)
+
+    def _is_taken(self) -> None:
+        if self._cutting_off is not None:
+            self._cutting_off.cancel()
+            self._cutting_off = None
 
     def _wait(self) -> None:
         self._hanging_up = self.loop.call_later(self.head_s, self._hang_up)
@@ -113,7 +149,7 @@ def make_server(application: Callable[..., Any], limits: Limits) -> Server:
     """The server of an ASGI application; its `serve` takes the socket that `listen` opened."""
     config = uvicorn.Config(
         application,
-        http=type("Connection", (_Connection,), {"head_s": limits.head_s}),
+        http=type("Connection", (_Connection,), {"head_s": limits.head_s, "send_s": limits.send_s}),
         ws="none",
         loop="asyncio",
         lifespan="off",
