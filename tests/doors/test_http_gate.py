@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -125,6 +126,66 @@ def test_a_revoked_and_an_expired_token_are_refused_at_the_next_request(world):
     assert [x.status_code for x in answers] == [401, 401]
     assert 'error="invalid_token"' in answers[0].headers["www-authenticate"]
     assert not any(map(world.door.still_admits, world.came))
+
+
+async def ask_slowly(world, headers, meanwhile):
+    """The status of a request before whose body something else happens."""
+    sent = []
+
+    async def receive():
+        meanwhile()
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    pairs = [(name.encode(), text.encode()) for name, text in headers.items()]
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/mcp",
+        "headers": [(b"host", b"localhost"), *pairs],
+    }
+    await world.gate(scope, receive, send)
+    return sent[0]["status"]
+
+
+def test_a_token_that_ends_while_the_request_comes(world):
+    """Lets nothing in: a call begins after its body, and that may take its time."""
+    ann = world.token("ann", expires_at=NOW + timedelta(seconds=1))
+    bob = world.token("bob")
+
+    def expire():
+        world.clock.at = NOW + timedelta(seconds=1)
+
+    def revoke():
+        world.tokens.revoke(bob["authorization"].split("_")[1])
+
+    assert anyio.run(ask_slowly, world, bob, lambda: None) == 200
+    assert anyio.run(ask_slowly, world, ann, expire) == 401
+    assert anyio.run(ask_slowly, world, bob, revoke) == 401
+    assert len(world.came) == 1
+
+
+def test_the_machines_owner_while_the_first_token_is_made(world):
+    """Is let in no more."""
+    assert anyio.run(ask_slowly, world, {}, world.token) == 401
+
+
+def test_a_token_that_is_edited_keeps_nothing_open(world, tmp_path):
+    """What was opened by it could do what it says no longer; a new request may do what it says."""
+    ann = world.token("ann")
+    assert world.ask(headers=ann).status_code == 200
+    (before,) = world.came
+    assert world.door.still_admits(before)
+    file = tmp_path / "tokens.json"
+    told = json.loads(file.read_text())
+    told["tokens"][0]["scopes"] = ["read"]
+    file.write_text(json.dumps(told))
+    assert not world.door.still_admits(before)
+    assert world.ask(headers=ann).status_code == 200
+    assert not world.came[-1].may_write
 
 
 def test_a_token_in_the_address_is_none(world):

@@ -117,8 +117,11 @@ class Door:
         kind, _, presented = given.decode("latin-1").partition(" ")
         token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
         if token is None or token.state(self._clock()) != "valid":
-            raise _unauthorized("This token is not valid.", "invalid_token")
-        return self._caller(token)
+            raise _invalid_token()
+        caller = self._caller(token)
+        if not caller.toolsets:
+            raise _forbidden("None of this token's toolsets is offered here.")
+        return caller
 
     def trouble(self) -> str:
         """Why nobody can be let in now, where that is so."""
@@ -129,11 +132,13 @@ class Door:
         return ""
 
     def still_admits(self, caller: Caller) -> bool:
-        """Whether somebody who was let in may stay."""
+        """Whether somebody who was let in may stay, and do all that it could then."""
         if not caller.token_id:
             return not self._tokens.was_used()
         token = self._tokens.known().get(caller.token_id)
-        return token is not None and token.state(self._clock()) == "valid"
+        if token is None or token.state(self._clock()) != "valid":
+            return False
+        return self._caller(token) == caller
 
     def _check_names(self, headers: Mapping[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
@@ -157,13 +162,10 @@ class Door:
     def _caller(self, token: Token) -> Caller:
         offer = self._offer
         asked = token.toolsets or offer.usual
-        toolsets = tuple(name for name in offer.toolsets if name in asked)
-        if not toolsets:
-            raise _forbidden("None of this token's toolsets is offered here.")
         return Caller(
             token_id=token.id,
             owner=token.owner,
-            toolsets=toolsets,
+            toolsets=tuple(name for name in offer.toolsets if name in asked),
             may_write=token.may_write and offer.may_write,
         )
 
@@ -224,6 +226,8 @@ class Gate:
             with self._turnstile.call(caller.owner):
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
                 scope[_IS_READ] = True
+                if not self._door.still_admits(caller):  # the body may have taken its time
+                    raise _invalid_token()
                 if self.is_leaving and not _is_reply(headers, body):
                     raise _leaving()
                 receive = _replayed(body, receive)
@@ -324,6 +328,10 @@ def _unauthorized(message: str, error: str = "") -> Refusal:
         WWW_Authenticate=f'Bearer realm="commonplace"{told}',
         Connection="close",
     )
+
+
+def _invalid_token() -> Refusal:
+    return _unauthorized("This token is not valid.", "invalid_token")
 
 
 def _forbidden(message: str) -> Refusal:
