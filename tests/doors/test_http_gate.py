@@ -238,6 +238,13 @@ def test_names_of_this_machine(world, host):
     assert world.ask(headers={"host": host}).status_code == 200
 
 
+def test_a_tool_whose_name_is_no_text(world):
+    """Is none that could be withheld."""
+    body = rb'{"method": "tools/call", "params": {"name": "\ud800", "arguments": {"x": "memory_save"}}}'
+    answer = world.ask("POST", content=body, headers=world.token(scopes=["read"]))
+    assert answer.status_code == 200
+
+
 @pytest.mark.parametrize(
     "origin",
     [

@@ -270,9 +270,10 @@ class Gate:
         try:
             message = json.loads(body)
             called = message["params"]["name"] if message["method"] == "tools/call" else None
+            is_withheld = isinstance(called, str) and called.encode() in named
         except (ValueError, KeyError, TypeError, RecursionError):
             return
-        if isinstance(called, str) and called.encode() in named:
+        if is_withheld:
             raise _forbidden(f"This token may not call {called}.")
 
 
