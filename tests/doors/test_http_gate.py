@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import anyio
 import httpx2
@@ -80,7 +81,18 @@ def test_the_machines_owner_needs_no_token_while_there_are_none(world):
 
 
 @pytest.mark.parametrize(
-    "name", ["x-forwarded-for", "forwarded", "via", "x-real-ip", "x-forwarded-host"]
+    "name",
+    [
+        "x-forwarded-for",
+        "forwarded",
+        "via",
+        "x-real-ip",
+        "x-forwarded-host",
+        "x-forwarded-proto",
+        "x-client-ip",
+        "true-client-ip",
+        "cf-connecting-ip",
+    ],
 )
 def test_who_comes_through_a_proxy_is_not_on_this_machine(world, name):
     """And needs a token."""
@@ -128,7 +140,14 @@ def test_a_revoked_and_an_expired_token_are_refused_at_the_next_request(world):
     assert not any(map(world.door.still_admits, world.came))
 
 
-async def ask_slowly(world, headers, meanwhile):
+def test_a_proxy_that_says_nothing_speaks_the_older_protocol(world):
+    """As nginx does by itself: no client of ours does, and with a token it is let in."""
+    ask = partial(ask_slowly, meanwhile=lambda: None, http_version="1.0")
+    assert anyio.run(ask, world, {}) == 401
+    assert anyio.run(ask, world, world.token()) == 200
+
+
+async def ask_slowly(world, headers, meanwhile, http_version="1.1"):
     """The status of a request before whose body something else happens."""
     sent = []
 
@@ -142,7 +161,7 @@ async def ask_slowly(world, headers, meanwhile):
     pairs = [(name.encode(), text.encode()) for name, text in headers.items()]
     scope = {
         "type": "http",
-        "http_version": "1.1",
+        "http_version": http_version,
         "method": "POST",
         "path": "/mcp",
         "headers": [(b"host", b"localhost"), *pairs],
@@ -332,6 +351,7 @@ def test_a_body_that_never_comes(tmp_path):
 
     scope = {
         "type": "http",
+        "http_version": "1.1",
         "method": "POST",
         "path": "/mcp",
         "headers": [(b"host", b"localhost"), (b"content-length", b"10")],

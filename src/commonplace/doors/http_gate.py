@@ -33,8 +33,20 @@ Send = Callable[[Message], Awaitable[None]]
 PATH = "/mcp"
 HEALTH = "/healthz"
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-# Whoever was sent here by a proxy is not on this machine.
-_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
+# Whoever was sent here by a proxy is not on this machine. Not every proxy says so.
+_FORWARDED = (
+    b"forwarded",
+    b"via",
+    b"x-forwarded-for",
+    b"x-forwarded-host",
+    b"x-forwarded-proto",
+    b"x-real-ip",
+    b"x-client-ip",
+    b"true-client-ip",
+    b"cf-connecting-ip",
+)
+# What a proxy such as nginx speaks by itself, telling nothing, and no MCP client does.
+_OLD_HTTP = "1.0"
 # A browser says so of an address that somebody typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
 _LISTEN = b"subscriptions/listen"
@@ -108,12 +120,12 @@ class Door:
         self._offer = offer
         self._clock = clock
 
-    def admit(self, headers: Mapping[bytes, bytes]) -> Caller:
+    def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
         """Whose request this is. Raises: Refusal; Unavailable where the tokens cannot be read."""
         self._check_names(headers)
         given = headers.get(b"authorization")
         if given is None:
-            return self._without_token(headers)
+            return self._without_token(headers, http_version)
         kind, _, presented = given.decode("latin-1").partition(" ")
         token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
         if token is None or token.state(self._clock()) != "valid":
@@ -149,9 +161,9 @@ class Door:
         if (origin and origin.partition("://")[2] != host) or site not in _OWN_SITE:
             raise Refusal(403, "denied", "Pages of other sites are not let in.")
 
-    def _without_token(self, headers: Mapping[bytes, bytes]) -> Caller:
+    def _without_token(self, headers: Mapping[bytes, bytes], http_version: str) -> Caller:
         """The machine's own owner, as long as only this machine asks and no token was ever made."""
-        proxied = any(name in headers for name in _FORWARDED)
+        proxied = http_version == _OLD_HTTP or any(name in headers for name in _FORWARDED)
         if not self._names.is_loopback or proxied or self._tokens.was_used():
             raise _unauthorized("A token is needed.")
         offer = self._offer
@@ -221,7 +233,7 @@ class Gate:
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
         headers = dict(scope["headers"])
-        caller = self._door.admit(headers)
+        caller = self._door.admit(headers, http_version=scope["http_version"])
         if scope["method"] != "GET":
             with self._turnstile.call(caller.owner):
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
