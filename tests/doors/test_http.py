@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -327,6 +329,37 @@ def test_an_open_call_is_finished_before_the_end():
         client.join(DEADLINE_S)
         assert server.process.wait(DEADLINE_S) == 0
     assert results[0].structured_content["made_by"] == "client"
+
+
+CLOSES_FOR_EVER = """
+import runpy, sys, threading
+from commonplace.doors.http import HttpDoor
+
+def close(_door):
+    print("closing", flush=True)
+    threading.Event().wait()
+
+HttpDoor._close = close
+sys.argv = ["commonplace", "serve", "--http", "127.0.0.1:0"]
+runpy.run_module("commonplace", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_journals_are_closed(number):
+    """Ends the process at once."""
+    with subprocess.Popen(
+        [sys.executable, "-c", CLOSES_FOR_EVER], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline().startswith("Serving on")
+            process.send_signal(signal.SIGTERM)
+            assert process.stdout.readline() == "closing\n"
+            process.send_signal(number)
+            assert process.wait(10) == -number
+        finally:
+            process.kill()
 
 
 def test_calls_that_wait_for_models_hold_up_nobody():

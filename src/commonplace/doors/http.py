@@ -16,7 +16,13 @@ from commonplace.doors.http_address import check_access
 from commonplace.doors.http_callers import Callers
 from commonplace.doors.http_gate import PATH, Door, Gate
 from commonplace.doors.http_limits import Turnstile
-from commonplace.doors.http_uvicorn import allow_many_files, listen, make_server, on_stop_signals
+from commonplace.doors.http_uvicorn import (
+    allow_many_files,
+    end_at_stop_signals,
+    listen,
+    make_server,
+    on_stop_signals,
+)
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp import HttpServer
 from commonplace.doors.pace import Pace
@@ -139,6 +145,8 @@ class HttpDoor:
                 errand.start()
             ready()
             await server.serve([opened])
+            # Nothing that this loop is told is heard any more.
+            end_at_stop_signals()
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
             Lifecycle(self._close).leave()
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _BACKLOG = 512
 _HEAD_BYTES = 32 * 1024
 _FILES = 16_384
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Joined:
@@ -202,8 +203,14 @@ def on_stop_signals(then: Callable[[], None]) -> None:
     def told(_number: int, _frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(then)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOP_SIGNALS:
         signal.signal(number, told)
+
+
+def end_at_stop_signals() -> None:
+    """Have SIGTERM and SIGINT end the process at once, whatever it waits for."""
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def allow_many_files() -> None:
