@@ -15,6 +15,8 @@ from tests.proof.memory_server import database_on
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.testing_postgres import PostgresServer
 
+pytestmark = pytest.mark.long
+
 LEFT_BYTES = 6 * 1024 * 1024
 
 

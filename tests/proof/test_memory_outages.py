@@ -14,6 +14,8 @@ from tests.proof.memory_server import database_on
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.tools.memory import MemoryTools
 
+pytestmark = pytest.mark.long
+
 # Of a call with all of its transactions, on a machine that is busy with other things.
 CALL_S = 15.0
 SECRETS = ("quokkarine", "commonplace_app", "hunter2", "INSERT", "SELECT", "wb_")

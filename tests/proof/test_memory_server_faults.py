@@ -21,6 +21,8 @@ from commonplace.core.errors import NotFound, Unavailable
 from commonplace.db.postgres import Connection
 from commonplace.db.postgres_errors import Lost
 
+pytestmark = pytest.mark.long
+
 USERS = ("ann", "bob", "cy")
 
 

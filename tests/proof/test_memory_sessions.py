@@ -12,6 +12,8 @@ from tests.proof.conftest import until
 
 from commonplace.core.errors import NotFound, Unavailable
 
+pytestmark = pytest.mark.long
+
 ENDS = 400
 USERS = ("ann", "Ann", "bob", "b%b")
 
