@@ -439,3 +439,32 @@ def test_what_is_forgotten_leaves_the_index(opened, index):
     assert words_of(index, "harbour") == set()
     assert filing.file([Drop("n:2")]) == Filed()
     assert index.counts("").docs == 0
+
+
+def test_what_went_does_not_stay_where_another_process_filed_it_late(opened, index):
+    """It filed what it had read before, after we saw that nothing was there: the next look sees it."""
+
+    class Outbox:
+        """Numbered changes: an entry came with the fifth, and left with the sixth."""
+
+        name = "n"
+        is_exact = True
+        is_first = True
+
+        def mark(self):
+            return "6"
+
+        def scan(self, since):
+            there = "n:1" in since.stamps("n:")
+            if self.is_first:
+                self.is_first = False
+                index.apply([Put(a_doc("n:1", "harbour"))], source="n")
+                index.apply([], source="n", mark="5")
+            if since.mark in {"4", "5"} and there:
+                yield Drop("n:1")
+
+    index.apply([], source="n", mark="4")
+    filing = opened(Outbox(), encoder=HashingEncoder())
+    filing.catch_up()
+    assert filing.refresh(DEADLINE_S) == ()
+    until(lambda: words_of(index, "harbour") == set())

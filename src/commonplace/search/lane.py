@@ -265,6 +265,11 @@ class Lane:
             put = sum(isinstance(change, Put) for change in batch)
             self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
             yield put
+        now = self._index.since(self.source.name).mark
+        if since.mark is not None and now not in {since.mark, mark}:
+            # Another process filed meanwhile, and saw more or less than this one: an entry may have
+            # been filed after the other saw it go. What came since is looked at again.
+            mark = since.mark
         self._index.apply([], source=self.source.name, mark=mark)
 
     def _go_on(self, put: int, *, is_last: bool) -> None:
