@@ -71,8 +71,7 @@ class ChronicleWiring:
 
     def desk(self) -> ChronicleDesk:
         """What chronicle's tools work with."""
-        with self._own.wiring:
-            return self._desk
+        return self._desk
 
     @made_once
     def _desk(self) -> ChronicleDesk:

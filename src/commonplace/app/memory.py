@@ -105,8 +105,7 @@ class MemoryWiring:
 
     def desk(self) -> MemoryDesk:
         """What memory's tools work with."""
-        with self._own.wiring:
-            return self._desk
+        return self._desk
 
     @made_once
     def _desk(self) -> MemoryDesk:

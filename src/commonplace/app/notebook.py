@@ -63,8 +63,7 @@ class NotebookWiring:
 
     def desk(self) -> NotebookDesk:
         """What the notebook's tools work with."""
-        with self._own.wiring:
-            return self._desk
+        return self._desk
 
     @made_once
     def _desk(self) -> NotebookDesk:

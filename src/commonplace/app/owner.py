@@ -87,8 +87,7 @@ class App(Own):
     def warm_up(self) -> None:
         """Load the encoder and look at every entry; takes as long as loading does."""
         self.encoder.start()
-        with self.wiring:
-            filing, finder = self.filing, self.finder
+        filing, finder = self.filing, self.finder
         # A sweep would slow the loading down, and a first search waits for that one.
         self.encoder.get(SWEEP_WAITS_S)
         finder.warm()

@@ -63,8 +63,7 @@ class PrivateWiring:
 
     def desk(self) -> PrivateDesk:
         """What the private journal's tools work with."""
-        with self._own.wiring:
-            return self._desk
+        return self._desk
 
     @made_once
     def _desk(self) -> PrivateDesk:

@@ -81,8 +81,7 @@ class TimelineWiring:
 
     def desk(self) -> TimelineDesk:
         """What the timeline's tools work with."""
-        with self._own.wiring:
-            return self._desk
+        return self._desk
 
     @made_once
     def _desk(self) -> TimelineDesk:
