@@ -12,10 +12,9 @@ from commonplace.core.owners import parse_owner
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.app.own import Own, Wired
+    from commonplace.app.own import Followed, Own, Wired
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import OpensRefs, OwnerIndex, Source
-    from commonplace.search.finder import Finder
+    from commonplace.core.ports import OpensRefs, Source
     from commonplace.search.word_filing import Files
     from commonplace.tools.memory import MemoryTools
     from commonplace.tools.memory_desk import MemoryDesk
@@ -30,25 +29,6 @@ class KeptMemory(MemoryStore, Protocol):
         ...
 
 
-class Sought(Protocol):
-    """What files and finds one user's memory. Close the filing after use."""
-
-    @property
-    def index(self) -> OwnerIndex:
-        """That user's words and vectors."""
-        ...
-
-    @property
-    def filing(self) -> Files:
-        """What keeps them behind the store."""
-        ...
-
-    @property
-    def finder(self) -> Finder:
-        """What searches them."""
-        ...
-
-
 class Memories(Protocol):
     """Where the memories of all users are kept: one of `app.backends.MEMORIES`."""
 
@@ -60,15 +40,15 @@ class Memories(Protocol):
         """Whether anything may be kept of a user; a look at one file at the most."""
         ...
 
-    def own(self, own: Own) -> Sought:
+    def own(self, own: Own) -> Followed[Files]:
         """What files and finds the memory of an app's own owner."""
         ...
 
-    def beside(self, own: Own) -> Sought | None:
+    def beside(self, own: Own) -> Followed[Files] | None:
         """An owner's memory where the index of all journals has none of it; None where it has."""
         ...
 
-    def alone(self, own: Own, store: Any) -> Sought:
+    def alone(self, own: Own, store: Any) -> Followed[Files]:
         """What files and finds any user's memory by itself."""
         ...
 
@@ -118,8 +98,8 @@ class MemoryWiring:
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
         store = self._memories.store_of(parse_owner(owner), self._own.clock)
-        sought = self._memories.alone(self._own, store)
-        return self._desk_over(store, lambda: sought)
+        followed = self._memories.alone(self._own, store)
+        return self._desk_over(store, lambda: followed)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -152,7 +132,7 @@ class MemoryWiring:
     def _memories(self) -> Memories:
         return self._own.shared.memories
 
-    def _desk_over(self, store: KeptMemory, sought: Callable[[], Sought]) -> MemoryDesk:
+    def _desk_over(self, store: KeptMemory, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
         from commonplace.search import policy  # noqa: PLC0415  wired when needed
         from commonplace.tools.memory_desk import MemoryDesk, MemoryNumbers  # noqa: PLC0415  as above
 
@@ -164,9 +144,9 @@ class MemoryWiring:
         )
         return MemoryDesk(
             store=store,
-            filing=lambda: sought().filing,
-            finder=lambda: sought().finder,
-            index=lambda: sought().index,
+            filing=lambda: followed().filing,
+            finder=lambda: followed().finder,
+            index=lambda: followed().index,
             encoder=own.encoder,
             clock=own.clock,
             zone=settings.timezone,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.app.own import Alone, awaited
+from commonplace.app.own import Followed, awaited
 from commonplace.core.owners import make_owner_folder
 from commonplace.journals.memory import MemoryJournal
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.shared import Shared
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Source
+    from commonplace.search.filing import Filing
 
 FOLDER = "memory"
 
@@ -38,14 +39,14 @@ class FileMemories:
         """Whether anything was ever kept: a look at one file."""
         return (self._shared.folder_of(owner) / FOLDER / "memory.db").is_file()
 
-    def own(self, own: Own) -> Alone:
+    def own(self, own: Own) -> Followed[Filing]:
         """What files and finds this owner's: with all journals."""
-        return Alone(index=own.index, filing=own.filing, finder=own.finder)
+        return Followed(index=own.index, filing=own.filing, finder=own.finder)
 
     def beside(self, own: Own) -> None:
         """None: the index of all journals has it."""
 
-    def alone(self, own: Own, store: MemoryJournal) -> Alone:
+    def alone(self, own: Own, store: MemoryJournal) -> Followed[Filing]:
         """What files and finds a user's memory alone."""
         return own.alone(store.owner, store.source())
 

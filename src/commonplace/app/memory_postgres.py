@@ -6,10 +6,10 @@ A user's words and vectors lie in that database too; the index of other journals
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from commonplace.app.own import Followed
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import Invalid
 from commonplace.db.migrate import list_migrations
@@ -18,7 +18,6 @@ from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schem
 from commonplace.index import postgres as index
 from commonplace.journals import memory_postgres as records
 from commonplace.journals.memory_backlog import MemoryBacklog, refuse_other_role
-from commonplace.search.finder import Finder
 from commonplace.search.word_filing import WordFiling
 from commonplace.tools.memory_worker import MemoryWorker, changes_noted
 
@@ -28,18 +27,9 @@ if TYPE_CHECKING:
     from commonplace.app.own import Own, Wired
     from commonplace.app.shared import Shared
     from commonplace.config import Settings
-    from commonplace.core.ports import OwnerIndex, Source
+    from commonplace.core.ports import Source
     from commonplace.db.migrate import Migration
     from commonplace.db.postgres import Connection
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
-    """What files and finds one user's memory."""
-
-    index: OwnerIndex
-    filing: WordFiling
-    finder: Finder
 
 
 class PostgresMemories:
@@ -63,15 +53,15 @@ class PostgresMemories:
         """Always: whether anything was kept would have to be asked."""
         return True
 
-    def own(self, own: Own) -> Followed:
+    def own(self, own: Own) -> Followed[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""
         return self.alone(own, self.store_of(own.settings.owner, own.clock))
 
-    def beside(self, own: Own) -> Followed:
+    def beside(self, own: Own) -> Followed[WordFiling]:
         """This owner's: the index of all journals has none of it."""
         return self.own(own)
 
-    def alone(self, own: Own, store: records.MemoryPostgres) -> Followed:
+    def alone(self, own: Own, store: records.MemoryPostgres) -> Followed[WordFiling]:
         """What files and finds a user's memory."""
         mine = self._index.within(store.owner)
         filing = WordFiling(
@@ -80,7 +70,7 @@ class PostgresMemories:
             read=partial(changes_noted, store),
             alongside=self._work_alongside,
         )
-        finder = Finder(index=mine, encoder=own.shared.answering(mine), filing=filing)
+        finder = own.shared.finder_over(mine, filing)
         return Followed(index=mine, filing=filing, finder=finder)
 
     def sources(self, journal: Wired, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class

@@ -9,7 +9,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from commonplace.app.once import made_once
 from commonplace.app.shared import Shared, holder
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
+
+_F_co = TypeVar("_F_co", bound="Files", covariant=True)
 
 
 class Wired(Protocol):
@@ -68,11 +70,11 @@ class Wired(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
-    """One journal of an owner, filed and found with no other. Close the filing after use."""
+class Followed(Generic[_F_co]):
+    """What files and finds journals of one owner. Who has one followed alone closes its filing."""
 
     index: OwnerIndex
-    filing: Filing
+    filing: _F_co
     finder: Finder
 
 
@@ -146,10 +148,7 @@ class Own(ABC):
 
     def finder_over(self, index: Searched, filing: Files) -> Finder:
         """What searches an index that holds this owner's journals, or some."""
-        from commonplace.search.finder import Finder  # noqa: PLC0415  at the first call
-
-        encoder = self.shared.answering(index)
-        return Finder(index=index, encoder=encoder, filing=filing, lineage=self._lineage())
+        return self.shared.finder_over(index, filing, lineage=self._lineage())
 
     @made_once
     def sided_finder(self) -> SidedFinder:
@@ -158,16 +157,14 @@ class Own(ABC):
 
         return SidedFinder(finder=self.finder, encoder=self.encoder)
 
-    def alone(self, owner: str, source: Source, lineage: Lineage | None = None) -> Alone:
+    def alone(self, owner: str, source: Source, lineage: Lineage | None = None) -> Followed[Filing]:
         """One source of any owner by itself, its words and vectors in that owner's index."""
         from commonplace.search.filing import Filing  # noqa: PLC0415  wired when needed
-        from commonplace.search.finder import Finder  # noqa: PLC0415  as above
 
         index = self.shared.indexes.within(owner)
         filing = Filing(index=index, sources=[source], encoder=self.encoder, holder=holder())
-        answering = self.shared.answering(index)
-        finder = Finder(index=index, encoder=answering, filing=filing, lineage=lineage)
-        return Alone(index=index, filing=filing, finder=finder)
+        finder = self.shared.finder_over(index, filing, lineage=lineage)
+        return Followed(index=index, filing=filing, finder=finder)
 
     @property
     def is_filing(self) -> bool:

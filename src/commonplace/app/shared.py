@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from commonplace.app.memory import Memories
     from commonplace.config import Settings
     from commonplace.core.ports import EncoderSlot, Index, Searched
+    from commonplace.core.rollups import Lineage
     from commonplace.inference.models import Missing, Weights
+    from commonplace.search.finder import Finder
+    from commonplace.search.word_filing import Files
 
 ENCODER_LOAD_S = 600.0
 """The longest that a model may take to be fetched and loaded."""
@@ -104,11 +107,15 @@ class Shared:
             if isinstance(weights, Weights)
         }
 
-    def answering(self, index: Searched) -> EncoderSlot:
-        """What encodes the questions to an index: after a switch the former model for a while."""
-        from commonplace.search.former import Answering  # noqa: PLC0415  wired when needed
+    def finder_over(
+        self, index: Searched, filing: Files, *, lineage: Lineage | None = None
+    ) -> Finder:
+        """What searches an index. After a switch of models the former one answers for a while."""
+        from commonplace.search.finder import Finder  # noqa: PLC0415  wired when needed
+        from commonplace.search.former import Answering  # noqa: PLC0415  as above
 
-        return Answering(index, self.encoder, former=lambda: self.former_encoders)
+        encoder = Answering(index, self.encoder, former=lambda: self.former_encoders)
+        return Finder(index=index, encoder=encoder, filing=filing, lineage=lineage)
 
     def find_weights(self) -> Weights | Missing:
         """The weights of the encoder in use; fetched first where the settings allow it."""
