@@ -11,19 +11,12 @@ from commonplace.app import App
 from commonplace.config import read_settings
 from commonplace.core.errors import Denied, Invalid
 from commonplace.testing import FrozenClock
-from commonplace.testing_language import FakeLLM
+from commonplace.testing_language import FakeLLM, summarising
 from commonplace.tools.timeline_keeping import TimelineKeeping
 
 NOON = datetime(2025, 2, 4, 12, 0, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
-
-
-def say(asked):
-    """A sound answer for whatever level is asked for."""
-    if "period is one hour" in asked.instructions:
-        return "The heron was counted."
-    heading = "Accomplishments" if "one day" in asked.instructions else "Learnings"
-    return f"**{heading}**:\n• The heron was counted"
+say = summarising("The heron was counted")
 
 
 @pytest.fixture

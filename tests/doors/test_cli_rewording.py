@@ -8,27 +8,15 @@ from pathlib import Path
 import pytest
 from tests.doors.terminal import facts, run
 
-from commonplace.testing_language import FakeLLM, busy
-
-
-def say(asked):
-    """A sound answer for whatever level is asked for."""
-    if "period is one hour" in asked.instructions:
-        return "Created the work_log table."
-    heading = "Accomplishments" if "one day" in asked.instructions else "Learnings"
-    return f"**{heading}**:\n• Created the work_log table"
+from commonplace.testing_language import FakeLLM, busy, summarising
 
 
 @pytest.fixture
-def fake(tmp_path, monkeypatch):
+def fake(words_only, monkeypatch):
     """A model that is set, and one entry of a year that is over."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "Europe/Berlin")
     monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
     facts("timeline", "add", "Created the work_log table", "--at", "2020-10-07 14:05")
-    with FakeLLM(say) as server:
+    with FakeLLM(summarising("Created the work_log table")) as server:
         monkeypatch.setenv("COMMONPLACE_LLM_URL", server.url)
         yield server
 

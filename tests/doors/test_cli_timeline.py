@@ -17,11 +17,8 @@ needs_terminal = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough here, and quick."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
+def berlin(words_only, monkeypatch):
+    """No weights, and a zone whose days are not those of UTC."""
     monkeypatch.setenv("COMMONPLACE_TIMEZONE", "Europe/Berlin")
 
 

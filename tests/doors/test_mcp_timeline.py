@@ -26,14 +26,7 @@ TOOLS = [
 ]
 WRITING = {"timeline_add", "timeline_profile"}
 
-
-@pytest.fixture(autouse=True)
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough here, and quick."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+pytestmark = pytest.mark.usefixtures("words_only")
 
 
 def client(tmp_path, *flags: str, mode: str = "auto") -> Client:

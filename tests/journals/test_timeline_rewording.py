@@ -24,20 +24,20 @@ from commonplace.journals.timeline_feed import Feeding
 from commonplace.journals.timeline_rewording import CLAIM, Rewording, Writer
 from commonplace.journals.timeline_rollups import Rollups
 from commonplace.testing import FrozenClock, OneSource, a_doc
-from commonplace.testing_language import ORDERS, FakeLLM, Reply, ScriptedLanguage, busy
+from commonplace.testing_language import (
+    ORDERS,
+    FakeLLM,
+    Reply,
+    ScriptedLanguage,
+    busy,
+    summarising,
+)
 
 # A Tuesday; by NOW its hours, the day, the week and the month are over.
 TEN = datetime(2025, 2, 4, 10, 0, tzinfo=UTC)
 NOW = datetime(2025, 3, 2, 12, 0, tzinfo=UTC)
 SMALL, LARGE = ("hour", "day"), ("week", "month", "year")
-
-
-def say(asked):
-    """A sound answer for whatever level is asked for."""
-    if "period is one hour" in asked.instructions:
-        return "The heron was counted at the harbour."
-    heading = "Accomplishments" if "one day" in asked.instructions else "Learnings"
-    return f"**{heading}**:\n• The heron was counted"
+say = summarising("The heron was counted at the harbour")
 
 
 class World:
@@ -93,7 +93,7 @@ def test_every_level_is_put_into_words_by_its_model(world):
     assert (told.done, told.failed, told.stopped) == (5, 0, "")
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
     assert world.rollup("day").content == (
-        "**4 February 2025**\n\n**Accomplishments**:\n• The heron was counted"
+        "**4 February 2025**\n\n**Accomplishments**:\n• The heron was counted at the harbour"
     )
     assert world.rollup("month").content.startswith("**February 2025**\n\n**Learnings**:")
     assert [x.body["model"] for x in world.fake.asked] == ["small"] * 3 + ["large"] * 2
@@ -378,7 +378,7 @@ def test_killed_before_the_commit(world, answer):
     world.fake.say(say)
     world.rewording().run()
     assert world.rollup("hour").content.startswith("[10:00-11:00] 1 entry")
-    assert world.rollup("day").content.endswith("The heron was counted")
+    assert world.rollup("day").content.endswith("The heron was counted at the harbour")
     world.clock.advance(CLAIM.total_seconds())
     world.rewording().run()
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
