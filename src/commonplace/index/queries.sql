@@ -182,10 +182,6 @@ ON CONFLICT (encoder) DO UPDATE SET
 SELECT m.encoder, e.identity, e.dimensions, m.file FROM matrices AS m
 JOIN encoders AS e ON e.id = m.encoder ORDER BY m.encoder;
 
--- name: drop_matrices
--- No matrix file counts any more.
-DELETE FROM matrices;
-
 -- name: keep_pruned
 -- Note how far `dropped` is about to be pruned: as far as every matrix file has taken it in.
 UPDATE state SET pruned = max(pruned, coalesce((SELECT min(last_drop) FROM matrices), 0));

@@ -177,12 +177,6 @@ INSERT OR REPLACE INTO rollups (
 SELECT period_key, input_hash, generator, figures, points, base, is_private, attempts, tried
 FROM rollups WHERE seq = :seq;
 
--- name: twins
--- Rollups of the same period as other zones cut it, which are shown.
-SELECT e.seq, e.id FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq
-WHERE r.period_key = :period_key AND e.rollup_level = :level AND e.tz <> :tz
-  AND e.status = 'active';
-
 -- name: upgradable
 -- Rollups that no model has put into words yet, the oldest first, smaller before larger. What
 -- another model wrote, or this one with other prompts, stays: nobody pays twice unasked.
@@ -244,11 +238,6 @@ INSERT INTO spent (day, model, calls, tokens, cost_usd)
 VALUES (:day, :model, 1, :tokens, :cost_usd)
 ON CONFLICT (day, model) DO UPDATE
 SET calls = calls + 1, tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd;
-
--- name: spent_on
--- What summaries cost on a day.
-SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(cost_usd), 0.0)
-FROM spent WHERE day = :day;
 
 -- name: raw_within
 -- What a period is made from that has no smaller one: its raw entries, archived ones too.
