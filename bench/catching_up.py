@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bench.corpus import make_questions
+from bench.encoders import Wrapping
 from bench.figures import Figure, Spread
 from bench.logs import copied, foreign_home, seen_home
 from bench.sessions import OURS, session
@@ -192,35 +193,17 @@ class _Enough(Exception):
     """The slice is made."""
 
 
-class _Hearing:
+class _Hearing(Wrapping):
     """An encoder that remembers what passages it was given."""
 
     def __init__(self, encoder: Encoder) -> None:
+        super().__init__(encoder)
         self.texts: list[str] = []
-        self._encoder = encoder
-
-    @property
-    def identity(self) -> str:
-        """The encoder's own."""
-        return self._encoder.identity
-
-    @property
-    def dimensions(self) -> int:
-        """The encoder's own."""
-        return self._encoder.dimensions
-
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
-        """As the encoder does."""
-        return self._encoder.split(text)
 
     def encode_passages(self, texts: Sequence[str]) -> Vector:
         """As the encoder does; the texts are kept."""
         self.texts += texts
-        return self._encoder.encode_passages(texts)
-
-    def encode_query(self, text: str) -> Vector:
-        """As the encoder does."""
-        return self._encoder.encode_query(text)
+        return super().encode_passages(texts)
 
 
 def _take_oldest_vectors(app: App, count: int) -> None:

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from bench.corpus import DAYS, FIRST_DAY, make_questions, make_texts
+from bench.encoders import Wrapping
 from bench.figures import Figure, Spread
 from bench.homes import UTC, Home, is_marked, mark, put_synthetic_vectors
 from commonplace.core.clock import utc_now
@@ -32,12 +33,13 @@ from commonplace.search.filing import Filing
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from commonplace.app import App
     from commonplace.core.ports import Encoder
+    from commonplace.core.values import Vector
 
 WRITE_MS = 80.0
 READ_MS = 15.0
@@ -359,21 +361,18 @@ def _catch_up_figure(cache: Path, scratch: Path, *, entries: int) -> Figure:
     )
 
 
-class _Heard:
+class _Heard(Wrapping):
     """An encoder that adds up how long it encodes."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self.seconds = 0.0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._encoder, name)
-
-    def encode_passages(self, texts: Any) -> Any:
+    def encode_passages(self, texts: Sequence[str]) -> Vector:
         """As the encoder does."""
         began = time.perf_counter()
         try:
-            return self._encoder.encode_passages(texts)
+            return super().encode_passages(texts)
         finally:
             self.seconds += time.perf_counter() - began
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.encoders import Wrapping
 from commonplace.core.errors import Unavailable
 from commonplace.core.text import well_formed
 from commonplace.inference.encoder import load_encoder
@@ -26,38 +27,24 @@ if TYPE_CHECKING:
     from commonplace.core.values import Vector
 
 
-class CachedEncoder:
-    """An encoder (see `core.ports.Encoder`) that remembers each vector by its text. Thread-safe.
+class CachedEncoder(Wrapping):
+    """An encoder that remembers each vector by its text. Thread-safe.
 
     What it remembers lies in a file of the folder, one for each encoder's identity; `save` writes.
     """
 
     def __init__(self, encoder: Encoder, folder: Path) -> None:
-        self._encoder = encoder
+        super().__init__(encoder)
         self._path = folder / f"vectors-{encoder.identity.replace(':', '-')}.npz"
         self._lock = threading.Lock()
         self._known = _read(self._path)
         self._kept = len(self._known)
 
-    @property
-    def identity(self) -> str:
-        """The identity of the encoder behind it."""
-        return self._encoder.identity
-
-    @property
-    def dimensions(self) -> int:
-        """Numbers in a vector."""
-        return self._encoder.dimensions
-
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
-        """The chunks that the encoder behind it makes."""
-        return self._encoder.split(text)
-
     def encode_passages(self, texts: Sequence[str]) -> Vector:
         """(n, dimensions) float32; only texts never seen before are encoded."""
         if not texts:
-            return self._encoder.encode_passages(texts)
-        return np.stack(self._vectors("passage", texts, self._encoder.encode_passages))
+            return super().encode_passages(texts)
+        return np.stack(self._vectors("passage", texts, super().encode_passages))
 
     def encode_query(self, text: str) -> Vector:
         """(dimensions,) float32."""
