@@ -22,22 +22,29 @@ _LONGEST_S = 3600.0
 
 def steady_figure(home: Home, questions: list[str], *, entries: int, repetitions: int) -> Figure:
     """Memory of a server that has answered so many searches."""
-    held = []
-    for _ in range(repetitions):
-        with session(OURS, home) as server:
-            server.initialize()
-            server.list_tools()
-            for question in questions:
-                server.call("search_journal", query=question)
-            held.append(server.rss_mb())
     return Figure(
         name=f"steady memory, {entries:,} entries",
         unit="MB",
-        measured=Spread.of(held),
+        measured=held_after(OURS, home, "search_journal", questions, servers=repetitions),
         floor=None,
         limit=STEADY_MB,
         rule="RSS of the server",
     )
+
+
+def held_after(
+    command: tuple[str, ...], home: Home, tool: str, questions: list[str], *, servers: int
+) -> Spread:
+    """What each of so many servers holds, in MB, once it has answered these questions."""
+    held = []
+    for _ in range(servers):
+        with session(command, home) as server:
+            server.initialize()
+            server.list_tools()
+            for question in questions:
+                server.call(tool, query=question)
+            held.append(server.rss_mb())
+    return Spread.of(held)
 
 
 def catch_up_figure(home: Home, *, entries: int, vectors: int) -> Figure:

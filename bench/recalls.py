@@ -19,8 +19,9 @@ from bench.corpus import FIRST_DAY, make_questions, make_thoughts
 from bench.figures import Figure, Spread
 from bench.homes import Home, file_synthetic, is_marked, mark
 from bench.logs import write_log
+from bench.memory import held_after
 from bench.million import million_figures
-from bench.sessions import OURS, session
+from bench.sessions import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,18 +162,11 @@ def _run(command: list[str], home: Home) -> tuple[float, bytes]:
 
 def _held_figure(home: Home, questions: list[str], *, entries: int, servers: int) -> Figure:
     """Memory of a server that has answered so many questions, mapped vectors included."""
-    held = []
-    for _ in range(servers):
-        with session((*OURS, "--toolsets", "recall"), home) as server:
-            server.initialize()
-            server.list_tools()
-            for question in questions:
-                server.call("recall", query=question)
-            held.append(server.rss_mb())
+    command = (*OURS, "--toolsets", "recall")
     return Figure(
         name=f"memory after recalls, {entries:,} entries",
         unit="MB",
-        measured=Spread.of(held),
+        measured=held_after(command, home, "recall", questions, servers=servers),
         floor=None,
         limit=HELD_MB,
         rule="RSS of the server",
