@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.journals.notebook_killed import run_killed
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.notebook import Notebook, OverviewConflict
@@ -69,18 +69,7 @@ def test_ten_writers_at_once_lose_nothing(book):
 
 
 _KILLED = """
-import os, signal, sys
-from datetime import UTC, datetime
-from pathlib import Path
-from commonplace.journals import gitrepo_commit, notebook, notebook_ledger, notebook_tree, notebook_write
-folder, ledger, where = sys.argv[1:]
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-def after(function):
-    def run(*args, **more):
-        function(*args, **more)
-        die()
-    return run
+from commonplace.journals import gitrepo_commit, notebook_ledger, notebook_tree, notebook_write
 if where == "before the commit":
     notebook_write.commit = die
 elif where == "after the commit":
@@ -101,7 +90,7 @@ elif where == "inside the stream":
         git.stdin.flush()
         die()
     notebook_write.commit = commit
-notes = notebook.Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
+notes = opened()
 notes.write("a", "killed", overview="Killed.", idempotency_key="k", base_version=notes.read_section("a").version)
 """
 
@@ -124,9 +113,7 @@ def test_a_writer_killed_anywhere_leaves_all_or_nothing(book, where, is_there, l
     path = book.folder.parent / "one.db"
     notes = book.open(ledger=book.folder.parent / f"{ledger}.db")
     first = notes.write("a", "first", overview="First.")
-    command = [sys.executable, "-c", _KILLED, str(book.folder), str(path), where]
-    run = subprocess.run(command, capture_output=True, text=True)
-    assert run.returncode == -signal.SIGKILL, run.stderr
+    run_killed(_KILLED, book.folder, ledger=path, where=where)
     assert len(notes.list_entries("a")) == 1 + is_there
     if is_there:
         assert notes.read_section("a").overview == "Killed."

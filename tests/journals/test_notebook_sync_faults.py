@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.journals.notebook_killed import run_killed
 from tests.journals.team import Team
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
@@ -113,19 +113,7 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
 
 
 _KILLED = """
-import os, signal, sys
-from datetime import UTC, datetime
-from pathlib import Path
-from commonplace.journals import gitrepo_commit, notebook_replay, notebook_sync, notebook_tree
-from commonplace.journals.notebook import Notebook
-folder, ledger, where = sys.argv[1:]
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-def after(function):
-    def run(*args, **more):
-        function(*args, **more)
-        die()
-    return run
+from commonplace.journals import notebook_sync, notebook_tree
 at, _, what = where.partition(" ")
 owner, name = {
     "fetch": (notebook_sync, "fetch"),
@@ -146,8 +134,8 @@ if what == "branch":
     setattr(owner, name, real)
 else:
     setattr(owner, name, after(real) if at == "after" else die)
-notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=lambda: datetime.now(UTC), author="A <a@x.org>")
-notebook_sync.Sync(notes, remote="origin", clock=lambda: datetime.now(UTC), person=notes.person).run()
+notes = opened(author="A <a@x.org>")
+notebook_sync.Sync(notes, remote="origin", clock=now, person=notes.person).run()
 """
 
 
@@ -167,16 +155,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(team, where):
     team.write(1, "a", "Bob", "Bob's.\n\nTwo.")
     team.sync(1)
     team.notes[0].close()
-    command = [
-        sys.executable,
-        "-c",
-        _KILLED,
-        str(team.place(0)),
-        str(team.folder / "Ann.db"),
-        where,
-    ]
-    run = subprocess.run(command, capture_output=True, text=True)
-    assert run.returncode == -signal.SIGKILL, run.stderr
+    run_killed(_KILLED, team.place(0), ledger=team.folder / "Ann.db", where=where)
     team.write(0, "a", "Later", "Of now." if "branch" in where else None)
     team.write(1, "b", "Bob in b")
     both(team)
