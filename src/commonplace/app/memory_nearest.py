@@ -6,10 +6,10 @@ Never waited for: until it is made, a large user's searches are exact, and slowe
 from __future__ import annotations
 
 import logging
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.db.postgres import connect, parse_address
 from commonplace.db.postgres_errors import Translated
@@ -43,24 +43,28 @@ def tending(url: str | None, *, every_s: float = TEND_EVERY_S) -> Iterator[None]
     if url is None:
         yield
         return
-    ended = threading.Event()
-    threading.Thread(
-        target=_tend_on, args=(url, ended, every_s), name="nearest", daemon=True
-    ).start()
+    looking = _Looking(url, every_s)
+    looking.start()
     try:
         yield
     finally:
         # What is under way goes on in the server; one that is broken off is made anew.
-        ended.set()
+        looking.stop(0.0)
 
 
-def _tend_on(url: str, ended: threading.Event, every_s: float) -> None:
-    while not ended.is_set():
-        try:
-            for line in tend(url):
-                _log.info("%s", line)
-        except CommonplaceError as exc:
-            _log.warning("Indexes of large users were not looked after: %s", exc)
-        except Exception:  # noqa: BLE001  a thread's last line: the next look may go well
-            _log.exception("Indexes of large users were not looked after.")
-        ended.wait(every_s)
+class _Looking(Background):
+    def __init__(self, url: str, every_s: float) -> None:
+        super().__init__("nearest")
+        self._url = url
+        self._every_s = every_s
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                for line in tend(self._url):
+                    _log.info("%s", line)
+            except CommonplaceError as exc:
+                _log.warning("Indexes of large users were not looked after: %s", exc)
+            except Exception:  # noqa: BLE001  a thread's last line: the next look may go well
+                _log.exception("Indexes of large users were not looked after.")
+            self._stopping.wait(self._every_s)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import folder_owner
 from commonplace.tools.timeline_keeping import TimelineKeeping
@@ -37,29 +37,18 @@ _LATE = timedelta(seconds=2)
 _LOOK_S = 30.0  # a machine that slept finds out within this
 
 
-class Clockwork:
-    """Rolls up what is due when it becomes due, in a thread of its own.
+class Clockwork(Background):
+    """Rolls up what is due when it becomes due, and at the start what is by then.
 
     users: the folder of all owners' folders. grace: how much longer periods wait for late entries.
     """
 
     def __init__(self, apps: OwnersApps, *, users: Path, grace: timedelta, clock: Clock) -> None:
+        super().__init__("clockwork")
         self._apps = apps
         self._users = users
         self._grace = grace
         self._clock = clock
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="clockwork", daemon=True)
-
-    def start(self) -> None:
-        """Begin with what is due by now."""
-        self._thread.start()
-
-    def stop(self, wait_s: float) -> None:
-        """Begin nothing more, and wait at most so long for what is under way."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(wait_s)
 
     def roll_up(self) -> int:
         """Roll up all that is due now, each owner in turns; how many rollups were made."""

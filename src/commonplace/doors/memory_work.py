@@ -6,10 +6,10 @@ Decides nothing: it runs what `commonplace memory worker` runs.
 from __future__ import annotations
 
 import logging
-import threading
 from typing import TYPE_CHECKING
 
 from commonplace.app.backends import POSTGRES
+from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
@@ -21,24 +21,13 @@ _log = logging.getLogger(__name__)
 AGAIN_S = 30.0
 
 
-class MemoryWork:
-    """Files what users save, in a thread of its own, until it is stopped."""
+class MemoryWork(Background):
+    """Files what users save until it is stopped; waits at most for the batch in hand."""
 
     def __init__(self, shared: Shared, clock: Clock) -> None:
+        super().__init__("memory work")
         self._shared = shared
         self._clock = clock
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="memory work", daemon=True)
-
-    def start(self) -> None:
-        """Begin with what waits."""
-        self._thread.start()
-
-    def stop(self, wait_s: float) -> None:
-        """Begin no other batch, and wait at most so long for the one in hand."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(wait_s)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
