@@ -114,7 +114,7 @@ class MemoryJournal:
         """The records as the index follows them."""
         from commonplace.journals.memory_source import MemorySource  # noqa: PLC0415  if used
 
-        return MemorySource(self)
+        return MemorySource(self, self.database)
 
     def pages(self) -> MemoryPages:
         """The records as whoever opens a ref sees them."""

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
     from commonplace.core.memory import MemoryStore
     from commonplace.core.values import Change, Since
-    from commonplace.journals.memory import MemoryJournal
+    from commonplace.journals.memory_database import MemoryDatabase
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
 
 
 class MemorySource:
-    """One user's memory, as the index follows it."""
+    """One user's memory, as the index follows it. database: what holds the records of the store."""
 
-    def __init__(self, journal: MemoryJournal) -> None:
-        self._journal = journal
+    def __init__(self, store: MemoryStore, database: MemoryDatabase) -> None:
+        self._store = store
+        self._database = database
 
     @property
     def name(self) -> str:
@@ -42,7 +43,7 @@ class MemorySource:
     def mark(self) -> str:
         """Which file it is, and how far its outbox goes; empty where there is none."""
         try:
-            state = self._journal.database.ask("state")
+            state = self._database.ask("state")
         except CommonplaceError as exc:
             return f"{_UNREADABLE} {exc.message}"
         return f"{state[0][0]} {state[0][1]}" if state else ""
@@ -53,18 +54,18 @@ class MemorySource:
         Raises: Unavailable where the file cannot be read.
         """
         name, _, known = (since.mark or "").partition(" ")
-        state = self._journal.database.ask("state")
+        state = self._database.ask("state")
         if state and state[0][0] == name and known.isdecimal():
             yield from self._changed(int(known), since)
         else:
-            yield from everything(self._journal, since)
+            yield from everything(self._store, since)
 
     def _changed(self, seq: int, since: Since) -> Iterator[Change]:
-        asked = {"user_id": self._journal.owner, "limit": _AT_ONCE}
-        while rows := self._journal.database.ask("changed_since", seq=seq, **asked):
+        asked = {"user_id": self._store.owner, "limit": _AT_ONCE}
+        while rows := self._database.ask("changed_since", seq=seq, **asked):
             for number, kind, ref_id in rows:
                 seq = number
-                record = self._journal.find(kind, ref_id)
+                record = self._store.find(kind, ref_id)
                 ref = ref_of(kind, ref_id)
                 change = change_noted(kind, ref_id, record)
                 stamp = change.doc.stamp if isinstance(change, Put) else None
