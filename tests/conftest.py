@@ -51,6 +51,14 @@ def own_world(tmp_path, monkeypatch):
     monkeypatch.chdir(project)
 
 
+@pytest.fixture
+def no_weights(tmp_path, monkeypatch):
+    """A machine without weights: words are enough there, and quick."""
+    empty = tmp_path / "no weights"
+    empty.mkdir()
+    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--no-skips", action="store_true", help="A skipped test fails the run, and says why."

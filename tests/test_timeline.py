@@ -23,10 +23,7 @@ def clock():
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(nothing))
+def home(tmp_path, no_weights):
     return tmp_path / "data"
 
 

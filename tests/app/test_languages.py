@@ -126,12 +126,9 @@ def test_the_cap_is_one_for_both_models(opened):
         assert told.tokens < 2000
 
 
-def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, tmp_path):
+def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, no_weights):
     """Nobody is asked for their hours, nor for what is made of them; a model that is here is."""
-    weights = tmp_path / "no weights"
-    weights.mkdir()
     settings = {
-        "encoder_folder": str(weights),
         "timeline_feed": "private",
         "llm_model": "small",
         "llm_timeout_s": "1",

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def opened(tmp_path, monkeypatch):
+def opened(tmp_path, no_weights, monkeypatch):
     """Makes apps over the test's home and project; without weights unless asked otherwise."""
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(nothing))
     made = []
 
     def open_app(**environ):

@@ -6,9 +6,6 @@ import pytest
 
 
 @pytest.fixture
-def words_only(tmp_path, monkeypatch):
-    """No weights: words are enough there, and quick; days are cut by UTC."""
-    empty = tmp_path / "no weights"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
+def words_only(no_weights, monkeypatch):
+    """No weights, and days are cut by UTC."""
     monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")

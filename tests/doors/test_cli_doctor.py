@@ -199,11 +199,8 @@ def test_a_truncated_file_in_the_configured_folder(tmp_path, monkeypatch):
     assert (folder / "model.safetensors").exists()
 
 
-def test_pending_entries_are_a_note(tmp_path, monkeypatch, home):
+def test_pending_entries_are_a_note(no_weights, monkeypatch, home):
     """Without weights that is what is wrong, not each entry; put back, repair makes the vectors."""
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
     write("waits")
     found = facts("doctor", code=1)
     assert [each["where"] for each in found["problems"]] == ["weights"]

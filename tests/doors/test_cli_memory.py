@@ -7,14 +7,7 @@ import json
 import pytest
 from tests.doors.terminal import facts, run
 
-
-@pytest.fixture(autouse=True)
-def nothing(tmp_path, monkeypatch):
-    """A machine without weights."""
-    folder = tmp_path / "nothing"
-    folder.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(folder))
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+pytestmark = pytest.mark.usefixtures("words_only")
 
 
 def refs(*words):

@@ -11,23 +11,14 @@ from tests.doors.terminal import facts, run, write
 
 
 @pytest.fixture
-def nothing(tmp_path, monkeypatch):
-    """A machine without weights."""
-    folder = tmp_path / "nothing"
-    folder.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(folder))
-
-
-@pytest.fixture
 def database(tmp_path):
     """Where chronicle's database is made."""
     return tmp_path / "home" / ".local" / "share" / "chronicle" / "chronicle.db"
 
 
 @pytest.fixture
-def written(nothing, monkeypatch):
+def written(words_only):
     """The refs of a private entry and of a logged one, of spring 2024."""
-    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
     private = write("Postgres lag wore me out.", "--at", "2024-04-03 10:00")
     words = ("log", "left Postgres for SQLite", "--at", "2024-04-02 09:00", "-t", "db")
     return private, facts(*words)["ref"]
@@ -159,7 +150,7 @@ def test_status_is_a_table_and_facts(written):
     assert (told["encoder"]["name"], told["encoder"]["state"]) == ("minilm-l6-v2", "missing")
 
 
-def test_status_of_nothing_is_told(nothing):
+def test_status_of_nothing_is_told(no_weights):
     """Before the first entry."""
     told = facts("status")
     assert [(row["entries"], row["last_write"]) for row in told["journals"]] == [(0, None)] * 2

@@ -17,14 +17,6 @@ def index(tmp_path):
 
 
 @pytest.fixture
-def no_model(tmp_path, monkeypatch):
-    """No weights are to be found."""
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(empty))
-
-
-@pytest.fixture
 def with_model(tmp_path):
     """The weights of the installed package, or a skip."""
     return minilm_weights(tmp_path / "elsewhere")
@@ -59,7 +51,7 @@ def test_an_index_in_use_is_made_anew(index, with_model):
     assert hits("gone", "--floor", "1") == []
 
 
-def test_without_weights_words_are_filed(no_model):
+def test_without_weights_words_are_filed(no_weights):
     """That is no failure: it says why, and what is found meanwhile."""
     ref = write("A quiet harbour.")
     done = run("reindex")
@@ -71,7 +63,7 @@ def test_without_weights_words_are_filed(no_model):
     assert (found["entries"], found["encoded"], found["pending"]) == (1, 0, 1)
 
 
-def test_a_torn_index_is_made_anew(no_model, index):
+def test_a_torn_index_is_made_anew(no_weights, index):
     """Reindexing is a cure too."""
     ref = write("A quiet harbour.")
     for path in index.glob("index.db-*"):
@@ -81,7 +73,7 @@ def test_a_torn_index_is_made_anew(no_model, index):
     assert hits("harbour") == [ref]
 
 
-def test_nothing_to_file(no_model):
+def test_nothing_to_file(no_weights):
     """An empty journal gives an empty index."""
     assert facts("reindex")["entries"] == 0
 

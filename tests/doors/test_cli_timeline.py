@@ -17,7 +17,7 @@ needs_terminal = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def berlin(words_only, monkeypatch):
+def berlin(no_weights, monkeypatch):
     """No weights, and a zone whose days are not those of UTC."""
     monkeypatch.setenv("COMMONPLACE_TIMEZONE", "Europe/Berlin")
 

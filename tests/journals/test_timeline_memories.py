@@ -193,11 +193,8 @@ def test_any_text_is_read_or_refused(memories, text):
         assert len(str(exc)) < 300  # noqa: PT017  either outcome is right
 
 
-def test_a_program_keeps_memories_in_a_timeline(tmp_path, monkeypatch):
+def test_a_program_keeps_memories_in_a_timeline(tmp_path, no_weights):
     """Through the library: found at once."""
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
-    monkeypatch.setenv("COMMONPLACE_ENCODER_FOLDER", str(nothing))
     with Timeline(home=tmp_path / "data", timezone="UTC") as timeline:
         timeline.memories("wren").create_memory("Keeps a heron")
         assert timeline.search("wren", "heron")[0]["content"] == "Keeps a heron"
