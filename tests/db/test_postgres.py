@@ -44,6 +44,11 @@ def insert(pool, *users, ref_id="1", then=lambda: None):
         then()
 
 
+def seen_by(pool, owner):
+    with pool.within(owner) as conn:
+        return owners(conn)
+
+
 def enter(pool):
     with pool.within("ann"):
         pass
@@ -139,6 +144,73 @@ class TestWithin:
         pool.close()
         with pytest.raises(Unavailable, match="closed"), pool.within("ann"):
             pass
+
+
+def begun(conn):
+    """When the transaction began: one answer for all that is asked in it."""
+    return conn.execute("SELECT now()").fetchone()[0]
+
+
+class TestTogether:
+    def test_questions_of_a_thread_share_a_transaction(self, pool):
+        """Those of the owner alone; outside of it, and after what was the last, there are others."""
+        with pool.together("ann"):
+            seen = []
+            for last in (False, True, False):
+                with pool.joined("ann", last=last) as conn:
+                    seen.append(begun(conn))
+        with pool.joined("ann") as conn:
+            seen.append(begun(conn))
+        assert seen[0] == seen[1]
+        assert len({*seen}) == 3
+
+    def test_another_owner_is_in_none_of_it(self, pool):
+        """Whoever is asked about meanwhile has a transaction of their own, with their rows alone."""
+        for owner in ("ann", "bob"):
+            insert(pool, owner)
+        with pool.together("ann"):
+            for owner in ("ann", "bob", "ann"):
+                with pool.joined(owner) as conn:
+                    assert owners(conn) == [owner]
+                with pool.within(owner) as conn:
+                    assert owners(conn) == [owner]
+        assert seen_by(pool, "ann") == ["ann"]
+
+    def test_a_thread_holds_one_connection(self, database):
+        """There is one alone: what is written between questions has it, and so has who waits."""
+        pool = opened(database.app_url, most=1)
+        try:
+            with pool.together("ann"):
+                with pool.joined("ann") as conn:
+                    assert owners(conn) == []
+                insert(pool, "ann")
+                with pool.joined("ann", last=True) as conn:
+                    assert owners(conn) == ["ann"]
+                other = threading.Thread(target=insert, args=(pool, "bob"))
+                other.start()
+                other.join()
+            assert seen_by(pool, "bob") == ["bob"]
+        finally:
+            pool.close()
+
+    def test_what_fails_takes_nothing_after_it_along(self, pool):
+        """The next question begins anew; a line that was written in what failed is gone."""
+        with pool.together("ann"):
+            with pool.joined("ann") as conn:
+                conn.execute(INSERT, ["ann", "1"])
+            with pytest.raises(Invalid), pool.joined("ann") as conn:
+                conn.execute("SELECT 1 / 0")
+            with pool.joined("ann") as conn:
+                assert owners(conn) == []
+                conn.execute(INSERT, ["ann", "2"])
+        assert seen_by(pool, "ann") == ["ann"]
+
+    def test_one_inside_another_has_its_own(self, pool):
+        """What fails in it leaves the outer one whole."""
+        with pool.together("ann"), pool.joined("ann") as outer:
+            with pytest.raises(Invalid), pool.joined("ann") as inner:
+                inner.execute("SELECT 1 / 0")
+            assert owners(outer) == []
 
 
 class TestRoles:

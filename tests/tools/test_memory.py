@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
@@ -204,22 +206,38 @@ def test_no_log_holds_text(world, caplog):
 
 
 @pytest.mark.parametrize(
-    ("snippets", "kept", "spent"),
+    ("snippets", "kept"),
     [
-        ([], [], 0),
-        (["a b"], ["a b"], 2),
-        (["a b c", "d e", "f"], ["a b c", "d e"], 5),
-        (["a b", "c d e f", "g"], ["a b"], 2),
+        ([], []),
+        (["a b"], ["a b"]),
+        (["a b c", "d e", "f"], ["a b c", "d e"]),
+        (["a b", "c d e f", "g"], ["a b"]),
     ],
 )
-def test_the_budget_ends_at_the_first_that_does_not_fit(snippets, kept, spent):
+def test_the_budget_ends_at_the_first_that_does_not_fit(snippets, kept):
     """Five tokens, a word each: what follows is not put in its place."""
-    assert within_budget(snippets, lambda text: len(text.split()), 5) == (kept, spent)
+    assert within_budget(snippets, lambda text: len(text.split()), 5) == kept
+
+
+@hypothesis.given(
+    snippets=st.lists(st.text(alphabet="ab \u00e9\ufdfa", max_size=9), max_size=9),
+    budget=st.integers(1, 40),
+)
+def test_what_is_not_counted_fits_all_the_same(snippets, budget):
+    """As if each were counted: one token for a sign, one before all, nine for one that unfolds."""
+
+    def count(text):
+        return 1 + len(text) + 8 * text.count("\ufdfa")
+
+    totals = [sum(map(count, snippets[: n + 1])) for n in range(len(snippets))]
+    fitting = sum(total <= budget for total in totals)
+    kept = within_budget(snippets, count, budget)
+    assert len(kept) == (fitting or min(1, len(snippets)))
+    assert kept[:fitting] == snippets[:fitting]
 
 
 def test_a_word_without_an_end_is_cut_as_well():
     """A tokenizer takes it for one token; characters count, so that it fits nowhere."""
-    (cut,), spent = within_budget(["x" * 1_000_000], lambda _text: 1, policy.MEMORY_TOKENS)
-    assert spent <= policy.MEMORY_TOKENS
+    (cut,) = within_budget(["x" * 1_000_000], lambda _text: 1, policy.MEMORY_TOKENS)
     assert len(cut) <= policy.MEMORY_TOKENS * policy.MEMORY_TOKEN_CHARACTERS
     assert cut.endswith("x...")

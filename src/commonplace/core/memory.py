@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_che
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from commonplace.core.ports import Source
@@ -203,6 +204,15 @@ class KeepsCalls(Protocol):
 
     def calls(self, limit: int = 100) -> list[Call]:
         """The calls that are logged, newest first. Raises: Unavailable."""
+        ...
+
+
+@runtime_checkable
+class AsksTogether(Protocol):
+    """A store on a server, whose questions cost less when several share a transaction."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Have what this thread asks meanwhile share transactions; nothing long is waited for."""
         ...
 
 

@@ -165,7 +165,10 @@ class CountsTokens(Protocol):
     """An encoder that can say how many tokens a text is to it."""
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text of at most a few thousand characters, special ones not included."""
+        """Tokens of a text of at most a few thousand characters, special ones not included.
+
+        Of one in ASCII alone never more than its characters and one.
+        """
         ...
 
 

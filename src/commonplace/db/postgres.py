@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Future
@@ -27,6 +28,7 @@ from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from psycopg.abc import PQGen
 
@@ -38,6 +40,7 @@ CONNECTIONS = 8
 Commit: TypeAlias = Literal["synced", "soon"]
 """Whether a commit waits for the disk. soon: what is derived, or a log's line."""
 
+_log = logging.getLogger(__name__)
 _TAKE_S = 6.0
 _TAKE_STEP_S = 2.0
 # A BEGIN is answered at once, unless the server is frozen or a proxy has no session left.
@@ -92,6 +95,19 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise Late("deadline") from None
 
 
+class _Joint(threading.local):
+    """A transaction that several questions of a thread share. owner: whose; nobody's outside.
+
+    held: what ends it, None while there is none. is_used: whether a question is being asked in it.
+    """
+
+    owner = ""
+    held: AbstractContextManager[Connection] | None = None
+    conn: Connection | None = None
+    until = 0.0
+    is_used = False
+
+
 class Postgres:
     """One database, its connections shared by all threads of a process; opened at its first use.
 
@@ -118,6 +134,7 @@ class Postgres:
         # Found frozen or away, it is looked for shortly before anything waits for it again.
         self._is_away = False
         self._looking: Future[None] | None = None
+        self._joint = _Joint()
 
     @contextmanager
     def within(
@@ -128,8 +145,53 @@ class Postgres:
         Committed at the end, rolled back on any error. Raises: Invalid for what is no owner,
         Unavailable, Denied, Conflict; `Lost` where it is not known whether a commit was done.
         """
+        # A thread that waited for a second connection with one in its hand could wait for ever.
+        self._part()
         with self._transaction(parse_owner(owner), commit, deadline_s) as conn:
             yield conn
+
+    @contextmanager
+    def together(self, owner: str) -> Iterator[None]:
+        """Have what this thread asks by `joined` meanwhile share transactions of the owner.
+
+        One begins at the first question, and ends at the last, or before anything has its own.
+        """
+        joint = self._joint
+        if joint.owner:
+            yield
+            return
+        joint.owner = owner
+        try:
+            yield
+        finally:
+            joint.owner = ""
+            self._part()
+
+    @contextmanager
+    def joined(self, owner: str, *, last: bool = False) -> Iterator[Connection]:
+        """The transaction of `together`, where this thread has one for the owner; else one alone.
+
+        For questions, and for what may be lost: its commit waits for no disk, and one that fails is
+        logged alone. last: nothing is asked soon: no connection is held meanwhile. Raises: as
+        `within`.
+        """
+        if self._joint.owner != owner or self._joint.is_used:
+            with self.within(owner, commit="soon") as conn:
+                yield conn
+            return
+        conn = self._join()
+        self._joint.is_used = True
+        try:
+            yield conn
+        except BaseException:
+            held, self._joint.held = self._joint.held, None
+            if held is not None:
+                held.__exit__(*sys.exc_info())
+            raise
+        finally:
+            self._joint.is_used = False
+        if last:
+            self._part()
 
     @contextmanager
     def across(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
@@ -157,6 +219,30 @@ class Postgres:
             made, self._made = self._made, None
         if made is not None:
             made.close(_CLOSE_S)
+
+    def _join(self) -> Connection:
+        """The connection of this thread's shared transaction, which begins now if there is none."""
+        joint = self._joint
+        if time.monotonic() > joint.until:
+            self._part()
+        if joint.held is None:
+            held = self._transaction(parse_owner(joint.owner), "soon", None)
+            joint.conn = held.__enter__()
+            joint.held, joint.until = held, time.monotonic() + self._deadline_s / 2
+        assert joint.conn is not None
+        return joint.conn
+
+    def _part(self) -> None:
+        """End this thread's shared transaction, unless it is being asked something."""
+        joint = self._joint
+        if joint.held is None or joint.is_used:
+            return
+        held, joint.held = joint.held, None
+        try:
+            held.__exit__(None, None, None)
+        except CommonplaceError as exc:
+            # What was read is read.
+            _log.warning("A transaction of questions did not end well: %s", exc)
 
     @contextmanager
     def _transaction(
@@ -205,7 +291,7 @@ class Postgres:
         if conn.info.transaction_status == pq.TransactionStatus.INERROR:
             raise Internal("A transaction was to be kept after one of its statements had failed.")
         try:
-            conn.execute(statement(queries()["commit"]))
+            conn.commit()
         except psycopg.Error as exc:
             # A server that dies over a commit, its disk being full, may have kept it.
             is_dead = exc.diag.severity_nonlocalized == "PANIC"
@@ -418,7 +504,7 @@ def _roll_back(conn: Connection) -> None:
         if conn.info.transaction_status == pq.TransactionStatus.ACTIVE:
             conn.close()
         else:
-            conn.execute(statement(queries()["rollback"]))
+            conn.rollback()
     except psycopg.Error:
         with suppress(psycopg.Error):
             conn.close()

@@ -65,11 +65,3 @@ GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
 -- name: lock_migrations
 -- One process at a time migrates a database; let go of at the end of the transaction.
 SELECT pg_advisory_xact_lock(7166182915201);
-
--- name: rollback
--- Nothing of the transaction stays.
-ROLLBACK;
-
--- name: commit
--- All of the transaction stays.
-COMMIT;

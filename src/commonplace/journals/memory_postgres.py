@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from datetime import UTC
+from datetime import UTC, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from commonplace.journals.memory_rows import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from psycopg import sql
@@ -58,6 +59,7 @@ TABLES = (
 
 _log = logging.getLogger(__name__)
 _TRIES = 3
+_PRUNED_EVERY = timedelta(hours=1)
 
 
 @cache
@@ -96,6 +98,7 @@ class MemoryPostgres:
         self._database = database
         self._clock = clock
         self._random_bytes = random_bytes
+        self._pruned_at: datetime | None = None
 
     @property
     def owner(self) -> str:
@@ -126,7 +129,7 @@ class MemoryPostgres:
         """A record as it is now; None where there is none. Raises: Unavailable."""
         if not _may_be_id(ref_id):
             return None
-        with self._database.within(self._owner, commit="soon") as conn:
+        with self._database.joined(self._owner) as conn:
             return self._find(conn, kind, ref_id)
 
     def delete(self, kind: Kind, ref_id: str) -> bool:
@@ -169,13 +172,20 @@ class MemoryPostgres:
         """Log a call; see `KeepsCalls`. Never raises."""
         now = self._clock()
         mine = {"user_id": self._owner}
+        pruned = self._pruned_at
         try:
-            with self._database.within(self._owner, commit="soon") as conn, conn.pipeline():
+            with self._database.joined(self._owner, last=True) as conn:
                 conn.execute(query("note_call"), {**row_of_call(call, now), **mine})
-                before = render_time(now - CALLS_KEPT)
-                conn.execute(query("prune_calls"), {"before": before, **mine})
+                if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
+                    before = render_time(now - CALLS_KEPT)
+                    conn.execute(query("prune_calls"), {"before": before, **mine})
+                    self._pruned_at = now
         except CommonplaceError as exc:
             _log.warning("A call of %s was not logged: %s", call.tool, exc)
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is asked meanwhile, of the index as well, shares transactions; see the port."""
+        return self._database.together(self._owner)
 
     def calls(self, limit: int = 100) -> list[Call]:
         """The calls that are logged, newest first. Raises: Unavailable."""
@@ -217,7 +227,7 @@ class MemoryPostgres:
                 ids.setdefault(kind, []).append(ref_id)
         found: dict[tuple[Kind, str], Record] = {}
         if ids:
-            with self._database.within(self._owner, commit="soon") as conn:
+            with self._database.joined(self._owner) as conn:
                 with conn.pipeline():
                     asked = {
                         kind: conn.execute(
@@ -266,7 +276,7 @@ class MemoryPostgres:
         return None if row is None else record_of(kind, row, instant=_instant)
 
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        with self._database.within(self._owner, commit="soon") as conn:
+        with self._database.joined(self._owner) as conn:
             return conn.execute(query(name), {"user_id": self._owner, **values}).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
