@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, fold_name, names_time, text_hash, well_formed
@@ -15,7 +15,7 @@ from commonplace.core.values import Doc
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SECOND_BITS = 20
 HEADING_SIGN = "\x1f"
@@ -105,25 +105,27 @@ def read_docs(
     """The docs of these ids, by id. shelves: those known so far, added to."""
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
     learn_shelves(conn, sql, shelves, {row[2] for row in rows})
-    docs = {}
-    for number, ref, shelf, at_us, stamp, tags, text, session, dated, covers in rows:
-        on = shelves[shelf]
-        docs[number] = Doc(
-            ref=ref,
-            journal=on.journal,
-            scope=on.scope,
-            at=instant(at_us),
-            text=text,
-            stamp=stamp,
-            kind=on.kind,
-            headings=on.headings,
-            tags=_parse_list(tags),
-            session=session,
-            author=on.author,
-            dated=dated,
-            covers=_parse_list(covers),
-        )
-    return docs
+    return {row[0]: doc_of(row, shelves[row[2]], _parse_list) for row in rows}
+
+
+def doc_of(row: Sequence[Any], on: Shelf, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
+    """A doc from the columns of `read_docs`. on: its shelf; parse: reads a list of names."""
+    _, ref, _, at_us, stamp, tags, text, session, dated, covers = row
+    return Doc(
+        ref=ref,
+        journal=on.journal,
+        scope=on.scope,
+        at=instant(at_us),
+        text=text,
+        stamp=stamp,
+        kind=on.kind,
+        headings=on.headings,
+        tags=parse(tags),
+        session=session,
+        author=on.author,
+        dated=dated,
+        covers=parse(covers),
+    )
 
 
 def prefix_end(prefix: str) -> str | None:

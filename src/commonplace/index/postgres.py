@@ -23,10 +23,17 @@ from commonplace.core.values import (
     said,
 )
 from commonplace.db.postgres_errors import Lost
-from commonplace.index.docs import instant, plain, prefix_end
-from commonplace.index.postgres_asking import Asking, listed
+from commonplace.index.docs import doc_of, instant, plain, prefix_end
+from commonplace.index.postgres_asking import Asking, Longs
 from commonplace.index.postgres_docs import apply_changes
-from commonplace.index.postgres_held import HELD_CHUNKS, HeldVectors, read_held
+from commonplace.index.postgres_held import (
+    HELD_CHUNKS,
+    HELD_DOC_BYTES,
+    Held,
+    HeldDocs,
+    HeldRows,
+    read_held,
+)
 from commonplace.index.postgres_known import (
     NOTHING,
     Known,
@@ -46,9 +53,10 @@ from commonplace.index.vectors import checked_query
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from psycopg import Cursor
+
     from commonplace.core.values import Asked, Change, Encoded
     from commonplace.db.postgres import Commit, Postgres
-    from commonplace.index.docs import Shelf
     from commonplace.index.score import Nearness
 
 TABLES = (
@@ -77,7 +85,14 @@ class _Common:
     indexed_from: int
     held_chunks: int
     remembered: Remembered = field(default_factory=Remembered)
-    held: HeldVectors = field(default_factory=HeldVectors)
+    held: HeldRows[Held] = field(default_factory=HeldRows)
+    docs: HeldRows[HeldDocs] = field(default_factory=lambda: HeldRows(most_bytes=HELD_DOC_BYTES))
+
+    def clear(self) -> None:
+        """Forget what is remembered and kept of everybody."""
+        self.remembered.clear()
+        self.held.clear()
+        self.docs.clear()
 
 
 class PostgresIndex:
@@ -115,8 +130,7 @@ class PostgresIndex:
         """Forget what is remembered; may be called twice."""
         with self._lock:
             self._closed = True
-        self._common.remembered.clear()
-        self._common.held.clear()
+        self._common.clear()
 
 
 class PostgresOwnerIndex:
@@ -138,13 +152,13 @@ class PostgresOwnerIndex:
 
     def since(self, source: str) -> Since:
         """What is known of a source; see the port. Raises: Unavailable."""
-        with self._within() as asking:
+        with self._joined() as asking:
             found = asking.ask("read_mark", source=plain(source)).fetchone()
         return Since(mark=None if found is None else found[0], stamps=self._stamps)
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
-        with self._within() as asking:
+        with self._joined() as asking:
             _, pending = self._counts(asking, identity)
             if pending <= 0 or limit <= 0:
                 return []
@@ -173,16 +187,17 @@ class PostgresOwnerIndex:
         # What is remembered is older than the transaction: it was read before this one begins.
         known = self._common.remembered.of(self._owner)
         sought = Sought(asked.words, known, span_of(asked.within.within))
-        with self._within() as asking:
-            known, vectors = self._looked(asking, known, sought, asked.identity)
+        with self._joined(last=True) as asking:
+            model = plain(asked.identity)
+            known, vectors, sent = self._looked(asking, known, model, sought.first)
             reach = reach_of(asking, known, asked.within)
-            postings = sought.postings(asking, known, reach.roll)
+            postings = sought.postings(asking, known, reach.roll, sent)
         self._common.remembered.keep(self._owner, known)
         vector = asked.vector()
         near: Nearness = NO_COSINES
         if vectors is not None and vector is not None:
             query = checked_query(vector, vectors.dimensions)
-            near = nearness(self._within, vectors, query, reach)
+            near = nearness(self._joined, vectors, query, reach)
         shelves = known.shelves
         return Measured(
             roll=reach.roll,
@@ -190,7 +205,7 @@ class PostgresOwnerIndex:
             near=near,
             authors={number: on.author for number, on in shelves.items()},
             kinds={number: on.kind for number, on in shelves.items()},
-            read=lambda keys: self._read(keys, shelves),
+            read=lambda keys: self._read(keys, known),
         )
 
     def counts(self, identity: str) -> Counts:
@@ -198,13 +213,13 @@ class PostgresOwnerIndex:
 
         Raises: Unavailable.
         """
-        with self._within() as asking:
+        with self._joined() as asking:
             docs, pending = self._counts(asking, identity)
         return Counts(docs=docs, pending=pending, bytes=0)
 
     def tally(self, identity: str) -> list[Tally]:
         """How much is held of each journal; see the port. Raises: Unavailable."""
-        with self._within() as asking:
+        with self._joined() as asking:
             rows = asking.ask("tally", model=plain(identity)).fetchall()
         return [
             Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
@@ -213,7 +228,7 @@ class PostgresOwnerIndex:
 
     def former(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
-        with self._within() as asking:
+        with self._joined() as asking:
             found = asking.ask("find_former", model=plain(identity)).fetchone()
         return "" if found is None else str(found[0])
 
@@ -249,13 +264,28 @@ class PostgresOwnerIndex:
     def _within(self, *, commit: Commit = "synced") -> Iterator[Asking]:
         # Derived, and yet on the disk when it is told: processes remember it by the number of its
         # change, which another one would have after a crash that lost it.
+        with (
+            self._forgetting(),
+            self._common.database.within(self._owner, commit=commit) as conn,
+        ):
+            yield Asking(conn, self._owner)
+
+    @contextmanager
+    def _joined(self, *, last: bool = False) -> Iterator[Asking]:
+        """For questions alone. last: the next one comes after a wait for a model."""
+        with (
+            self._forgetting(),
+            self._common.database.joined(self._owner, last=last) as conn,
+        ):
+            yield Asking(conn, self._owner)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
         try:
-            with self._common.database.within(self._owner, commit=commit) as conn:
-                yield Asking(conn, self._owner)
+            yield
         except Lost:
             # What comes back may be another server, to which not all of it had come.
-            self._common.remembered.clear()
-            self._common.held.clear()
+            self._common.clear()
             raise
 
     def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
@@ -263,43 +293,49 @@ class PostgresOwnerIndex:
         return docs, pending
 
     def _looked(
-        self, asking: Asking, known: Known, sought: Sought, identity: str
-    ) -> tuple[Known, Vectors | None]:
-        """What is known now, and what there is of a model; the words are asked for on the way."""
-        model = plain(identity)
-        asked = {"model": model, "index": index_name(self._owner, model)}
+        self, asking: Asking, known: Known, model: str, words: Mapping[str, Any]
+    ) -> tuple[Known, Vectors | None, bytes | None]:
+        """What is known now, what there is of a model, and where these words stand."""
         with asking.at_once():
-            begun = asking.ask("read_position", **asked)
-            sought.ask(asking)
-            position = begun.fetchone()
+            asked = asking.ask("read_position", model=model, **words)
+            # Of small ones it is not asked: to look into the catalog costs as much as the rest.
+            is_large = len(known.roll) > self._common.held_chunks
+            index = self._ask_nearest(asking, model) if is_large else None
+            position = asked.fetchone()
         if position is None:
-            return NOTHING, None
-        if position[:2] == (known.name, known.change):
-            now, found = known, position[2:]
-        else:
-            now, found = self._followed(asking, known, asked)
-        return now, self._vectors(asking, now, model, found) if identity else None
+            return NOTHING, None, None
+        *found, sent = position[2:]
+        if position[:2] != (known.name, known.change):
+            known, found = self._followed(asking, known, model)
+        return known, self._vectors(asking, known, model, found, index), sent
 
-    def _followed(
-        self, asking: Asking, known: Known, asked: Mapping[str, str]
-    ) -> tuple[Known, tuple[Any, ...]]:
+    def _followed(self, asking: Asking, known: Known, model: str) -> tuple[Known, list[Any]]:
         """What is known after what came since; from nothing, where it is too late to follow."""
         for before in (known, NOTHING):
-            row = ask_known(asking, before, **asked).fetchone()
+            row = ask_known(asking, before, model=model).fetchone()
             if row is None:  # they left this moment
                 break
             if (now := brought_up(asking, row, before)) is not None:
-                return now, row[6:]
-        return NOTHING, (None, 0, 0, False)
+                return now, [*row[6:]]
+        return NOTHING, [None, 0, 0]
+
+    def _ask_nearest(self, asking: Asking, model: str) -> Cursor[tuple[Any, ...]]:
+        return asking.ask("has_nearest", index=index_name(self._owner, model))
 
     def _vectors(
-        self, asking: Asking, known: Known, model: str, row: tuple[Any, ...]
+        self,
+        asking: Asking,
+        known: Known,
+        model: str,
+        found: Sequence[Any],
+        index: Cursor[tuple[Any, ...]] | None,
     ) -> Vectors | None:
         """The vectors of a model; those of a small user are kept until they change."""
-        dimensions, chunks, change, is_indexed = row
-        if dimensions is None:
+        dimensions, chunks, change = found
+        if dimensions is None or not model:
             return None
         if chunks > self._common.held_chunks:
+            ((is_indexed,),) = (index or self._ask_nearest(asking, model)).fetchall()
             indexed_from = self._common.indexed_from if is_indexed else None
             return Vectors(model, dimensions, chunks, indexed_from)
         held = self._common.held.find(self._owner, model, name=known.name, change=change)
@@ -307,35 +343,28 @@ class PostgresOwnerIndex:
             held = read_held(
                 asking, name=known.name, change=change, model=model, dimensions=dimensions
             )
-            self._common.held.keep(self._owner, model, held)
+            self._common.held.keep(self._owner, model, held=held)
         return Vectors(model, dimensions, chunks, None, held)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = plain(prefix)
-        with self._within() as asking:
+        with self._joined() as asking:
             return dict(asking.ask("list_stamps", low=low, high=prefix_end(low)).fetchall())
 
-    def _read(self, keys: Sequence[int], shelves: Mapping[int, Shelf]) -> dict[int, Doc]:
-        with self._within() as asking:
-            rows = asking.ask("read_docs", ids=listed(keys)).fetchall()
-        docs = {}
-        for number, ref, shelf, at_us, stamp, tags, text, session, dated, covers in rows:
+    def _read(self, keys: Sequence[int], known: Known) -> Mapping[int, Doc]:
+        """The docs as they were when they were found; those of a small user are kept."""
+        name, change = known.name, known.change
+        held = self._common.docs.find(self._owner, name=name, change=change)
+        docs: dict[int, Doc] = {} if held is None else {**held.docs}
+        if missing := [key for key in keys if key not in docs]:
+            with self._joined() as asking:
+                rows = asking.ask("read_docs", ids=Longs(missing)).fetchall()
             # A shelf that came since the search is of a doc that the search did not see.
-            if (on := shelves.get(shelf)) is None:
-                continue
-            docs[number] = Doc(
-                ref=ref,
-                journal=on.journal,
-                scope=on.scope,
-                at=instant(at_us),
-                text=text,
-                stamp=stamp,
-                kind=on.kind,
-                headings=on.headings,
-                tags=tuple(tags),
-                session=session,
-                author=on.author,
-                dated=dated,
-                covers=tuple(covers),
-            )
-        return docs
+            docs |= {
+                row[0]: doc_of(row, on, tuple)
+                for row in rows
+                if (on := known.shelves.get(row[2])) is not None
+            }
+            if len(known.roll) <= self._common.held_chunks:
+                self._common.docs.keep(self._owner, held=HeldDocs(name, change, docs))
+        return {key: docs[key] for key in keys if key in docs}

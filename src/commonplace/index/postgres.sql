@@ -209,18 +209,31 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
     docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks, change = m.change + 1;
 
 -- name: read_position
--- How far the docs are, and of a model what `read_known` tells: most often nothing came since.
-SELECT i.name::text, i.change, m.dimensions, m.chunks, m.change, EXISTS (
-    SELECT FROM pg_catalog.pg_index
-    WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
+-- How far the docs are, and of a model what `read_known` tells: most often nothing came since. With
+-- it, where some words stand in a span of time, and how often in text and in date: one statement
+-- costs the server half of what two do.
+SELECT i.name::text, i.change, m.dimensions, m.chunks, m.change, (
+    SELECT string_agg(
+        int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
+    )
+    FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
+    JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
+        AND w.doc >= %(low)s AND w.doc < %(high)s
 )
 FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
 WHERE i.user_id = %(user)s;
 
+-- name: has_nearest
+-- Whether an index over a user's vectors of a model is there and whole.
+SELECT EXISTS (
+    SELECT FROM pg_catalog.pg_index
+    WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
+);
+
 -- name: read_known
 -- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
--- what there is of a model, and whether an index over this user's vectors of it is there and whole.
+-- and what there is of a model.
 SELECT
     i.name::text, i.change, i.pruned, (
         SELECT string_agg(
@@ -237,10 +250,7 @@ SELECT
             s.id, s.journal, s.scope, s.kind, s.author, array_to_json(s.headings)
         ))
         FROM wb_shelves AS s WHERE s.user_id = %(user)s AND s.change > %(seen)s
-    ), m.dimensions, m.chunks, m.change, EXISTS (
-        SELECT FROM pg_catalog.pg_index
-        WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
-    )
+    ), m.dimensions, m.chunks, m.change
 FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
 WHERE i.user_id = %(user)s;
@@ -251,11 +261,12 @@ SELECT id, ref FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigi
 
 -- name: list_postings
 -- Where some words stand in a span of time, and how often in text and in date.
-SELECT a.number, string_agg(int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea)
+SELECT string_agg(
+    int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
+)
 FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
 JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
-    AND w.doc >= %(low)s AND w.doc < %(high)s
-GROUP BY a.number;
+    AND w.doc >= %(low)s AND w.doc < %(high)s;
 
 -- name: list_prefix_postings
 -- The same of all words that begin so.

@@ -19,7 +19,7 @@ from commonplace.db.postgres import statement
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from psycopg import Cursor, sql
 
@@ -71,9 +71,13 @@ def numbers(sent: bytes | None, columns: int) -> Ids:
     return np.frombuffer(sent, dtype=">i8").reshape(-1, columns).T.astype(np.int64)
 
 
-def listed(ids: Iterable[int]) -> str:
-    """Numbers as Postgres reads a list of them; the driver takes 0.4 us for each."""
-    return "{" + ",".join(map(str, ids)) + "}"
+class Longs:
+    """Whole numbers as a query takes a list of them, as `bigint[]`."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: Sequence[int] | Ids) -> None:
+        self.numbers = np.asarray(numbers, dtype=np.int64)
 
 
 class Floats:
@@ -92,12 +96,34 @@ class _FloatsDumper(Dumper):
     oid = 1021
 
     def dump(self, obj: Floats) -> bytes:
-        """An array of one dimension: its head, and each number after its length."""
-        cells = np.empty(obj.numbers.size, dtype=_CELL)
-        cells["length"], cells["number"] = 4, obj.numbers.ravel()
-        return struct.pack(">5i", 1, 0, 700, len(cells), 1) + cells.tobytes()
+        """An array of one dimension."""
+        return _array(obj.numbers.ravel(), _FLOAT, 700)
 
 
-_CELL = np.dtype([("length", ">i4"), ("number", ">f4")])
+class _LongsDumper(Dumper):
+    """Sends them as they are: put into words, 4,000 numbers cost 1 ms on both sides."""
+
+    format = Format.BINARY
+    oid = 1016
+
+    def dump(self, obj: Longs) -> bytes:
+        """An array of one dimension."""
+        return _array(obj.numbers, _LONG, 20)
+
+
+_FLOAT = np.dtype([("length", ">i4"), ("number", ">f4")])
+_LONG = np.dtype([("length", ">i4"), ("number", ">i8")])
+
+
+def _array(numbers: Vector | Ids, cell: np.dtype[Any], oid: int) -> bytes:
+    """An array as Postgres takes it: its head, and each number after its length."""
+    if not len(numbers):
+        return struct.pack(">3i", 0, 0, oid)
+    cells = np.empty(len(numbers), dtype=cell)
+    cells["length"], cells["number"] = cell["number"].itemsize, numbers
+    return struct.pack(">5i", 1, 0, oid, len(cells), 1) + cells.tobytes()
+
+
 # Connections take over what is known when they are made, so it is known before any is.
 adapters.register_dumper(Floats, _FloatsDumper)
+adapters.register_dumper(Longs, _LongsDumper)

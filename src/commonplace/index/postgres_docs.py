@@ -15,7 +15,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
 from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
-from commonplace.index.postgres_asking import Asking, listed
+from commonplace.index.postgres_asking import Asking, Longs
 from commonplace.index.stems import tokens
 
 if TYPE_CHECKING:
@@ -203,9 +203,9 @@ def _add_words(asking: Asking, rows: Sequence[Mapping[str, Any]]) -> None:
         asking.ask(
             "add_words",
             terms="\n".join(terms),
-            docs=listed(docs),
-            bodies=listed(bodies),
-            dates=listed(dates),
+            docs=Longs(docs),
+            bodies=Longs(bodies),
+            dates=Longs(dates),
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from commonplace.core.text import fold_name
 from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
-from commonplace.index.postgres_asking import listed, numbers
+from commonplace.index.postgres_asking import Longs, numbers
 from commonplace.index.postgres_docs import terms_of
 from commonplace.index.roll import COLUMNS, roll_of
 from commonplace.index.roll_order import followed
@@ -98,9 +98,9 @@ class Remembered:
             self._held = 0
 
 
-def ask_known(asking: Asking, known: Known, *, model: str, index: str) -> Cursor[tuple[Any, ...]]:
-    """Ask what came since, and what there is of a model; index: over this user's vectors of it."""
-    return asking.ask("read_known", seen=known.change, model=model, index=index)
+def ask_known(asking: Asking, known: Known, *, model: str) -> Cursor[tuple[Any, ...]]:
+    """Ask what came since, and what there is of a model."""
+    return asking.ask("read_known", seen=known.change, model=model)
 
 
 def brought_up(asking: Asking, row: tuple[Any, ...], known: Known) -> Known | None:
@@ -119,7 +119,7 @@ def brought_up(asking: Asking, row: tuple[Any, ...], known: Known) -> Known | No
 
 
 def _refs(asking: Asking, ids: Sequence[int]) -> dict[int, str]:
-    return dict(asking.ask("list_refs", ids=listed(ids)).fetchall())
+    return dict(asking.ask("list_refs", ids=Longs(ids)).fetchall())
 
 
 def _shelf(on: Sequence[Any]) -> Shelf:
@@ -207,5 +207,6 @@ def _tagged(asking: Asking, roll: Roll, within: Filter) -> Iterator[Mask]:
 def _bearing(asking: Asking, tags: Sequence[str]) -> Ids:
     """The docs that bear any of these tags."""
     asked = {"terms": terms_of(tags), "low": FIRST, "high": LAST}
-    found = [numbers(row[1], 3)[0] for row in asking.ask("list_postings", **asked)]
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+    ((sent,),) = asking.ask("list_postings", **asked).fetchall()
+    docs: Ids = numbers(sent, 4)[1]
+    return docs

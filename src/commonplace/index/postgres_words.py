@@ -18,7 +18,7 @@ from commonplace.index.stems import stems
 from commonplace.index.words import FEW, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from psycopg import Cursor
 
@@ -32,7 +32,7 @@ _MOST_KNOWN = 4096
 
 
 class Sought:
-    """The words of one question, from the first asking to their postings.
+    """The words of one question, from what is asked first to their postings.
 
     known: as of an earlier search; what it tells decides what is asked first, not what is answered.
     """
@@ -40,7 +40,6 @@ class Sought:
     def __init__(self, question: str, known: Known, span: Span) -> None:
         self._stems = stems(query_terms(question))
         self._span = span
-        self._begun: _Begun | None = None
         self._counts = self._remembered(known)
         self._chosen: list[Stem] | None = None
         docs = len(known.roll)
@@ -49,28 +48,28 @@ class Sought:
         elif len(self._counts) == len(self._stems):
             self._chosen = self._worth(docs)
 
-    def ask(self, asking: Asking) -> None:
-        """Ask for the postings where it is known which words tell, else how common each is."""
-        if self._chosen is not None:
-            self._begun = _Begun(asking, "list", self._chosen, self._span)
-        else:
-            missing = [stem for stem in self._stems if stem not in self._counts]
-            self._begun = _Begun(asking, "count", missing, self._span)
+    @property
+    def first(self) -> dict[str, Any]:
+        """What `read_position` is asked of them: the postings of whole words known to tell."""
+        return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
-    def postings(self, asking: Asking, known: Known, roll: Roll) -> dict[Stem, Posting]:
-        """Where the telling words stand in a roll; one posting for each word."""
+    def postings(
+        self, asking: Asking, known: Known, roll: Roll, sent: bytes | None
+    ) -> dict[Stem, Posting]:
+        """Where the telling words stand in a roll; one posting for each word.
+
+        sent: the answer to `first`.
+        """
         docs = len(known.roll)
-        if self._begun is None:
-            self.ask(asking)
-        assert self._begun is not None
         if self._chosen is None:
-            self._counts |= {s: int(x or 0) for s, x in self._begun.answers().items()}
+            missing = [stem for stem in self._stems if stem not in self._counts]
+            self._counts |= _counted(asking, missing, self._span)
             self._remember(known)
             self._chosen = self._worth(docs)
-            with asking.at_once():
-                self._begun = _Begun(asking, "list", self._chosen, self._span)
-        found = {stem: numbers(sent, 3) for stem, sent in self._begun.answers().items()}
+            if whole := _whole(self._chosen):
+                sent = asking.ask("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
         chosen = self._chosen
+        found = _listed(asking, chosen, self._span, sent)
         if docs > FEW and len(chosen) == len(self._stems):
             self._counts |= {stem: columns.shape[1] for stem, columns in found.items()}
             self._remember(known)
@@ -100,28 +99,43 @@ class Sought:
             known.spreads.update({stem: (spread, docs) for stem, spread in self._counts.items()})
 
 
-class _Begun:
-    """Words that were asked about, in one query for all whole ones and one for each beginning."""
+def _whole(asked: Sequence[Stem]) -> list[Stem]:
+    return [stem for stem in asked if not stem.prefix]
 
-    def __init__(self, asking: Asking, what: str, asked: Sequence[Stem], span: Span) -> None:
-        bounds = {"low": span.low, "high": span.high}
-        self._asked = asked
-        self._whole = [stem for stem in asked if not stem.prefix]
-        self._rows: Cursor[tuple[Any, ...]] | None = None
-        if self._whole:
-            terms = [term_of(stem.token) for stem in self._whole]
-            self._rows = asking.ask(f"{what}_postings", terms=terms, **bounds)
-        self._beginnings = {
-            stem: asking.ask(f"{what}_prefix_postings", **_ends(stem), **bounds)
-            for stem in asked
-            if stem.prefix
-        }
 
-    def answers(self) -> Mapping[Stem, Any]:
-        """What was found of each word; None for one that stands nowhere."""
-        found: dict[Stem, Any] = dict.fromkeys(self._asked)
-        found |= {self._whole[number - 1]: told for number, told in self._rows or ()}
-        return found | {s: rows.fetchall()[0][0] for s, rows in self._beginnings.items()}
+def _bound(whole: Sequence[Stem], span: Span) -> dict[str, Any]:
+    terms = [term_of(stem.token) for stem in whole]
+    return {"terms": terms, "low": span.low, "high": span.high}
+
+
+def _counted(asking: Asking, asked: Sequence[Stem], span: Span) -> dict[Stem, int]:
+    """In how many docs each word stands: one query for all whole ones, one for each beginning."""
+    counts = dict.fromkeys(asked, 0)
+    whole = _whole(asked)
+    with asking.at_once():
+        rows = asking.ask("count_postings", **_bound(whole, span)) if whole else ()
+        begun = _beginnings(asking, "count_prefix_postings", asked, span)
+        counts |= {whole[number - 1]: int(count) for number, count in rows}
+        return counts | {stem: int(rows.fetchall()[0][0]) for stem, rows in begun.items()}
+
+
+def _listed(
+    asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | None
+) -> dict[Stem, Ids]:
+    """Where each word stands: (3, n) docs, times in text and in date. sent: of all whole ones."""
+    number, *columns = numbers(sent, 4)
+    stands = np.array(columns)
+    found = {stem: stands[:, number == at] for at, stem in enumerate(_whole(asked), start=1)}
+    if begun := _beginnings(asking, "list_prefix_postings", asked, span):
+        found |= {stem: numbers(rows.fetchall()[0][0], 3) for stem, rows in begun.items()}
+    return found
+
+
+def _beginnings(
+    asking: Asking, name: str, asked: Sequence[Stem], span: Span
+) -> dict[Stem, Cursor[tuple[Any, ...]]]:
+    bounds = {"low": span.low, "high": span.high}
+    return {stem: asking.ask(name, **_ends(stem), **bounds) for stem in asked if stem.prefix}
 
 
 def _ends(stem: Stem) -> dict[str, str | None]:

@@ -155,10 +155,10 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
 
 def _named(shelves: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
     """What each shelf is called, as a place in the names there are; -1 for nothing."""
-    called = [names.get(shelf, "") for shelf in shelves]
-    there = sorted({*called} - {""})
-    place = {name: number for number, name in enumerate(there)}
-    return np.array([place.get(x, -1) for x in called], dtype=np.int64), tuple(there)
+    on = {shelf: names.get(shelf, "") for shelf in {*shelves}}
+    there = sorted({*on.values()} - {""})
+    place = {shelf: there.index(name) if name else -1 for shelf, name in on.items()}
+    return np.array([place[shelf] for shelf in shelves], dtype=np.int64), tuple(there)
 
 
 def _rows(places: Ids, sought: Ids) -> Ids:
