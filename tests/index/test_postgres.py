@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Denied
 from commonplace.core.values import Asked, Drop, Encoded, Filter, Interval, Put
@@ -31,18 +32,30 @@ ENCODER = HashingEncoder()
 
 
 @pytest.fixture
-def opened(database):
+def opened(database, pooled):
     """Makes indexes over one database; each call is what another process would open."""
     made = []
 
     def open_index(**rest):
-        pool = Postgres(database.app_url, check=partial(refuse_unguarded, tables=TABLES))
-        made.append((PostgresIndex(pool, **rest), pool))
-        return made[-1][0]
+        made.append(PostgresIndex(pooled(database.app_url), **rest))
+        return made[-1]
 
     yield open_index
-    for index, pool in made:
+    for index in made:
         index.close()
+
+
+@pytest.fixture
+def pooled():
+    """Opens pools, which are closed at the end."""
+    made = []
+
+    def open_pool(url):
+        made.append(Postgres(url, check=partial(refuse_unguarded, tables=TABLES)))
+        return made[-1]
+
+    yield open_pool
+    for pool in made:
         pool.close()
 
 
@@ -182,6 +195,26 @@ def test_a_database_that_went_back_is_followed(opened, database):
         database.run(f"INSERT INTO {table} TABLE before_{table}")
     assert set(look(mine, "harbour")) == {"n:1"}
     theirs.apply([Put(a_doc("n:3", "harbour", minutes=2))])
+    assert set(look(mine, "harbour")) == {"n:1", "n:3"}
+
+
+def test_a_server_that_came_back_is_not_taken_at_its_numbers(own_server, pooled):
+    """After a failover: what another server knows by a change's number may be another change."""
+    database = database_on(own_server)
+    mine = PostgresIndex(pooled(database.app_url)).within("me")
+    mine.apply([Put(a_doc("n:1", "harbour"))])
+    for table in TABLES:
+        database.run(f"CREATE TABLE before_{table} AS TABLE {table}")
+    mine.apply([Put(a_doc("n:2", "harbour", minutes=1))])
+    assert set(look(mine, "harbour")) == {"n:1", "n:2"}
+    for table in TABLES:
+        database.run(f"TRUNCATE {table}")
+        database.run(f"INSERT INTO {table} TABLE before_{table}")
+    own_server.stop()
+    own_server.start()
+    PostgresIndex(pooled(database.app_url)).within("me").apply(
+        [Put(a_doc("n:3", "harbour", minutes=2))]
+    )
     assert set(look(mine, "harbour")) == {"n:1", "n:3"}
 
 

@@ -22,7 +22,6 @@ from commonplace.core.values import (
     Unencoded,
     said,
 )
-from commonplace.db.postgres_errors import Lost
 from commonplace.index.docs import doc_of, instant, plain, prefix_end
 from commonplace.index.postgres_asking import Asking, Longs
 from commonplace.index.postgres_docs import apply_changes
@@ -88,12 +87,6 @@ class _Common:
     held: HeldRows[Held] = field(default_factory=HeldRows)
     docs: HeldRows[HeldDocs] = field(default_factory=lambda: HeldRows(most_bytes=HELD_DOC_BYTES))
 
-    def clear(self) -> None:
-        """Forget what is remembered and kept of everybody."""
-        self.remembered.clear()
-        self.held.clear()
-        self.docs.clear()
-
 
 class PostgresIndex:
     """Indexes of all owners in one database; whoever opened that closes it.
@@ -130,7 +123,9 @@ class PostgresIndex:
         """Forget what is remembered; may be called twice."""
         with self._lock:
             self._closed = True
-        self._common.clear()
+        self._common.remembered.clear()
+        self._common.held.clear()
+        self._common.docs.clear()
 
 
 class PostgresOwnerIndex:
@@ -264,29 +259,14 @@ class PostgresOwnerIndex:
     def _within(self, *, commit: Commit = "synced") -> Iterator[Asking]:
         # Derived, and yet on the disk when it is told: processes remember it by the number of its
         # change, which another one would have after a crash that lost it.
-        with (
-            self._forgetting(),
-            self._common.database.within(self._owner, commit=commit) as conn,
-        ):
+        with self._common.database.within(self._owner, commit=commit) as conn:
             yield Asking(conn, self._owner)
 
     @contextmanager
     def _joined(self, *, last: bool = False) -> Iterator[Asking]:
         """For questions alone. last: the next one comes after a wait for a model."""
-        with (
-            self._forgetting(),
-            self._common.database.joined(self._owner, last=last) as conn,
-        ):
+        with self._common.database.joined(self._owner, last=last) as conn:
             yield Asking(conn, self._owner)
-
-    @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        try:
-            yield
-        except Lost:
-            # What comes back may be another server, to which not all of it had come.
-            self._common.clear()
-            raise
 
     def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
         docs, pending = asking.ask("read_counts", model=plain(identity)).fetchone() or (0, 0)

@@ -211,8 +211,9 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
 -- name: read_position
 -- How far the docs are, and of a model what `read_known` tells: most often nothing came since. With
 -- it, where some words stand in a span of time, and how often in text and in date: one statement
--- costs the server half of what two do.
-SELECT i.name::text, i.change, m.dimensions, m.chunks, m.change, (
+-- costs the server half of what two do. A server that was started since, to which not all may have
+-- come that another had, gives the docs another name: no change number of before counts.
+SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chunks, m.change, (
     SELECT string_agg(
         int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
     )
@@ -235,7 +236,7 @@ SELECT EXISTS (
 -- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
 -- and what there is of a model.
 SELECT
-    i.name::text, i.change, i.pruned, (
+    i.name::text || pg_postmaster_start_time(), i.change, i.pruned, (
         SELECT string_agg(
             int8send(d.id) || int8send(d.at_us) || int8send(d.shelf) || int8send(d.session_id)
             || int8send(d.length) || int8send(d.timed),
