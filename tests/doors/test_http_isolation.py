@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+from pathlib import Path
 
 import anyio
 import pytest
@@ -72,6 +74,11 @@ def _words(words_only):
     """What is found here is found by words."""
 
 
+def places():
+    """Where on the server things lie: nobody who asks is told."""
+    return str(Path.home()), os.environ["COMMONPLACE_ENCODER_FOLDER"]
+
+
 def texts_in(value):
     """Every text in an answer."""
     if isinstance(value, dict):
@@ -86,7 +93,9 @@ async def call(client, name, arguments):
     done = await client.call_tool(name, arguments)
     assert done.structured_content.get("code") != "internal", (name, done)
     told = json.dumps(done.structured_content, ensure_ascii=False)
-    return done, told + "".join(x.text for x in done.content)
+    told += "".join(x.text for x in done.content)
+    assert not any(x in told for x in places()), name
+    return done, told
 
 
 async def reads_of(client, handles):
@@ -101,7 +110,8 @@ async def reads_of(client, handles):
                 _, heard[name, json.dumps(given)] = await call(client, name, given)
     for page in (await client.list_resources()).resources:
         read = await client.read_resource(page.uri)
-        heard["resource", str(page.uri)] = "".join(x.text for x in read.contents)
+        text = heard["resource", str(page.uri)] = "".join(x.text for x in read.contents)
+        assert not any(x in text for x in places()), page.uri
     return heard
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.doors.http_world import home
+from tests.doors.test_http_isolation import READS, WRITES
 
 from commonplace.app import App, Apps
 from commonplace.config import read_settings
-from commonplace.core.errors import Internal
+from commonplace.core.errors import CommonplaceError, Internal, Unavailable
+from commonplace.core.values import Answer
 from commonplace.doors.pace import Pace
 from commonplace.doors.per_owner import PerOwner
+from commonplace.doors.veil import Veil, folders_of
 from commonplace.doors.warming import WarmedApps
 from commonplace.tools.session import Session, current_session, within
 
@@ -32,7 +38,7 @@ def sample(apps):
 
 def test_a_call_is_its_sessions_owners(apps, sample):
     """And nobody's where no session is set."""
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets
+    shared = PerOwner(apps, sample, pace=Pace(), veil=Veil([])).toolsets
     save, found = shared["memory-write"].tool("memory_save"), shared["memory"].tool("memory_search")
     with within(Session("ann")):
         save.call({"kind": "todo", "title": "Buy cables"})
@@ -46,7 +52,7 @@ def test_a_call_is_its_sessions_owners(apps, sample):
 
 def test_all_of_each_toolset_is_there_under_its_own_words(apps, sample):
     """Names, schemas, effects, aliases, resources and prompts are those of any owner."""
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets
+    shared = PerOwner(apps, sample, pace=Pace(), veil=Veil([])).toolsets
     for toolset in sample:
         same = shared[toolset.name]
         assert same.guide == toolset.guide
@@ -87,3 +93,77 @@ def test_an_app_is_warmed_up_once_behind_its_first_use(apps):
     for _ in range(2):
         assert warmed.acquire(timeout=20)
     assert seen == [first, second]
+
+
+def spoiled(folder):
+    """Every file of a user's journals is another thing than it was, and two are no folders."""
+    for file in [*folder.rglob("*")]:
+        if file.is_file():
+            file.write_bytes(b"no such thing")
+    for journal in ("private", "notebook"):
+        shutil.rmtree(folder / journal)
+        (folder / journal).write_text("a file")
+
+
+def blocked(folder):
+    """Where a file was there is a folder now."""
+    for file in [*folder.rglob("*")]:
+        if file.is_file():
+            file.unlink()
+            file.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [spoiled, blocked])
+def test_no_answer_tells_where_on_the_server_things_lie(tmp_path, apps, sample, spoil):
+    """Errors, notes and pages over broken journals, by every tool; whoever is here is told."""
+    veil = Veil(folders_of(apps.settings, user_home=Path.home()))
+    shared = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets.values()
+    tools = {x.name: x for toolset in shared for x in toolset.tools}
+    with within(Session("ann")):
+        for name, given in WRITES.items():
+            tools[name].call(given)
+    apps.close()
+    spoil(home() / "users" / "ann")
+
+    calls = [*WRITES.items(), *((name, x) for name, asked in READS.items() for x in asked)]
+    apps = Apps(apps.settings, user_home=Path.home())
+    shared = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets.values()
+    tools = {x.name: x for toolset in shared for x in toolset.tools}
+    with within(Session("ann")):
+        heard = [(name, heard_of(tools[name].call, given)) for name, given in calls]
+        heard += [(x.uri, heard_of(x.read)) for toolset in shared for x in toolset.resources]
+    assert not [(name, told) for name, told in heard if str(tmp_path) in told]
+    assert "…/users/ann/" in str(heard)
+    with apps.using("ann") as app:
+        plain = {x.name: x for toolset in app.toolsets() for x in toolset.tools}
+        told = [heard_of(plain[name].call, given) for name, given in calls]
+    assert sum(str(tmp_path) in x for x in told) >= 5
+    apps.close()
+
+
+def heard_of(run, *given):
+    """All that comes back of a call."""
+    try:
+        answer = run(*given)
+    except CommonplaceError as exc:
+        return f"{exc}{exc.facts}"
+    return answer if isinstance(answer, str) else f"{answer.text}{answer.facts}"
+
+
+def test_what_a_user_wrote_is_not_altered(tmp_path):
+    """Paths in it are the user's; only what the server says of itself is hidden."""
+    veil = Veil([tmp_path])
+    told = Answer(
+        text=f"I moved {tmp_path}/a.\n\nNote: {tmp_path}/b is corrupt.",
+        facts={"text": f"I moved {tmp_path}/a.", "notes": [f"{tmp_path}/b is corrupt.", "Fine."]},
+    )
+    shown = veil.answer(told)
+    assert shown.text == f"I moved {tmp_path}/a.\n\nNote: …/b is corrupt."
+    assert shown.facts == {"text": f"I moved {tmp_path}/a.", "notes": ["…/b is corrupt.", "Fine."]}
+    page = json.dumps({"text": f"{tmp_path}/a", "why": f"{tmp_path}/b"})
+    assert json.loads(veil.page(page)) == {"text": f"{tmp_path}/a", "why": "…/b"}
+    assert veil.page(f"# {tmp_path}") == f"# {tmp_path}"
+    error = veil.error(Unavailable(f"{tmp_path}.", hint=f"Run: git -C '{tmp_path}/c' fsck"))
+    assert error.facts["code"] == "unavailable"
+    assert str(error) == "…. Run: git -C '…/c' fsck"
+    assert Veil([Path("/")]).words("/a") == "/a"

@@ -74,6 +74,7 @@ class PrivateWiring:
             finder=self._own.finder,
             clock=self._own.clock,
             zone=self._own.settings.timezone,
+            shows_paths=not self._own.is_served,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:

@@ -63,6 +63,7 @@ class RecallWiring:
             encoder=own.shared.encoder_state,
             clock=own.clock,
             zone=own.settings.timezone,
+            shows_paths=not own.is_served,
         )
 
     def _searched(self) -> tuple[Finder, Searched]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from commonplace.doors.http_limits import Limits
     from commonplace.doors.http_uvicorn import Server
     from commonplace.doors.tokens import TokenFile
+    from commonplace.doors.veil import Veil
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -78,7 +79,10 @@ class Errand(Protocol):
 
 
 class HttpDoor:
-    """One server. apps: of all owners. sample: any owner's toolsets, for what they say."""
+    """One server. apps: of all owners. sample: any owner's toolsets, for what they say.
+
+    veil: over what its answers tell of this machine.
+    """
 
     def __init__(
         self,
@@ -90,10 +94,12 @@ class HttpDoor:
         clock: Clock,
         limits: Limits,
         errands: Sequence[Errand],
+        veil: Veil,
     ) -> None:
         self._apps = apps
         self._pace = Pace()
-        self._toolsets = PerOwner(WarmedApps(apps), sample, pace=self._pace).toolsets
+        shared = PerOwner(WarmedApps(apps), sample, pace=self._pace, veil=veil)
+        self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer
         self._clock = clock

@@ -10,7 +10,8 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.core.errors import Internal
+from commonplace.core.errors import CommonplaceError, Internal
+from commonplace.core.values import Answer
 from commonplace.tools.session import current_session
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.doors.pace import Pace
+    from commonplace.doors.veil import Veil
     from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
 
 
@@ -34,11 +36,15 @@ class PerOwner:
     """Every toolset, run on the app of the session's owner. Thread-safe.
 
     sample: any owner's toolsets; only what they say of themselves is used. pace: told of each call.
+    veil: over what the answers tell of this machine.
     """
 
-    def __init__(self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace) -> None:
+    def __init__(
+        self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace, veil: Veil
+    ) -> None:
         self._apps = apps
         self._pace = pace
+        self._veil = veil
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
@@ -66,8 +72,14 @@ class PerOwner:
             session = current_session()
             if session is None:
                 raise Internal("A call without an owner.")
-            with self._pace.working(), self._apps.using(session.owner) as app:
-                return _find(app.toolsets(), kind, name)(**arguments)
+            try:
+                with self._pace.working(), self._apps.using(session.owner) as app:
+                    answer = _find(app.toolsets(), kind, name)(**arguments)
+            except CommonplaceError as exc:
+                raise self._veil.error(exc) from exc
+            if isinstance(answer, Answer):
+                return self._veil.answer(answer)
+            return self._veil.page(answer) if kind == "resource" else answer
 
         return call
 

@@ -41,13 +41,17 @@ whenever something feels familiar: you may have solved it before."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateDesk:
-    """What the tools work with, wired for one owner and one project."""
+    """What the tools work with, wired for one owner and one project.
+
+    shows_paths: whether who asks can use a path of this machine; else entries go by their refs.
+    """
 
     journal: PrivateJournal
     filing: Filing
     finder: Finder
     clock: Clock
     zone: tzinfo
+    shows_paths: bool = True
 
 
 class PrivateTools:
@@ -123,19 +127,18 @@ class PrivateTools:
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
-        there = {entry.ref: str(entry.path) for entry in entries}
-        gone = "a file that was deleted since; write with another key"
-        lines += [f"{ref} in {there.get(ref, gone)}" for ref in written.refs]
-        return self._answer(
-            lines,
-            {
-                "refs": list(written.refs),
-                "at": written.at.isoformat(),
-                "repeated": written.repeated,
-                "paths": [str(entry.path) for entry in entries],
-            },
-            filed.notes,
-        )
+        facts: dict[str, Any] = {
+            "refs": list(written.refs),
+            "at": written.at.isoformat(),
+            "repeated": written.repeated,
+        }
+        there = {entry.ref: "" for entry in entries}
+        if self._desk().shows_paths:
+            facts["paths"] = [str(entry.path) for entry in entries]
+            there = {entry.ref: f" in {entry.path}" for entry in entries}
+        gone = " in a file that was deleted since; write with another key"
+        lines += [f"{ref}{there.get(ref, gone)}" for ref in written.refs]
+        return self._answer(lines, facts, filed.notes)
 
     def search_journal(
         self,
@@ -177,19 +180,13 @@ class PrivateTools:
                 policy=policy.PRIVATE,
             )
         )
-        paths = [str(desk.journal.path_of(hit.doc.ref)) for hit in found.hits]
-        shown = [
-            self._hit_lines(number, hit, path)
-            for number, (hit, path) in enumerate(zip(found.hits, paths, strict=True), 1)
-        ]
+        shown = [self._hit_lines(number, hit) for number, hit in enumerate(found.hits, 1)]
         lines = _found_lines(shown, interval, desk.zone)
         facts = {
             "query": query,
             "count": len(found.hits),
             "interval": _interval_facts(interval),
-            "results": [
-                self._hit_facts(hit, path) for hit, path in zip(found.hits, paths, strict=True)
-            ],
+            "results": [self._hit_facts(hit) for hit in found.hits],
         }
         notes = found.notes
         if type == "project" and not any(root.scope != "user" for root in desk.journal.roots):
@@ -233,7 +230,7 @@ class PrivateTools:
         lines.append("")
         for number, entry in enumerate(entries, 1):
             lines += [f"{number}. {self._stamp(entry.at)} ({entry.kind})"]
-            lines += self._block(entry.headings, str(entry.path), opening(entry.text))
+            lines += self._block(entry.headings, entry.ref, opening(entry.text))
         return self._answer(lines, facts, ())
 
     def read_recent_entries(
@@ -257,13 +254,13 @@ class PrivateTools:
             return self._answer(["No recent entries found."], facts, ())
         blocks = [
             f"--- Entry {number} ({self._stamp(entry.at)}, {entry.kind}) ---\n"
-            f"Path: {entry.path}\n\n{entry.raw}"
+            f"{self._place_line(entry.ref)}\n\n{entry.raw}"
             for number, entry in enumerate(shown, 1)
         ]
         if left:
             blocks.append(
                 f"Left out to stay within {READ_BUDGET:,} characters, read them one by one:\n"
-                + "\n".join(str(entry.path) for entry in left)
+                + "\n".join(self._place(entry.ref) for entry in left)
             )
         return self._answer(["\n\n".join(blocks)], facts, ())
 
@@ -327,24 +324,35 @@ class PrivateTools:
     def _stamp(self, at: datetime) -> str:
         return render_instant(at, self._desk().zone)
 
-    def _hit_lines(self, number: int, hit: Hit, path: str) -> list[str]:
+    def _place(self, ref: str) -> str:
+        """By what an entry is asked for: its path, or to somebody elsewhere its ref."""
+        desk = self._desk()
+        return str(desk.journal.path_of(ref)) if desk.shows_paths else ref
+
+    def _place_line(self, ref: str) -> str:
+        return f"{'Path' if self._desk().shows_paths else 'Ref'}: {self._place(ref)}"
+
+    def _place_facts(self, ref: str) -> dict[str, str]:
+        path = {"path": self._place(ref)} if self._desk().shows_paths else {}
+        return {"ref": ref, **path}
+
+    def _hit_lines(self, number: int, hit: Hit) -> list[str]:
         head = f"{number}. [Score: {hit.score:.3f}] {self._stamp(hit.doc.at)}"
         lines = [f"{head} ({_kind(hit)})"]
-        return lines + self._block(hit.doc.headings, path, hit.excerpt, hit.also)
+        return lines + self._block(hit.doc.headings, hit.doc.ref, hit.excerpt, hit.also)
 
     def _block(
-        self, headings: Sequence[str], path: str, excerpt: str, also: Sequence[str] = ()
+        self, headings: Sequence[str], ref: str, excerpt: str, also: Sequence[str] = ()
     ) -> list[str]:
         lines = [f"   Sections: {', '.join(headings)}"] if headings else []
-        lines += [f"   Path: {path}", f"   Excerpt: {excerpt}"]
+        lines += [f"   {self._place_line(ref)}", f"   Excerpt: {excerpt}"]
         if also:
             lines.append(f"   Same text: {', '.join(also)}")
         return [*lines, ""]
 
-    def _hit_facts(self, hit: Hit, path: str) -> dict[str, Any]:
+    def _hit_facts(self, hit: Hit) -> dict[str, Any]:
         return {
-            "ref": hit.doc.ref,
-            "path": path,
+            **self._place_facts(hit.doc.ref),
             "at": hit.doc.at.isoformat(),
             "type": _kind(hit),
             "sections": list(hit.doc.headings),
@@ -358,8 +366,7 @@ class PrivateTools:
 
     def _entry_facts(self, entry: Entry) -> dict[str, Any]:
         return {
-            "ref": entry.ref,
-            "path": str(entry.path),
+            **self._place_facts(entry.ref),
             "at": entry.at.isoformat(),
             "type": entry.kind,
             "sections": list(entry.headings),

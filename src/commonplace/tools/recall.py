@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 from commonplace.core.clock import render_interval
@@ -202,7 +203,8 @@ class RecallTools:
     def _teller(self, desk: RecallDesk) -> Teller:
         def place_of(journal: str, scope: str) -> str:
             opener = desk.journals.get(journal)
-            return scope if opener is None else opener.place_of(scope)
+            place = scope if opener is None else opener.place_of(scope)
+            return place if desk.shows_paths or not place else PurePath(scope).name
 
         return Teller(zone=desk.zone, place_of=place_of)
 

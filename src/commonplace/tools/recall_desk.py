@@ -24,7 +24,7 @@ class RecallDesk:
     """What the tools work with, wired for one owner.
 
     journals: what opens the refs of each journal, by its name. lost: the journals that could not
-    even be found, and why.
+    even be found, and why. shows_paths: whether who asks can use a path of this machine.
     """
 
     finder: Finder
@@ -35,3 +35,4 @@ class RecallDesk:
     encoder: Callable[[], EncoderState]
     clock: Clock
     zone: tzinfo
+    shows_paths: bool = True
