@@ -363,11 +363,17 @@ def test_a_signal_while_the_journals_are_closed(number):
 
 
 def test_calls_that_wait_for_models_hold_up_nobody():
-    """More of them than work at once; another client is answered meanwhile."""
-    waiting = 6
+    """More of them than work at once: another client is answered meanwhile.
+
+    And what the models say comes in, though their users ask no less than they may at once.
+    """
+    tokens = [token_for("ann"), token_for("bob")] * 3
+    waiting = len(tokens)
+    carl = token_for("carl")
 
     async def scenario(url):
         asked, told = anyio.Semaphore(0), anyio.Event()
+        may_merge, all_may = anyio.Semaphore(0), anyio.Event()
         merged = []
 
         async def model(_context, _params):
@@ -376,24 +382,30 @@ def test_calls_that_wait_for_models_hold_up_nobody():
             content = TextContent(type="text", text="A.\n\nB.\n\nC.")
             return CreateMessageResult(role="assistant", content=content, model="ours-1")
 
-        async def merge():
-            async with connected(url, mode="legacy", sampling_callback=model) as client:
+        async def merge(token):
+            async with connected(url, token, mode="legacy", sampling_callback=model) as client:
+                await client.list_tools()  # else the client asks for them after the answer
+                may_merge.release()
+                await all_may.wait()
                 sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
                 merged.append(await client.call_tool("journal_synthesize_conflict", sides))
 
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as tasks:
+                for token in tokens:
+                    tasks.start_soon(merge, token)
                 for _ in range(waiting):
-                    tasks.start_soon(merge)
+                    await may_merge.acquire()
+                all_may.set()
                 for _ in range(waiting):
                     await asked.acquire()
-                async with connected(url) as client:
+                async with connected(url, carl) as client:
                     meanwhile = await client.call_tool("journal_toc", {})
                     assert meanwhile.structured_content["code"] == "not_found"
                 told.set()
         return merged
 
-    with HttpServer("--toolsets", "notebook") as server:
+    with HttpServer("--toolsets", "notebook", COMMONPLACE_SERVE_AT_ONCE="3") as server:
         merged = anyio.run(scenario, server.url)
     assert [x.structured_content["made_by"] for x in merged] == ["client"] * waiting
 

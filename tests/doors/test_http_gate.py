@@ -38,6 +38,7 @@ class World:
         self.gate = Gate(
             door=self.door,
             turnstile=Turnstile(self.limits, self.clock.seconds),
+            replies=Turnstile(self.limits.of_replies(), self.clock.seconds),
             limits=self.limits,
             inside=self.inside,
             withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
@@ -390,6 +391,36 @@ def test_an_owner_who_asks_too_much_at_once(tmp_path):
     refused, later = anyio.run(scenario)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert later.status_code == 200
+
+
+def test_what_a_call_waits_for_comes_in(tmp_path):
+    """Answers of clients' models, however much else their owner asks; and only so much of them."""
+    world = World(tmp_path, limits=Limits(at_once=1, replies=1, burst=2, per_second=1))
+    ann = world.token("ann")
+    session = ann | {"mcp-session-id": "1"}
+    reply = {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+    async def scenario():
+        world.hold = anyio.Event()
+        async with world.client() as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: client.post("/mcp", headers=ann))
+            await anyio.wait_all_tasks_blocked()
+            codes = [
+                (await client.post("/mcp", json=asked, headers=headers)).status_code
+                for headers, asked in ((session, {"method": "ping"}), (ann, reply))
+            ]
+            tasks.start_soon(lambda: client.post("/mcp", json=reply, headers=session))
+            await anyio.wait_all_tasks_blocked()
+            codes.append((await client.post("/mcp", json=reply, headers=session)).status_code)
+            world.hold.set()
+        return codes
+
+    assert anyio.run(scenario) == [429, 429, 429]
+    assert len(world.came) == 2
+    assert json.loads(world.bodies[1]) == reply
+    world.clock.at += timedelta(seconds=1)
+    codes = [world.ask("POST", json=x, headers=session).status_code for x in ({}, reply, reply)]
+    assert codes == [200, 200, 429]
 
 
 def test_a_header_alone_makes_no_stream(tmp_path):

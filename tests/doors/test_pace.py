@@ -6,7 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from commonplace.doors.pace import AT_ONCE, MOST, SLOW_S, Pace
+from commonplace.core.errors import Unavailable
+from commonplace.doors.pace import ASKING, ASKING_OF_ONE, AT_ONCE, MOST, SLOW_S, Pace
 
 
 class Seconds:
@@ -52,3 +53,38 @@ def test_each_core_has_a_call(monkeypatch):
     """On a machine of many."""
     monkeypatch.setattr("os.cpu_count", lambda: 32)
     assert Pace().room() == 32
+
+
+def test_a_call_that_waits_for_its_clients_model_takes_no_ones_room(seconds):
+    """As long as it waits; afterwards it works again, and is as quick as any."""
+    pace = Pace(monotonic=seconds)
+    with pace.working() as call:
+        with pace.asking("ann", call):
+            assert pace.room() == AT_ONCE + 1
+            seconds.now += 10 * SLOW_S
+            assert pace.room() == AT_ONCE + 1
+        assert pace.room() == AT_ONCE
+    with ExitStack() as calls:
+        for _ in range(MOST):
+            calls.enter_context(pace.working())
+        seconds.now += SLOW_S
+        calls.enter_context(pace.asking("ann", calls.enter_context(pace.working())))
+        assert pace.room() == MOST + 1
+
+
+def test_few_questions_to_models_wait_at_a_time():
+    """So many of one owner, so many of all; one that is over makes room."""
+    pace = Pace()
+    with ExitStack() as calls:
+        owners = [f"user{n}" for n in range(ASKING // ASKING_OF_ONE)]
+        for owner in owners:
+            with ExitStack() as of_one:
+                for _ in range(ASKING_OF_ONE):
+                    of_one.enter_context(pace.asking(owner, object()))
+                with pytest.raises(Unavailable, match="4 questions already"):
+                    calls.enter_context(pace.asking(owner, object()))
+                calls.push(of_one.pop_all())
+        with pytest.raises(Unavailable, match="too many"):
+            calls.enter_context(pace.asking("one more", object()))
+    with pace.asking("one more", object()):
+        assert pace.room() > 1

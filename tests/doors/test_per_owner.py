@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,11 @@ from commonplace.app import App, Apps
 from commonplace.config import read_settings
 from commonplace.core.errors import CommonplaceError, Internal, Unavailable
 from commonplace.core.values import Answer
-from commonplace.doors.pace import Pace
+from commonplace.doors.pace import ASKING_OF_ONE, Pace
 from commonplace.doors.per_owner import PerOwner
 from commonplace.doors.veil import Veil, folders_of
 from commonplace.doors.warming import WarmedApps
+from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.session import Session, current_session, within
 
 
@@ -65,6 +66,27 @@ def test_all_of_each_toolset_is_there_under_its_own_words(apps, sample):
         with within(Session("ann")):
             assert all(isinstance(x.read(), str) for x in same.resources)
             assert [x.write() for x in same.prompts] == [x.write() for x in toolset.prompts]
+
+
+def test_the_clients_model_is_asked_few_questions_at_a_time(apps, sample):
+    """While so many of its owner wait, a call does without; another owner's is asked."""
+    pace = Pace()
+    merge = PerOwner(apps, sample, pace=pace, veil=Veil([])).toolsets["notebook"]
+    merge = merge.tool("journal_synthesize_conflict")
+    sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
+    model = ScriptedLanguage("A.\n\nB.\n\nC.")
+    with ExitStack() as waiting:
+        for _ in range(ASKING_OF_ONE):
+            waiting.enter_context(pace.asking("ann", object()))
+        with within(Session("ann")):
+            told = merge.call(sides, sampler=model).facts
+        assert told["made_by"] == "merge"
+        assert "4 questions already" in told["notes"][0]
+        with within(Session("bob")):
+            assert merge.call(sides, sampler=model).facts["made_by"] == "client"
+    with within(Session("ann")):
+        assert merge.call(sides, sampler=model).facts["made_by"] == "client"
+        assert merge.call(sides).facts["made_by"] == "merge"
 
 
 def test_an_app_is_warmed_up_once_behind_its_first_use(apps):

@@ -136,6 +136,7 @@ class HttpDoor:
             gate = Gate(
                 door=door,
                 turnstile=turnstile,
+                replies=Turnstile(self._limits.of_replies(), time.monotonic),
                 limits=self._limits,
                 inside=callers.answer,
                 withheld=self._names_withheld,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from commonplace.doors.http_callers import STREAM
 from commonplace.doors.http_limits import TooMany
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
     from commonplace.doors.http_limits import Limits, Turnstile
@@ -49,6 +50,7 @@ _FORWARDED = (
 _OLD_HTTP = "1.0"
 # A browser says so of an address that somebody typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
+_SESSION = b"mcp-session-id"
 _LISTEN = b"subscriptions/listen"
 _INVALID_REQUEST = -32600
 _IS_READ = "commonplace.is_read"
@@ -185,7 +187,8 @@ class Door:
 class Gate:
     """The ASGI application: looks at each request, and hands on what may come in.
 
-    inside: answers for a caller. withheld: names of tools that a caller may not call.
+    replies: counts the answers that open calls wait for, where turnstile lets no more in. inside:
+    answers for a caller. withheld: names of tools that a caller may not call.
     """
 
     def __init__(
@@ -193,12 +196,14 @@ class Gate:
         *,
         door: Door,
         turnstile: Turnstile,
+        replies: Turnstile,
         limits: Limits,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
         withheld: Callable[[Caller], Sequence[bytes]],
     ) -> None:
         self._door = door
         self._turnstile = turnstile
+        self._replies = replies
         self._limits = limits
         self._inside = inside
         self._withheld = withheld
@@ -232,16 +237,22 @@ class Gate:
             raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
+        await self._let_in(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         caller = self._door.admit(headers, http_version=scope["http_version"])
         if scope["method"] != "GET":
-            with self._turnstile.call(caller.owner):
+            with self._counted(caller, headers) as full:
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
                 scope[_IS_READ] = True
                 if not self._door.still_admits(caller):  # the body may have taken its time
                     raise _invalid_token()
-                if self.is_leaving and not _is_reply(headers, body):
-                    raise _leaving()
+                if not _is_reply(headers, body):
+                    if full is not None:
+                        raise full
+                    if self.is_leaving:
+                        raise _leaving()
                 receive = _replayed(body, receive)
                 if not _listens(headers, body):
                     self._check_scope(caller, body)
@@ -252,6 +263,23 @@ class Gate:
         with self._turnstile.stream(caller.owner):
             scope[STREAM] = True
             await self._inside(caller, scope, receive, send)
+
+    @contextmanager
+    def _counted(self, caller: Caller, headers: Mapping[bytes, bytes]) -> Iterator[TooMany | None]:
+        """A request in flight; why only a reply may come in, where the caller asks too much.
+
+        The calls that take the room may be those that wait for it. Raises: TooMany.
+        """
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._turnstile.call(caller.owner))
+            except TooMany as exc:
+                if _SESSION not in headers:
+                    raise
+                held.enter_context(self._replies.call(caller.owner))
+                yield exc
+            else:
+                yield None
 
     async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         """The whole body; a client that sends it drop by drop is not waited for."""
@@ -312,7 +340,7 @@ def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
 
 def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     """Whether this is what an open call waits for: the client's answer to a question of ours."""
-    if b"mcp-session-id" not in headers or b'"method"' in body:
+    if _SESSION not in headers or b'"method"' in body:
         return False
     return b'"result"' in body or b'"error"' in body
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,15 +23,17 @@ class Limits:
 
     per_second, at_once: of one owner's requests, at_once without streams, and as much of what works
     for it, though nobody waits any more; burst: what may come in one go after a quiet time.
-    streams: of one owner, open at once. sessions: of one token. callers: tokens that have anything
-    open. connections: of all. head_s, body_s, send_s: how long a client may take to send the head
-    of a request, to send the body, to take a part of an answer. finish_s: how long calls may go on
-    at the end.
+    replies: of one owner, what it answers to questions of ours at once, beside all that. streams:
+    of one owner, open at once. sessions: of one token. callers: tokens that have anything open.
+    connections: of all. head_s, body_s, send_s: how long a client may take to send the head of a
+    request, to send the body, to take a part of an answer. finish_s: how long calls may go on at
+    the end.
     """
 
     per_second: float = 50.0
     burst: int = 200
     at_once: int = 16
+    replies: int = 4
     streams: int = 64
     sessions: int = 256
     session_idle_s: float = 1800.0
@@ -43,6 +45,10 @@ class Limits:
     send_s: float = 60.0
     keep_alive_s: float = 75.0
     finish_s: float = 10.0
+
+    def of_replies(self) -> Limits:
+        """What is let through of the answers to what we asked: open calls wait for them."""
+        return replace(self, at_once=self.replies)
 
 
 class TooMany(Exception):

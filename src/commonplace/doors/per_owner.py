@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.core.values import Answer
 from commonplace.tools.session import current_session
+from commonplace.tools.toolset import SAMPLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from commonplace.app import App
+    from commonplace.core.ports import Language
+    from commonplace.core.values import Completion, Question
     from commonplace.doors.pace import Pace
     from commonplace.doors.veil import Veil
     from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
@@ -73,7 +76,10 @@ class PerOwner:
             if session is None:
                 raise Internal("A call without an owner.")
             try:
-                with self._pace.working(), self._apps.using(session.owner) as app:
+                with self._pace.working() as work, self._apps.using(session.owner) as app:
+                    if (model := arguments.get(SAMPLER)) is not None:
+                        asking = functools.partial(self._pace.asking, session.owner, work)
+                        arguments[SAMPLER] = _Awaited(model, asking)
                     answer = _find(app.toolsets(), kind, name)(**arguments)
             except CommonplaceError as exc:
                 raise self._veil.error(exc) from exc
@@ -82,6 +88,24 @@ class PerOwner:
             return self._veil.page(answer) if kind == "resource" else answer
 
         return call
+
+
+class _Awaited:
+    """A client's own model for one call, which is not at work while it waits for an answer.
+
+    A wrapper with the same face. asking: held meanwhile; raises Unavailable where too many wait.
+    """
+
+    def __init__(self, model: Language, asking: Callable[[], AbstractContextManager[None]]) -> None:
+        self._model = model
+        self._asking = asking
+        self.name = model.name
+        self.sees_private = model.sees_private
+
+    def complete(self, question: Question) -> Completion:
+        """Ask it. Raises: what it raises; Unavailable."""
+        with self._asking():
+            return self._model.complete(question)
 
 
 def _find(toolsets: Sequence[Toolset], kind: str, name: str) -> Callable[..., Any]:

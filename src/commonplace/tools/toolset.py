@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Language
     from commonplace.core.values import Answer
 
-_SAMPLER = "sampler"
+SAMPLER = "sampler"
+"""The parameter in which a door hands in the client's own model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Tool:
     @property
     def samples(self) -> bool:
         """Whether it may ask the client's own model."""
-        return _SAMPLER in inspect.signature(self.run).parameters
+        return SAMPLER in inspect.signature(self.run).parameters
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -108,13 +109,13 @@ class Tool:
         except ValidationError as exc:
             raise self._explained(exc.errors()[0]) from exc
         checked = {name: getattr(parsed, name) for name in self._parameters}
-        return self.run(**checked, **({_SAMPLER: sampler} if self.samples else {}))
+        return self.run(**checked, **({SAMPLER: sampler} if self.samples else {}))
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         hints = get_type_hints(self.run, include_extras=True)
         named = inspect.signature(self.run).parameters
-        return {name: hints[name] for name in named if name != _SAMPLER}
+        return {name: hints[name] for name in named if name != SAMPLER}
 
     @cached_property
     def _model(self) -> type[BaseModel]:
