@@ -38,6 +38,7 @@ from mcp.server.streamable_http_manager import (  # noqa: E402  after gc.disable
 from mcp.shared.exceptions import MCPError  # noqa: E402  after gc.disable
 from mcp.shared.message import ServerMessageMetadata  # noqa: E402  after gc.disable
 from mcp_types import (  # noqa: E402  after gc.disable
+    INVALID_PARAMS,
     INVALID_REQUEST,
     CallToolResult,
     CreateMessageRequest,
@@ -52,7 +53,14 @@ from mcp_types import (  # noqa: E402  after gc.disable
 gc.enable()
 gc.freeze()
 
-from commonplace.core.errors import CommonplaceError, Denied, Internal, Unavailable  # noqa: E402  after gc.enable
+from commonplace.core.errors import (  # noqa: E402  after gc.enable
+    CommonplaceError,
+    Denied,
+    Internal,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
 from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
 from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
 from commonplace.core.values import Completion  # noqa: E402  after gc.enable
@@ -136,6 +144,38 @@ class _Aliases:
         return await call_next(ctx)
 
 
+class _Prompts:
+    """Middleware: a prompt that cannot be had is the client's error, not a fault of ours.
+
+    The SDK would log it with a traceback, and what the client gave with it.
+    """
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        self._names = [prompt.name for toolset in toolsets for prompt in toolset.prompts]
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        asked = ctx.params or {}
+        name = asked.get("name")
+        if ctx.method == "prompts/get" and isinstance(name, str):
+            if name not in self._names:
+                known = " or ".join(self._names) or "a tool"
+                raise _refused(
+                    NotFound(f"There is no prompt {name[:100]!r}.", hint=f"Use {known}.")
+                )
+            if asked.get("arguments"):
+                told = f"The prompt {name} takes no arguments."
+                raise _refused(Invalid(told, hint="Leave them out."))
+        return await call_next(ctx)
+
+
+def _refused(error: CommonplaceError) -> MCPError:
+    return MCPError(INVALID_PARAMS, well_formed(str(error)), error.facts)
+
+
 class _InSession:
     """Middleware: what is called over HTTP is called in its session, as the gate found it.
 
@@ -205,7 +245,7 @@ def make_server(
             instructions="\n\n".join(toolset.guide for toolset in toolsets),
             tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
             resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
-            middleware=[*middleware, _Aliases(toolsets)],
+            middleware=[*middleware, _Aliases(toolsets), _Prompts(toolsets)],
             lifespan=lifespan,
             request_state_security=security,
             log_level="WARNING",
