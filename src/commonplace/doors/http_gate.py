@@ -231,7 +231,9 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
             status = "stopping" if self.is_leaving else "ok"
-            await _say(503 if self.is_leaving else 200, {"status": status}, {}, send)
+            # Who needs no token is not kept connected: else anybody could take all connections.
+            told = {"Connection": "close"}
+            await _say(503 if self.is_leaving else 200, {"status": status}, told, send)
             return
         if scope["path"].rstrip("/") != PATH:
             raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
