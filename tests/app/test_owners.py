@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from commonplace.app import App, Apps
-from commonplace.app.owners import IDLE_S, MOMENT_S, MOST_OPEN
+from commonplace.app.owners import IDLE_S, MOMENT_S, MOST_AT_ALL, MOST_OPEN
 from commonplace.app.shared import Shared
 from commonplace.config import read_settings
 from commonplace.core.errors import Invalid, Unavailable
@@ -209,6 +209,24 @@ def test_owners_who_call_in_turns_do_not_close_each_others_apps(world):
     with apps.using("user0") as first, apps.using("user3") as fourth:
         assert first is not seen[0]
         assert fourth is seen[3]
+    apps.close()
+
+
+def test_no_more_are_open_than_a_process_can_bear(world):
+    """However many come within a moment: whoever comes then closes the longest unused first."""
+    apps = world.apps()
+    with apps.using("first") as used:
+        seen = {}
+        for number in range(MOST_AT_ALL):
+            world.now += MOMENT_S / MOST_AT_ALL / 2
+            with apps.using(f"user{number}") as app:
+                seen[number] = app
+        with apps.using("user1") as second, apps.using("user0") as gone, apps.using("first") as one:
+            assert one is used
+            assert second is seen[1]
+            assert gone is not seen[0]
+        with apps.using("user2") as third:
+            assert third is not seen[2]
     apps.close()
 
 

@@ -19,7 +19,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.pace import ASKING_OF_ONE, Pace
 from commonplace.doors.per_owner import PerOwner
 from commonplace.doors.veil import Veil, folders_of
-from commonplace.doors.warming import WarmedApps
+from commonplace.doors.warming import AGAIN_S, WarmedApps
 from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.session import Session, current_session, within
 
@@ -89,32 +89,76 @@ def test_the_clients_model_is_asked_few_questions_at_a_time(apps, sample):
         assert merge.call(sides).facts["made_by"] == "merge"
 
 
-def test_an_app_is_warmed_up_once_behind_its_first_use(apps):
-    """And again when it was closed and opened anew; a failure stops nothing."""
-    warmed = threading.Semaphore(0)
-    seen = []
+class FakeApps:
+    """Gives each owner an app that only notes that it was warmed up, and that this failed."""
 
-    class Fake:
-        def warm_up(self):
-            seen.append(self)
-            warmed.release()
-            raise Internal("No.")
+    def __init__(self):
+        self.open = {}
+        self.seen = []
+        self.warmed = threading.Semaphore(0)
+        self.may_warm = threading.Event()
+        self.may_warm.set()
 
-    first, second = Fake(), Fake()
-    given = {"ann": first, "bob": second}
+    @contextmanager
+    def using(self, owner):
+        if owner not in self.open:
+            self.open[owner] = FakeApp(self, owner)
+        yield self.open[owner]
 
-    class FakeApps:
-        @contextmanager
-        def using(self, owner):
-            yield given[owner]
 
-    warm = WarmedApps(FakeApps())
-    for owner in ("ann", "ann", "bob", "ann"):
+class FakeApp:
+    def __init__(self, apps, owner):
+        self.apps = apps
+        self.owner = owner
+
+    def warm_up(self):
+        self.apps.seen.append(self.owner)
+        self.apps.warmed.release()
+        self.apps.may_warm.wait(20)
+        raise Internal("No.")
+
+
+def use(warm, *owners):
+    for owner in owners:
         with warm.using(owner) as app:
-            assert app is given[owner]
+            assert app.owner == owner
+
+
+def test_an_app_is_warmed_up_once_behind_its_first_use():
+    """A failure stops nothing."""
+    apps = FakeApps()
+    use(WarmedApps(apps), "ann", "ann", "bob", "ann")
     for _ in range(2):
-        assert warmed.acquire(timeout=20)
-    assert seen == [first, second]
+        assert apps.warmed.acquire(timeout=20)
+    assert apps.seen == ["ann", "bob"]
+
+
+def test_who_comes_back_soon_is_not_warmed_up_again():
+    """Owners whose apps are closed for each other's are not looked through at each return."""
+    apps, now = FakeApps(), [0.0]
+    warm = WarmedApps(apps, monotonic=lambda: now[0])
+    comes = [(0, "ann", 1), (AGAIN_S - 1, "ann", 0), (AGAIN_S - 1, "bob", 1), (AGAIN_S, "ann", 1)]
+    for at, owner, warmed in comes:
+        apps.open.clear()
+        now[0] = at
+        use(warm, owner)
+        for _ in range(warmed):
+            assert apps.warmed.acquire(timeout=20)
+    assert apps.seen == ["ann", "bob", "ann"]
+
+
+def test_what_was_closed_before_its_turn_is_not_opened_for_it():
+    """Only whoever is still there is warmed up."""
+    apps = FakeApps()
+    apps.may_warm.clear()
+    warm = WarmedApps(apps)
+    use(warm, "ann")
+    assert apps.warmed.acquire(timeout=20)
+    use(warm, "bob", "carl")
+    del apps.open["bob"]
+    apps.may_warm.set()
+    assert apps.warmed.acquire(timeout=20)
+    assert apps.seen == ["ann", "carl"]
 
 
 def spoiled(folder):

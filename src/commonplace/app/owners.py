@@ -19,7 +19,7 @@ from commonplace.core.errors import Unavailable
 from commonplace.core.owners import make_owner_folder, parse_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from commonplace.config import Settings
@@ -31,6 +31,12 @@ MOST_OPEN = 64
 
 MOST_EVER = 128
 """How many stay open even in that moment: owners who call in turns do not close each other's."""
+
+MOST_AT_ALL = 192
+"""How many are open at all: above it an owner who comes waits until another's is closed.
+
+Each has up to forty files and some megabytes, and those that are to be closed still have them.
+"""
 
 MOMENT_S = 5.0
 
@@ -51,7 +57,7 @@ class Apps:
     """An app for each owner who is served, opened when one is used and closed when idle.
 
     Idle ones are closed by `tidy`, which somebody is to call every few seconds: no call of one
-    owner waits for another's journals to be closed.
+    owner waits for another's journals to be closed, unless too many are open.
     settings: the machine's own. Its owner has the machine user's folders, every other owner only
     what lies in `users/<owner>`, and nobody has a project. Thread-safe. Close it at the end.
     """
@@ -73,6 +79,7 @@ class Apps:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
+        self._closing = 0
         self._closed = False
 
     @contextmanager
@@ -81,7 +88,9 @@ class Apps:
 
         Raises: Invalid for what is no owner, Unavailable once closed.
         """
-        kept = self._take(parse_owner(owner))
+        owner = parse_owner(owner)
+        self._make_room(owner)
+        kept = self._take(owner)
         try:
             yield kept.app
         finally:
@@ -93,19 +102,15 @@ class Apps:
         """Close what nobody has used for a while, and the longest unused of too many."""
         with self._lock:
             now, count = self._monotonic(), len(self._kept)
-            idle = sorted(
-                (each.left_at, owner) for owner, each in self._kept.items() if not each.users
-            )
-            gone = [
-                owner
-                for n, (at, owner) in enumerate(idle)
+            leaving = [
+                self._kept.pop(owner)
+                for n, (at, owner) in enumerate(self._idle())
                 if n < count - MOST_EVER
                 or (n < count - MOST_OPEN and at < now - MOMENT_S)
                 or at < now - IDLE_S
             ]
-            leaving = [self._kept.pop(owner) for owner in gone]
-        for each in leaving:
-            _close(each.app)
+            self._closing += len(leaving)
+        self._let_go(leaving)
 
     def settings_of(self, owner: str) -> Settings:
         """The settings with which an owner is served."""
@@ -131,6 +136,26 @@ class Apps:
             _close(each.app)
         if self._is_alone:
             self.shared.close()
+
+    def _idle(self) -> list[tuple[float, str]]:
+        """Those that nobody uses, the longest unused first; within the lock."""
+        return sorted((each.left_at, owner) for owner, each in self._kept.items() if not each.users)
+
+    def _make_room(self, owner: str) -> None:
+        """Close the longest unused, where one more owner would be too many."""
+        with self._lock:
+            if owner in self._kept:
+                return
+            over = len(self._kept) + self._closing + 1 - MOST_AT_ALL
+            leaving = [self._kept.pop(name) for _, name in self._idle()[: max(over, 0)]]
+            self._closing += len(leaving)
+        self._let_go(leaving)
+
+    def _let_go(self, leaving: Iterable[_Kept]) -> None:
+        for each in leaving:
+            _close(each.app)
+            with self._lock:
+                self._closing -= 1
 
     def _take(self, owner: str) -> _Kept:
         with self._lock:
