@@ -207,6 +207,8 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
     if "http" in parts:
         _say("Many clients over HTTP")
         yield from https.http_figures(plan.http, cache)
+        _say("Many clients over HTTP, their memories in Postgres")
+        yield from https.http_postgres_figures(plan.http, scratch)
     if "situations" in parts:
         yield from _situations(scratch)
 

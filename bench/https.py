@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,11 +21,15 @@ from urllib.parse import urlsplit
 
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
-from bench.homes import Home, is_marked, mark
+from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
+from commonplace.app.memory_postgres import list_series, working
+from commonplace.app.shared import Shared
 from commonplace.config import read_settings
 from commonplace.core.clock import utc_now
+from commonplace.db.postgres_migrate import migrate_postgres
 from commonplace.doors.tokens import TokenFile
 from commonplace.memory import Memory
+from commonplace.testing_postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,14 +52,27 @@ class Sizes:
 
 
 def http_figures(sizes: Sizes, cache: Path) -> Iterator[Figure]:
-    """Throughput, times of answers, faults, and the server's memory."""
+    """Throughput, times of answers, faults, and the server's memory; memories are files."""
     home = kept_home(cache, sizes)
-    settings = read_settings(environ=home.environment(), cwd=home.project, home=home.user)
+    yield from _served("HTTP", home, home.environment(), sizes)
+
+
+def http_postgres_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
+    """The same where a real Postgres on this machine keeps the memories; the server works them."""
+    home = Home(scratch / "http-postgres").make()
+    with _database(scratch) as urls:
+        environment = {**home.environment(), **urls}
+        _fill_database(home, environment, sizes)
+        yield from _served("HTTP, Postgres", home, environment, sizes)
+
+
+def _served(name: str, home: Home, environment: dict[str, str], sizes: Sizes) -> Iterator[Figure]:
+    settings = read_settings(environ=environment, cwd=home.project, home=home.user)
     file = TokenFile(settings.home, clock=utc_now)
     tokens = [file.create(name_of(n), toolsets=_TOOLSETS)[1] for n in range(sizes.owners)]
     command = [sys.executable, "-m", "commonplace", "serve", "--http", "127.0.0.1:0"]
     with subprocess.Popen(
-        command, env=home.environment(), cwd=home.project, stdout=subprocess.PIPE, text=True
+        command, env=environment, cwd=home.project, stdout=subprocess.PIPE, text=True
     ) as server:
         try:
             assert server.stdout is not None
@@ -66,8 +84,8 @@ def http_figures(sizes: Sizes, cache: Path) -> Iterator[Figure]:
         finally:
             server.terminate()
         status = server.wait()
-    yield from _figures(sizes, told, before, after)
-    yield _told("HTTP: exit of the server", "status", status, limit=0)
+    yield from _figures(name, sizes, told, before, after)
+    yield _told(f"{name}: exit of the server", "status", status, limit=0)
 
 
 def name_of(number: int) -> str:
@@ -92,23 +110,59 @@ def kept_home(cache: Path, sizes: Sizes) -> Home:
     return home
 
 
+@contextmanager
+def _database(scratch: Path) -> Iterator[dict[str, str]]:
+    """A server's addresses, as a process's environment names them."""
+    # A short path: a socket lies in it.
+    server = PostgresServer(Path(f"{scratch}-ph"), is_durable=True)
+    server.start()
+    try:
+        migrate_postgres(server.url(), list_series())
+        yield {
+            "COMMONPLACE_DATABASE_URL": server.url("commonplace_app"),
+            "COMMONPLACE_DATABASE_WORKER_URL": server.url("commonplace_worker"),
+        }
+    finally:
+        server.remove()
+
+
+def _fill_database(home: Home, environment: dict[str, str], sizes: Sizes) -> None:
+    """Every user's records, saved and filed by the product."""
+    settings = read_settings(environ=environment, cwd=home.project, home=home.user)
+    lines = make_lines(seed=7)
+    with Memory(name_of(0), settings=settings) as first:
+        for number in range(sizes.owners):
+            with first.beside(name_of(number)) as memory:
+                for line in islice(lines, sizes.records):
+                    memory.save_gratitude(f"{name_of(number)} {line}")
+    shared = Shared(settings)
+    try:
+        shared.encoder.start()
+        assert shared.encoder.get(ENCODER_WAIT_S) is not None
+        with working(shared) as worker:
+            filed = worker.work()
+    finally:
+        shared.close()
+    assert filed == sizes.owners * sizes.records
+
+
 def _figures(
-    sizes: Sizes, told: dict[str, Any], before: float | None, after: float | None
+    name: str, sizes: Sizes, told: dict[str, Any], before: float | None, after: float | None
 ) -> Iterator[Figure]:
     who = f"{sizes.clients} clients of {sizes.owners} users, {sizes.records} records each"
     times = sorted(told["ms"])
     note = f"{who}: 7 searches, 2 lists, 1 save of ten; clients and server share the machine."
-    yield _told("HTTP: answers", "per s", len(times) / told["seconds"], note=note)
+    yield _told(f"{name}: answers", "per s", len(times) / told["seconds"], note=note)
     for share in (50, 95, 99):
         at = times[min(len(times) - 1, len(times) * share // 100)]
-        yield _told(f"HTTP: p{share} of an answer", "ms", at)
+        yield _told(f"{name}: p{share} of an answer", "ms", at)
     for kind, of_kind in sorted(told["kinds"].items()):
-        yield _told(f"HTTP: p50 of {kind}", "ms", sorted(of_kind)[len(of_kind) // 2])
-    yield _told("HTTP: errors", "answers", told["errors"], limit=0, note=told["first_error"])
-    yield _told("HTTP: rows of others", "rows", told["foreign"], limit=0)
+        yield _told(f"{name}: p50 of {kind}", "ms", sorted(of_kind)[len(of_kind) // 2])
+    yield _told(f"{name}: errors", "answers", told["errors"], limit=0, note=told["first_error"])
+    yield _told(f"{name}: rows of others", "rows", told["foreign"], limit=0)
     if before is not None and after is not None:
         rule = f"of {before:.0f} MB when warm"
-        yield _told("HTTP: growth of the server", "MB", after - before, rule=rule)
+        yield _told(f"{name}: growth of the server", "MB", after - before, rule=rule)
 
 
 def _told(

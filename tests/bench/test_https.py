@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from bench.https import Sizes, http_figures
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from bench.https import Sizes, http_figures, http_postgres_figures
+
+SIZES = Sizes(owners=2, records=5, clients=4, seconds=0.5, warm_s=0.5)
+
+
+def check(figures, name):
+    """Every figure is there; no error, and nothing of another."""
+    told = {x.name: x.measured.median for x in figures}
+    assert told[f"{name}: answers"] > 0
+    assert told[f"{name}: p50 of an answer"] <= told[f"{name}: p99 of an answer"]
+    assert told[f"{name}: errors"] == 0
+    assert told[f"{name}: rows of others"] == 0
+    assert told[f"{name}: exit of the server"] == 0
 
 
 def test_clients_of_two_users_are_answered_without_a_fault(tmp_path):
-    """Every figure is there; no error, and nothing of another."""
-    sizes = Sizes(owners=2, records=5, clients=4, seconds=0.5, warm_s=0.5)
-    figures = {x.name: x.measured.median for x in http_figures(sizes, tmp_path)}
-    assert figures["HTTP: answers"] > 0
-    assert figures["HTTP: p50 of an answer"] <= figures["HTTP: p99 of an answer"]
-    assert figures["HTTP: errors"] == 0
-    assert figures["HTTP: rows of others"] == 0
-    assert figures["HTTP: exit of the server"] == 0
+    """Their memories are files."""
+    check(http_figures(SIZES, tmp_path), "HTTP")
+
+
+@pytest.mark.long
+def test_a_database_keeps_the_memories(tmp_path):
+    """A real one, filled by the product."""
+    # A socket's path is short.
+    scratch = Path(tempfile.mkdtemp(prefix="cp-bench-"))
+    try:
+        check(http_postgres_figures(SIZES, scratch), "HTTP, Postgres")
+    finally:
+        shutil.rmtree(scratch)
