@@ -101,3 +101,43 @@ def test_a_periods_end_is_not_held_over_to_the_next(world):
     assert months == {"2025-01-01T00:00", "2025-02-01T00:00", "2026-02-01T00:00"}
     weeks = {start for level, start in world.marks() if level == 3}
     assert weeks == {"2025-01-27T00:00", "2026-01-26T00:00"}
+
+
+@pytest.mark.parametrize("another", [False, True], ids=["itself", "another"])
+def test_what_was_rolled_up_since_the_last_add_is_marked_again(world, another):
+    """Whether whoever adds has rolled it up itself, or another process did."""
+    world.add("one", "2025-02-04T10:15")
+    world.add("two", "2025-02-04T10:30")
+    other = world.again() if another else world
+    world.clock.at = at("2026-02-01T00:00")
+    assert other.roll_up() == 5
+    assert world.marks() == set()
+    world.add("three", "2025-02-04T10:45")
+    assert {level for level, _ in world.marks()} == {1, 2, 3, 4, 5}
+    assert world.read("year", "2025-02-04T10:00").metadata["entries"] == 3
+    other.close()
+
+
+def test_an_hour_whose_first_entry_was_refused_is_marked_by_the_next(world):
+    """What was rolled back is not taken for a mark that is there."""
+    world.add("one", "2025-02-04T10:15")
+    later = at("2025-02-04T11:15")
+    with pytest.raises(Invalid, match="blank"):
+        world.journal.add_many([Draft(content=text, at=later) for text in ("two", " ")])
+    world.add("two", "2025-02-04T11:15")
+    assert (1, "2025-02-04T11:00") in world.marks()
+
+
+def test_a_zone_that_another_process_sets_cuts_what_is_added_next(world):
+    """An hour in New York lies in the same hour, a day does not."""
+    world.add("one", "2025-02-04T02:10")
+    world.add("one more", "2025-02-04T02:20")
+    other = world.again()
+    other.journal.set_zone("America/New_York")
+    world.add("two", "2025-02-04T02:30")
+    days = world.rows("SELECT tz, period_start FROM dirty WHERE level = 2 ORDER BY 1")
+    assert days == [
+        ("America/New_York", "2025-02-03T05:00:00.000000Z"),
+        ("UTC", "2025-02-04T00:00:00.000000Z"),
+    ]
+    other.close()

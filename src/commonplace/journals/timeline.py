@@ -156,7 +156,10 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            return self._adding(conn, now).add_all(drafts)
+            adding = self._adding(conn, now)
+            added = adding.add_all(drafts)
+        adding.keep()
+        return added
 
     def _adding(self, conn: sqlite3.Connection, now: datetime) -> Adding:
         return Adding(

@@ -9,6 +9,10 @@ SELECT name, zone, pruned FROM state;
 -- The owner's own zone, and those that have cut periods; one row without a series where none has.
 SELECT state.zone, series.tz FROM state LEFT JOIN series ORDER BY series.number;
 
+-- name: data_version
+-- Another number than before where another connection wrote meanwhile.
+PRAGMA data_version;
+
 -- name: set_zone
 -- The owner's own zone; empty for the zone of whoever opens the file.
 UPDATE state SET zone = :zone;
@@ -82,6 +86,17 @@ INSERT INTO dirty (tz, level, period_start, period_end, mark) VALUES
     (:tz, 5, :year, :year_end, :mark)
 ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
+-- name: mark_new
+-- Every period that holds a new entry must be rolled up. Where one must be already nothing is
+-- written: the log of changes tells of the entry, and `unmark` looks there.
+INSERT INTO dirty (tz, level, period_start, period_end, mark) VALUES
+    (:tz, 1, :hour, :hour_end, :mark),
+    (:tz, 2, :day, :day_end, :mark),
+    (:tz, 3, :week, :week_end, :mark),
+    (:tz, 4, :month, :month_end, :mark),
+    (:tz, 5, :year, :year_end, :mark)
+ON CONFLICT (tz, level, period_start) DO NOTHING;
+
 -- name: mark_made
 -- The same where the period has a rollup that is shown: for zones that are no longer the owner's.
 INSERT INTO dirty (tz, level, period_start, period_end, mark)
@@ -94,9 +109,15 @@ WHERE EXISTS (
 ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
 -- name: unmark
--- A period is rolled up, unless something changed since.
+-- A period is rolled up, unless something changed since: it was marked again, or an entry of it was
+-- added, which marks it only where it has no mark. CROSS: what changed since is looked at first.
 DELETE FROM dirty
-WHERE tz = :tz AND level = :level AND period_start = :period_start AND mark = :mark;
+WHERE tz = :tz AND level = :level AND period_start = :period_start AND mark = :mark
+  AND NOT EXISTS (
+      SELECT 1 FROM changes AS c CROSS JOIN journal_entries AS e ON e.seq = c.entry
+      WHERE c.seq > :seen AND e.rollup_level = 0 AND e.entry_type = 'raw'
+        AND e.timestamp >= dirty.period_start AND e.timestamp < dirty.period_end
+  );
 
 -- name: find_dirty
 -- The change since which a period must be rolled up again.
@@ -104,7 +125,7 @@ SELECT mark FROM dirty WHERE tz = :tz AND level = :level AND period_start = :per
 
 -- name: due
 -- Marked periods that are over, grace included: the oldest first, smaller before larger.
-SELECT tz, level, period_start, period_end, mark FROM dirty
+SELECT tz, level, period_start, period_end FROM dirty
 WHERE period_end <= CASE level
     WHEN 1 THEN :hour WHEN 2 THEN :day WHEN 3 THEN :week WHEN 4 THEN :month ELSE :year END
 ORDER BY period_end, level LIMIT :limit;

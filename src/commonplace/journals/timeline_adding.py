@@ -6,7 +6,7 @@ Never begins or ends a transaction: the caller's holds all of it, or none.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
@@ -63,15 +63,22 @@ class Adding:
         self._now = now
         self._noted = render_time(now)
         self._random_bytes = random_bytes
-        self._zones = marks.zones(conn, now)
+        self._known = marks.known(conn, now)
         self._change = 0
 
     def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
         """Add them in their order, and mark every period that holds one. Raises: Invalid."""
         raw: list[datetime] = []
         added = [self._add(draft, raw) for draft in drafts]
-        self._marks.mark_all(self._conn, raw, change=self._change, zones=self._zones)
+        known = self._known
+        marked = self._marks.mark_new(self._conn, raw, change=self._change, known=known)
+        if marked is not known.marked:
+            self._known = replace(known, marked=marked)
         return added
+
+    def keep(self) -> None:
+        """Keep for the next time what is known now that the transaction is committed."""
+        self._marks.keep(self._known)
 
     def _add(self, draft: Draft, raw: list[datetime]) -> Added:
         """Add one; the time of what is new raw activity goes into `raw`."""
@@ -97,7 +104,7 @@ class Adding:
 
     def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
         """What somebody wrote as its row has it. Raises: Invalid."""
-        periods = self._marks.periods(at, self._zones.own).row
+        periods = self._marks.periods(at, self._known.zones.own).row
         content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
         metadata, timestamp = render_metadata(draft.metadata), render_time(at)
         return {
@@ -114,7 +121,7 @@ class Adding:
         }
 
     def _entry(self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str) -> Entry:
-        hour = self._marks.periods(at, self._zones.own).hour
+        hour = self._marks.periods(at, self._known.zones.own).hour
         return Entry(
             seq=seq,
             id=row["id"],

@@ -5,6 +5,7 @@ Never rolls up: a mark is written in the transaction of the change, and taken aw
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ from commonplace.journals.timeline_database import sql
 from commonplace.journals.timeline_entry import check_time
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Mapping
     from datetime import datetime, tzinfo
 
@@ -78,11 +78,22 @@ class Zones:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What a connection knows while nobody else writes: the zones, and one hour that is marked."""
+
+    conn: sqlite3.Connection
+    version: int
+    zones: Zones
+    marked: Periods | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
-    """A period that must be rolled up, and the change since which."""
+    """A period that must be rolled up, and since which change. seen: the last one known."""
 
     span: Span
     mark: int
+    seen: int
 
 
 def zone_name(zone: tzinfo) -> str:
@@ -144,6 +155,8 @@ class Marks:
         self._owner = owner
         self._zone = zone
         self._last: Periods | None = None
+        # Replaced as a whole, as `_last` is.
+        self._kept: tuple[Known, int] | None = None
 
     def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
@@ -170,23 +183,52 @@ class Marks:
 
         In a zone that is the owner's no longer: those alone that were, and are shown.
         """
-        self.mark_all(conn, [at], change=change, zones=self.zones(conn, now))
+        zones = self.zones(conn, now)
+        conn.execute(sql()["mark_all"], {**self.periods(at, zones.own).row, "mark": change})
+        self._mark_others(conn, at, change, zones)
 
-    def mark_all(
-        self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, zones: Zones
-    ) -> None:
-        """The same for all instants of a transaction, with the last change of it."""
-        marked: Periods | None = None
+    def mark_new(
+        self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, known: Known
+    ) -> Periods | None:
+        """The same for new entries, with the last change of their transaction; see `unmark`.
+
+        What is known to be marked is left alone. The periods of the last one.
+        """
+        marked = known.marked
         for at in instants:
-            periods = self.periods(at, zones.own)
+            periods = self.periods(at, known.zones.own)
             if periods is not marked:
                 marked = periods
-                conn.execute(sql()["mark_all"], {**periods.row, "mark": change})
-            for name in zones.others:
-                for level in LEVELS:
-                    row = span_at(at, level, ZoneInfo(name)).row
-                    made = {**row, "mark": change, "thread_id": self._owner}
-                    conn.execute(sql()["mark_made"], made)
+                conn.execute(sql()["mark_new"], {**periods.row, "mark": change})
+            self._mark_others(conn, at, change, known.zones)
+        return marked
+
+    def _mark_others(
+        self, conn: sqlite3.Connection, at: datetime, change: int, zones: Zones
+    ) -> None:
+        for name in zones.others:
+            for level in LEVELS:
+                row = span_at(at, level, ZoneInfo(name)).row
+                made = {**row, "mark": change, "thread_id": self._owner}
+                conn.execute(sql()["mark_made"], made)
+
+    def known(self, conn: sqlite3.Connection, now: datetime) -> Known:
+        """What a transaction that has just begun knows without looking, or else looks up."""
+        version = conn.execute(sql()["data_version"]).fetchone()[0]
+        kept = self._kept
+        if kept is not None:
+            known, changes = kept
+            # Neither another connection has written since then, nor this one.
+            if known.conn is conn and known.version == version and changes == conn.total_changes:
+                return known
+        return Known(conn, version, self.zones(conn, now))
+
+    def keep(self, known: Known) -> None:
+        """Keep what was known when a transaction ended that was committed just now."""
+        try:
+            self._kept = known, known.conn.total_changes
+        except sqlite3.ProgrammingError:
+            self._kept = None  # another thread has closed it
 
     def mark_spans(self, conn: sqlite3.Connection, spans: Iterable[Span], *, change: int) -> None:
         """These periods must be rolled up."""

@@ -110,16 +110,16 @@ class Rollups:
         waiting: set[Span] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
-            due = [x for x in self._due(left + len(waiting)) if x.span not in waiting]
+            due = [x for x in self._due(left + len(waiting)) if x not in waiting]
             if not due:
                 break
             for each in due[:left]:
                 if within_s is not None and self.monotonic() - began >= within_s:
                     return made
-                if self.roll_up(each.span):
+                if self.roll_up(each):
                     made += 1
-                elif self._is_marked(each.span):
-                    waiting.add(each.span)
+                elif self._is_marked(each):
+                    waiting.add(each)
         return made
 
     def read(
@@ -225,7 +225,7 @@ class Rollups:
             return False
         began = self.monotonic()
         summary = self._summarised(found)
-        done = self.rows.store(found, summary, mark=due.mark)
+        done = self.rows.store(found, summary, due)
         self.log(found, summary, took_s=self.monotonic() - began, done=done)
         return done
 
@@ -296,9 +296,9 @@ class Rollups:
         rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
         return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
 
-    def _due(self, limit: int) -> list[Due]:
+    def _due(self, limit: int) -> list[Span]:
         rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
-        return [Due(span_of_row(*row[:4]), row[4]) for row in rows]
+        return [span_of_row(*row) for row in rows]
 
     def _gather(self, span: Span) -> tuple[Due | None, Gathered | None]:
         with self.journal.database.reading() as conn:
@@ -308,7 +308,8 @@ class Rollups:
                 mark = self.rows.mark_of(conn, span)
                 if mark is None:
                     return None, None
-                return Due(span, mark), gather(conn, span, self.journal.owner)
+                seen = conn.execute(sql()["last_change"]).fetchone()[0]
+                return Due(span, mark, seen), gather(conn, span, self.journal.owner)
 
     def _hand_over(self, due: Due) -> bool:
         """A period of a zone that is the owner's no longer: that of its own zone is due instead.
@@ -318,7 +319,7 @@ class Rollups:
         span, marks = due.span, self.journal.marks
         with self.journal.database.writing() as conn:
             zone = marks.zone(conn)
-            conn.execute(sql()["unmark"], {**key_of(span), "mark": due.mark})
+            self.rows.unmark(conn, due)
             if self.rows.find(conn, span) is not None:
                 middle = span.start + (span.end - span.start) / 2
                 marks.mark_spans(conn, [span_at(middle, span.level, zone)], change=due.mark)
@@ -351,7 +352,7 @@ class Rollups:
 
     def _take_mark(self, due: Due) -> bool:
         with self.journal.database.writing() as conn:
-            conn.execute(sql()["unmark"], {**key_of(due.span), "mark": due.mark})
+            self.rows.unmark(conn, due)
         return False
 
     def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:

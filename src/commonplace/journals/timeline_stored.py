@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.rollups import Summary
     from commonplace.journals.timeline import TimelineJournal
-    from commonplace.journals.timeline_marks import Span
+    from commonplace.journals.timeline_marks import Due, Span
     from commonplace.journals.timeline_material import Gathered
 
 _ASTRAY = timedelta(hours=40)
@@ -56,12 +56,17 @@ class RollupRows:
         found = conn.execute(sql()["find_dirty"], key_of(span)).fetchone()
         return None if found is None else int(found[0])
 
-    def store(self, found: Gathered, summary: Summary, *, mark: int) -> bool:
+    def unmark(self, conn: sqlite3.Connection, due: Due) -> bool:
+        """Take a period's mark away, unless something changed in it since it was looked at."""
+        values = {**key_of(due.span), "mark": due.mark, "seen": due.seen}
+        return conn.execute(sql()["unmark"], values).rowcount > 0
+
+    def store(self, found: Gathered, summary: Summary, due: Due) -> bool:
         """Store a rollup that was made from `found`; False where that is no longer how it is."""
         journal, span = self._journal, found.span
         now = journal.clock()
         with journal.database.writing() as conn:
-            if not conn.execute(sql()["unmark"], {**key_of(span), "mark": mark}).rowcount:
+            if not self.unmark(conn, due):
                 return False
             old = self.find(conn, span)
             journal.marks.begin(conn, span.zone_name, now)
