@@ -22,11 +22,13 @@ UPDATE state SET zone = :zone;
 INSERT INTO fed_marks (journal, mark) VALUES ('', zeroblob(:bytes));
 
 -- name: add
--- One entry of its owner's; one with an id that is there is left alone.
+-- One entry of its owner's; one with an id that is there is left alone. Its number is greater than
+-- that of any entry that is there, or was.
 INSERT INTO journal_entries (
-    id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash
 ) VALUES (
+    (SELECT max(floor, coalesce((SELECT max(seq) FROM journal_entries), 0)) + 1 FROM state),
     :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
     0, 'active', :now, :now, '', :hash
 ) ON CONFLICT (id) DO NOTHING;
@@ -388,9 +390,10 @@ ORDER BY e.period_start, e.tz;
 -- name: add_rollup
 -- The rollup of a period that has none.
 INSERT INTO journal_entries (
-    id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash
 ) VALUES (
+    (SELECT max(floor, coalesce((SELECT max(seq) FROM journal_entries), 0)) + 1 FROM state),
     :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
     :level, 'active', :now, :now, :tz, :hash
 );
@@ -472,9 +475,10 @@ SELECT coalesce(max(c.seq), 0) FROM changes AS c JOIN tombstones AS t ON t.seq =
 WHERE t.expired;
 
 -- name: prune_changes
--- Changes of what expired leave the log.
+-- Changes of what expired leave the log; the last of all stays, for the next is numbered by it.
 DELETE FROM changes
-WHERE seq <= :seq AND entry IN (SELECT seq FROM tombstones WHERE expired);
+WHERE seq <= :seq AND seq < (SELECT max(seq) FROM changes)
+  AND entry IN (SELECT seq FROM tombstones WHERE expired);
 
 -- name: note_pruned
 -- Whoever knows the log up to before this must look at everything once.
