@@ -141,3 +141,25 @@ def test_a_zone_that_another_process_sets_cuts_what_is_added_next(world):
         ("UTC", "2025-02-04T00:00:00.000000Z"),
     ]
     other.close()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"tags": ["b", "a"], "action": "deployed"},
+        {"tags": ("b", "a")},
+        {"tags": ["é"], "n": 1, "deep": {"x": [None, True, 1.5]}},
+        {"surrogate": "\ud800"},
+        {"list": [["a"]], "quote": 'a "b" \\ \n'},
+    ],
+    ids=str,
+)
+def test_an_added_entry_is_told_as_it_will_be_read(world, metadata):
+    """Metadata as JSON gives it back, and no list that somebody may alter meanwhile."""
+    told = world.journal.add("one", metadata=metadata).entry
+    read = world.journal.read(told.id)
+    assert told.metadata == read.metadata
+    assert list(told.metadata) == list(read.metadata)
+    for key, value in metadata.items():
+        assert told.metadata[key] is not value or isinstance(value, str | int)

@@ -312,7 +312,9 @@ def render_instant(at: datetime, zone: tzinfo) -> str:
 
 def render_time(at: datetime) -> str:
     """An instant as tables of ours hold it: UTC, of one width, so that texts order as instants."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if at.tzinfo is not UTC:
+        at = at.astimezone(UTC)
+    return at.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_time(text: str) -> datetime:

@@ -57,7 +57,7 @@ class Term(NamedTuple):
 
 def well_formed(text: str) -> str:
     """The text as UTF-8 can hold it: lone surrogates become U+FFFD, as other JSON writers do."""
-    return _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def text_hash(text: str) -> str:

@@ -5,7 +5,6 @@ Never begins or ends a transaction: the caller's holds all of it, or none.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from commonplace.journals.timeline_entry import (
     content_hash,
     pack_id,
     parse_content,
+    parse_metadata,
     parse_own_type,
     render_metadata,
 )
@@ -91,7 +91,7 @@ class Adding:
         gone = self._find_gone(made) if draft.key else None
         if gone is not None:
             # It was added once; that it is gone since is no reason to have it again.
-            return Added(entry=self._entry(row, at, gone, status="deleted"), is_new=False)
+            return Added(entry=self._entry(draft, row, at, gone, status="deleted"), is_new=False)
         done = self._conn.execute(sql()["add"], row)
         if not done.rowcount:
             old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
@@ -100,13 +100,14 @@ class Adding:
         self._change = self._conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
         if row["entry_type"] == RAW:
             raw.append(at)
-        return Added(entry=self._entry(row, at, seq, status="active"), is_new=True)
+        return Added(entry=self._entry(draft, row, at, seq, status="active"), is_new=True)
 
     def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
         """What somebody wrote as its row has it. Raises: Invalid."""
         periods = self._marks.periods(at, self._known.zones.own).row
         content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
-        metadata, timestamp = render_metadata(draft.metadata), render_time(at)
+        metadata = render_metadata(draft.metadata)
+        timestamp = self._noted if at is self._now else render_time(at)
         return {
             "id": entry_id,
             "thread_id": self._owner,
@@ -120,7 +121,9 @@ class Adding:
             "hash": content_hash(content, metadata, kind, timestamp),
         }
 
-    def _entry(self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str) -> Entry:
+    def _entry(
+        self, draft: Draft, row: Mapping[str, Any], at: datetime, seq: int, *, status: str
+    ) -> Entry:
         hour = self._marks.periods(at, self._known.zones.own).hour
         return Entry(
             seq=seq,
@@ -131,7 +134,7 @@ class Adding:
             at=at,
             start=hour.start,
             end=hour.end,
-            metadata=json.loads(row["metadata"]),
+            metadata=parse_metadata(row["metadata"], draft.metadata),
             level=0,
             status=status,
             created=self._now,

@@ -35,6 +35,7 @@ TYPES = (RAW, PROFILE, *ROLLUP_TYPES.values())
 NAMES: Mapping[Level, PeriodName] = {level: name for name, level in PERIODS.items()}
 
 LONGEST = 1024 * 1024
+_WIDEST = 4  # bytes of a character in UTF-8
 LONGEST_METADATA = 64 * 1024
 _PACKED = 16
 EARLIEST = datetime(10, 1, 1, tzinfo=UTC)
@@ -235,7 +236,7 @@ def parse_content(text: str) -> str:
     """A text that may be kept. Raises: Invalid for a blank one and for one over 1 MB."""
     if not text.strip():
         raise Invalid("Invalid content: it is blank.", hint="Write what happened.")
-    if len(text.encode("utf-8", "replace")) > LONGEST:
+    if len(text) * _WIDEST > LONGEST and len(text.encode("utf-8", "replace")) > LONGEST:
         raise Invalid(
             f"Invalid content: {len(text):,} characters.", hint="Use at most 1 MB an entry."
         )
@@ -247,6 +248,8 @@ _METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False
 
 def render_metadata(metadata: Mapping[str, Any]) -> str:
     """Metadata as it is stored: JSON, keys in order. Raises: Invalid where JSON cannot hold it."""
+    if not metadata and isinstance(metadata, dict):
+        return "{}"
     if not isinstance(metadata, Mapping):
         raise Invalid("Invalid metadata: it is no object.", hint="Give names with their values.")
     try:
@@ -260,6 +263,19 @@ def render_metadata(metadata: Mapping[str, Any]) -> str:
             f"Invalid metadata: {len(text):,} characters.", hint="Put long texts into the content."
         )
     return well_formed(text)
+
+
+def parse_metadata(text: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata from what `render_metadata` made of `told`."""
+    # Of texts and lists of texts JSON gives back the very same, and takes longer.
+    if text.isascii() and all(type(key) is str and _is_plain(told[key]) for key in told):
+        return {key: told[key] if type(told[key]) is str else [*told[key]] for key in sorted(told)}
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) is str or (type(value) is list and all(type(x) is str for x in value))
 
 
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:
