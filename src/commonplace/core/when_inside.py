@@ -9,6 +9,7 @@ end of the question, or before punctuation or a word such as `did` or `about`.
 |---|---|
 | last spring, yesterday, this week, 3 days ago, nov 3 | read alone |
 | october, monday, q3, week 46, 2025 | read after their preposition (`in`, `on`, `since`, …) |
+| how did october go, how was last week, how is this year going | read: the time is asked about |
 | yesterday's bug, monday's standup | read; the rest keeps the thing |
 | the bug from yesterday, the outage of last week | read; `from monday` may be since then: left |
 | 9am | read with its day, and after since; `at 9am` may be every day's: left |
@@ -41,6 +42,7 @@ from commonplace.core.when_inside_words import (
     HOMONYMS,
     JOINS,
     LEADS,
+    NAMED_SPANS,
     NAMES,
     NARROWING,
     NOT_BEFORE,
@@ -55,8 +57,10 @@ from commonplace.core.when_inside_words import (
     SAID_ALONE,
     SAID_WITH,
     SOFT,
+    SUBJECT_KINDS,
     SUBJECTS,
     TIME_WORDS,
+    WENT,
     Kind,
     kind_of,
 )
@@ -215,7 +219,8 @@ def _phrase(tokens: Sequence[_Token], first: int, after: int) -> _Phrase | None:
 def _interval(phrase: _Phrase, now: datetime, zone: tzinfo) -> Interval | None:
     """What the phrase names where it stands; None where it is no time, or one that has not been."""
     kind = kind_of(phrase.core)
-    if not (_is_said(phrase, kind) and _follows(phrase, kind) and _is_closed(phrase, kind)):
+    stands = _is_said(phrase, kind) and _follows(phrase, kind) and _is_closed(phrase, kind)
+    if not (stands or _is_subject(phrase, kind)):
         return None
     text = f"{phrase.lead} {phrase.core}" if phrase.lead in BOUNDS else phrase.core
     with suppress(Invalid):
@@ -281,6 +286,19 @@ def _is_closed(phrase: _Phrase, kind: Kind) -> bool:
     if kind == "rolling" and phrase.core.startswith("the ") and behind in NARROWING:
         return False
     return behind in SOFT
+
+
+def _is_subject(phrase: _Phrase, kind: Kind) -> bool:
+    """Whether it is asked how the time itself was: how did october go, how was last week."""
+    core, asked = phrase.core, (phrase.before(2), phrase.before())
+    if phrase.lead or phrase.owning or kind not in SUBJECT_KINDS or asked not in WENT:
+        return False
+    # "how did april go" asks for a person as often as for a month.
+    if kind in {"span", "weekday"} and core not in NAMES | NAMED_SPANS:
+        return False
+    if core.startswith("the ") and not OWN_ARTICLE.fullmatch(core):
+        return False
+    return phrase.behind() in WENT[asked] or (asked == ("how", "was") and phrase.ends)
 
 
 def _is_part(phrase: _Phrase) -> bool:

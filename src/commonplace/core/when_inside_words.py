@@ -57,6 +57,9 @@ HOMONYMS = _set("may march mar april june august jan spring fall sun sat mon now
 NAMES = _WEEKDAYS | (frozenset(month for month in MONTHS if len(month) > 4) - HOMONYMS)  # noqa: PLR2004  whole names
 """A single word that is a time even where it owns something: monday's standup."""
 
+NAMED_SPANS = _set("q1 q2 q3 q4 summer autumn winter")
+"""The same of spans that are no month."""
+
 PLACING = _set("in on at during over within throughout")
 BOUNDS = _set("since before after until till between")
 LEADS = PLACING | BOUNDS | _set("of from for")
@@ -109,6 +112,16 @@ JOINS = _set("and or to till until through - \u2013 \u2014 & /")
 DASHES = _set("- \u2013 \u2014")
 AND_MORE = _set("so earlier later before after since beyond onward onwards previously")
 GOES_ON = _set("until till through onward onwards forward")
+
+WENT: Mapping[tuple[str, str], frozenset[str]] = {
+    ("how", "did"): _set("go look turn end"),
+    ("how", "does"): _set("look"),
+    ("how", "is"): _set("going looking"),
+    ("how", "was"): SOFT,
+    ("how", "has"): _set("been gone"),
+    ("what", "was"): _set("like"),
+}
+"""How a time itself is asked about: the two words before, and those that may stand behind."""
 
 AHEAD = _set("should shall will must")
 """Anywhere: what is asked for may be written before the time it names."""
@@ -191,6 +204,8 @@ SAID_WITH: Mapping[str, _Kinds] = {
 """Which kinds are said with which preposition, and without any."""
 SAID_ALONE: _Kinds = _kinds("number") | _TOLD | _DATED | _BARE | RANGES | _CLOCK_ONLY
 """What is a time where the question holds nothing else."""
+SUBJECT_KINDS: _Kinds = _TOLD | _kinds("number", "iso day", "dated", "weekend", "weekday", "span")
+"""What may be asked about itself: how did october go."""
 ENDING: _Kinds = _kinds("day", "dated", "dated range")
 """What is only read at an end of the question or of a clause, where it has no preposition."""
 
