@@ -295,6 +295,10 @@ def test_trends_come_from_data(journal, clock):
         "projects": {"sales": 4},
         "tags": {"work": 4},
     }
+    # What is still to come is told where it is asked for: there are 95,000 weeks until then.
+    journal.add_entry(OWNER, "Open the time capsule", at=datetime(3847, 1, 1, 10, tzinfo=UTC))
+    weeks = journal.trends(OWNER, period="weekly")["periods"]
+    assert [x["entries"] for x in weeks] == [2, 1, 0, 1, 0]
 
 
 @pytest.mark.parametrize("other", ["a/b", "..", "A", "a\u0300", "\u0430", "a ", "x" * 128])

@@ -213,6 +213,11 @@ def test_trends_count_what_expired(world):
     assert world.shown(0) == world.shown(1) == world.shown(2) == []
     found = list_trends(world.rollups, Interval(), "month")
     assert [(x.key, x.figures.entries) for x in found.periods] == [("2025-02", 1), ("2025-03", 1)]
+    assert not any(x.expired for x in found.periods)
+    days = list_trends(world.rollups, Interval(), "day")
+    assert [x.key for x in days.periods if x.expired] == ["2025-02-04", "2025-03-04"]
+    assert len(days.periods) == 29
+    assert next(x for x in days.as_dict()["periods"] if "expired" in x)["entries"] == 0
 
 
 def test_more_hours_than_entries_are_none(world):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, merged, ranked
+from commonplace.journals.timeline_entry import pack_id, rollup_id
 from commonplace.journals.timeline_marks import span_at
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """One period: what was counted in it."""
+    """One period: what was counted in it. expired: no more is kept of it."""
 
     key: str
     start: datetime
     end: datetime
     figures: Figures
+    expired: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,12 @@ class Trends:
         return {
             "level": self.level,
             "periods": [
-                {"period": x.key, "start": x.start.isoformat(), **_told(x.figures)}
+                {
+                    "period": x.key,
+                    "start": x.start.isoformat(),
+                    **_told(x.figures),
+                    **({"expired": True} if x.expired else {}),
+                }
                 for x in self.periods
             ],
             "total": _told(self.total),
@@ -58,20 +65,32 @@ class Trends:
 
 
 def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
-    """The periods of a level that overlap a span, from the first entry to the last.
+    """The periods of a level that overlap a span, from the first entry to the last, or until now.
 
     Raises: Invalid where they are more than 1,000.
     """
-    periods = [
-        Trend(
-            key=period_key(span.start, level, span.zone),
-            start=span.start,
-            end=span.end,
-            figures=rollups.figures(span),
-        )
-        for span in _spans(rollups, within, level)
-    ]
+    periods = [_trend(rollups, span) for span in _spans(rollups, within, level)]
     return Trends(level=level, periods=tuple(periods), total=merged(x.figures for x in periods))
+
+
+def _trend(rollups: Rollups, span: Span) -> Trend:
+    figures = rollups.figures(span)
+    key = period_key(span.start, span.level, span.zone)
+    return Trend(
+        key=key,
+        start=span.start,
+        end=span.end,
+        figures=figures,
+        expired=not figures.entries and _has_expired(rollups.journal, span, key),
+    )
+
+
+def _has_expired(journal: TimelineJournal, span: Span, key: str) -> bool:
+    """Whether a period has nothing more since retention let go of its rollup."""
+    with journal.database.reading() as conn:
+        suffix = "" if conn is None else journal.marks.suffix(conn, span.zone_name)
+    name = pack_id(rollup_id(span.level, key, suffix))
+    return any(expired for _, expired in journal.database.ask("find_tombstone", id=name))
 
 
 def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
@@ -84,13 +103,26 @@ def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
     return None
 
 
-def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
-    reached = reach(rollups.journal)
+def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datetime] | None:
+    """The first and the last time of which trends of a span tell; None where nothing is recorded.
+
+    What is still to come is only told where the span has an end.
+    """
+    reached = reach(journal)
     if reached is None:
+        return None
+    first, last = reached
+    if within.end is None:
+        last = max(first, min(last, journal.clock()))
+    return first if within.start is None else max(first, within.start), last
+
+
+def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
+    found = counted(rollups.journal, within)
+    if found is None:
         return
     zone: tzinfo = rollups.journal.zone
-    first, last = reached
-    at = first if within.start is None else max(first, within.start)
+    at, last = found
     for _ in range(MOST_PERIODS):
         if at > last or (within.end is not None and at >= within.end):
             return

@@ -15,7 +15,7 @@ from commonplace.core.rollups import LEVELS, MOST_FAILURES, ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline_entry import JOURNAL, NAMES, TYPES, find_rollup_key
-from commonplace.journals.timeline_trends import reach
+from commonplace.journals.timeline_trends import counted
 from commonplace.tools.recall_lines import CAUTION, Teller
 from commonplace.tools.timeline_lines import answer_of, interval_facts, state_of, time_lines
 from commonplace.tools.timeline_reading import read_period, read_within
@@ -106,7 +106,8 @@ class TimelineKeeping:
         level = parse_period(period) if period else _fitting(desk, within)
         found = desk.trends(within or Interval(), level=level)
         lines = time_lines(within, desk.zone)
-        lines += [*_trend_lines(found)] if found.total.entries else ["No entries found."]
+        told = any(x.figures.entries or x.expired for x in found.periods)
+        lines += [*_trend_lines(found)] if told else ["No entries found."]
         facts = {"interval": interval_facts(within), **found.as_dict()}
         return answer_of(lines, facts)
 
@@ -277,24 +278,27 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
 
 def _fitting(desk: TimelineDesk, within: Interval | None) -> Level:
     """The smallest level of which no more than two months' days are shown."""
-    reached = reach(desk.journal)
-    if reached is None:
+    told = counted(desk.journal, within or Interval())
+    if told is None:
         return "day"
-    start = max([reached[0], *([within.start] if within and within.start else [])])
-    end = min([reached[1], *([within.end] if within and within.end else [])])
+    start, last = told
+    end = min([last, *([within.end] if within and within.end else [])])
     days = (end - start).days + 1
     fitting = (level for level, each in _DAYS.items() if days / each <= _PERIODS_SHOWN)
     return next(fitting, "year")
 
 
 def _trend_lines(found: Trends) -> Iterator[str]:
-    most = max(x.figures.entries for x in found.periods)
+    most = max(1, *(x.figures.entries for x in found.periods))
     width = max(len(x.key) for x in found.periods)
     yield f"{'PERIOD':{width}}  ENTRIES  HOURS"
     for each in found.periods:
         yield _trend_line(each, width, most)
     total = found.total
     yield f"{'all':{width}}  {total.entries:>7,}  {total.hours:>5,}"
+    if gone := sum(x.expired for x in found.periods):
+        what = f"{gone:,} {found.level}{'s' if gone > 1 else ''}"
+        yield f"Expired: {what}, which a larger period still counts."
     for label, counts in (("Projects", total.projects), ("Tags", total.tags)):
         if counts:
             names = ", ".join(f"{x} ({counts[x]:,})" for x in ranked(counts, 10))
@@ -303,6 +307,8 @@ def _trend_lines(found: Trends) -> Iterator[str]:
 
 def _trend_line(each: Trend, width: int, most: int) -> str:
     figures = each.figures
+    if each.expired:
+        return f"{each.key:{width}}  expired"
     bar = "▇" * -(-figures.entries * _BAR // most)
     return f"{each.key:{width}}  {figures.entries:>7,}  {figures.hours:>5,}  {bar}".rstrip()
 
