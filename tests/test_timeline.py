@@ -279,6 +279,22 @@ def test_context_tells_nothing_twice(journal, clock):
     assert text.count("Decided on the harbour report") <= 2
 
 
+def test_context_without_a_question_tells_of_the_week_and_the_month_that_go_on(journal, clock):
+    """On a Thursday; on the 3rd of March of the month before, and of no month that has begun."""
+    a_february(journal, clock)
+    march, clock.at = clock.at, datetime(2025, 2, 27, 12, tzinfo=UTC)
+    blocks = journal.context(OWNER, "", budget_tokens=3000).split("```")
+    told = [x.split("\n")[0] for x in blocks if x.startswith("timeline:rollup")]
+    assert told == [
+        "timeline:rollup_weekly_2025W09 2025-02-24 00:00 to 2025-03-03 00:00 (UTC), partial",
+        "timeline:rollup_monthly_202502 2025-02-01 00:00 to 2025-03-01 00:00 (UTC), partial",
+    ]
+    clock.at = march
+    text = journal.context(OWNER, "", budget_tokens=3000)
+    assert "rollup_monthly_202502 " in text
+    assert "rollup_monthly_202503" not in text
+
+
 def test_trends_come_from_data(journal, clock):
     """Days without an entry are counted as nothing, not left out."""
     a_february(journal, clock)

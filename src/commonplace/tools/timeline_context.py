@@ -15,6 +15,7 @@ from commonplace.core.fence import fenced
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline_entry import RAW
+from commonplace.journals.timeline_marks import span_at
 from commonplace.search import policy
 from commonplace.tools.recall_lines import TOKEN_BYTES
 
@@ -111,23 +112,36 @@ def _shortened(text: str, length: int) -> str:
 
 def _rollups(desk: TimelineDesk, within: Interval | None) -> Iterator[Entry]:
     """Of the time that was asked about, by the level that fits it; else of the last while."""
-    now = desk.clock()
     if within is not None:
         number = policy.fitting_level(within) or 1
         yield from desk.list_entries(within, level=number, limit=_ROLLUPS).entries
         return
-    for level, ago in _LAST:
-        entry = desk.rollup(level, now - ago, partial=level == "day" and not ago)
+    for entry in _last_while(desk):
         if entry is not None and entry.content:
             yield entry
 
 
-_LAST: tuple[tuple[Level, timedelta], ...] = (
-    ("day", timedelta()),
-    ("day", timedelta(days=1)),
-    ("week", timedelta(days=7)),
-    ("month", timedelta(days=31)),
-)
+def _last_while(desk: TimelineDesk) -> Iterator[Entry | None]:
+    """Today and yesterday, this week and the last, this month and the last; what goes on partial.
+
+    A week or a month that goes on is left out where it counts no more than what stands before it.
+    """
+    now, counted = desk.clock(), 0
+    for level in _TOLD:
+        running = desk.rollup(level, now, partial=True)
+        before = desk.rollup(level, span_at(now, level, desk.zone).start - _TICK)
+        if _count(running) > counted:
+            yield running
+        yield before
+        counted = max(counted, _count(running) + (_count(before) if level == "day" else 0))
+
+
+def _count(entry: Entry | None) -> int:
+    return 0 if entry is None else int(entry.metadata.get("entries", 0))
+
+
+_TOLD: tuple[Level, ...] = ("day", "week", "month")
+_TICK = timedelta(microseconds=1)
 
 
 def _label(desk: TimelineDesk, entry: Entry) -> str:
