@@ -53,6 +53,7 @@ def original(tmp_path):
 
     for row in RAW:
         put(*row)
+    put("unseen", "\u200b\ufeff", "raw", "2025-02-04T10:00:00Z", None)
     put("gone", "deleted text", "raw", "2025-02-04T10:00:00Z", None, status="deleted")
     put(
         "weekly_1",
@@ -78,7 +79,7 @@ def original(tmp_path):
 
 
 def test_entries_keep_ids_times_and_metadata(original):
-    """Naive times are UTC; what is no JSON is kept as text; deleted ones stay behind."""
+    """Naive times are UTC; what is no JSON is kept as text; deleted and blank ones stay behind."""
     world = World(original, clock=FrozenClock(at("2025-03-01T12:00")))
     found = {x.id: x for x in world.journal.list_entries(_all(), level=0).entries}
     assert found.keys() == {"entry_abc123", "entry_naive", "entry_bad", "entry_me", "weekly_0"}

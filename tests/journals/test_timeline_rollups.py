@@ -289,10 +289,13 @@ def test_a_zone_that_comes_back_goes_on_with_its_series(world):
     assert world.shown(level=2) == ["rollup_daily_20250204"]
 
 
-def test_an_unknown_zone_is_refused(world):
-    """With the zone kept that was."""
-    with pytest.raises(Invalid, match="Atlantis"):
-        world.journal.set_zone("Atlantis")
+@pytest.mark.parametrize(
+    "name", ["Atlantis", "localtime", "posixrules", "Factory", "right/UTC", "posix/UTC", "../x"]
+)
+def test_an_unknown_zone_is_refused(world, name):
+    """So is what lies beside the zones and is none of them; the zone is kept that was."""
+    with pytest.raises(Invalid, match=name):
+        world.journal.set_zone(name)
     assert world.journal.zone is UTC
 
 

@@ -465,6 +465,7 @@ def test_an_empty_timeline_answers(app):
     ("tool", "arguments", "sentence"),
     [
         ("timeline_add", {"content": " "}, "Invalid content: it is blank."),
+        ("timeline_add", {"content": "\u200b\n\ufeff"}, "Invalid content: it is blank."),
         ("timeline_add", {"content": "x", "at": "someday"}, "Invalid at: "),
         ("timeline_add", {"content": "x", "metadata": [1]}, "Invalid metadata: [1]. Use an object"),
         ("timeline_add", {"content": "x", "entry_type": "daily_rollup"}, "Invalid entry_type: "),

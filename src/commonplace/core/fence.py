@@ -51,6 +51,11 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
+def shows_nothing(text: str) -> bool:
+    """Whether nothing is to be seen of a text: it is blank but for signs that hide."""
+    return not _HIDDEN.sub("", text).strip()
+
+
 def fenced(text: str, origin: str) -> str:
     """The text between two lines of backticks, more than stand together anywhere in it.
 

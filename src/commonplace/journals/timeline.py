@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 1000
 
+# They lie beside the zones: what this machine is set to, and clocks and rules that are no place's.
+_NO_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
+
 # A rollup of a level ends at the most so long after a span that it overlaps.
 _LONGEST: tuple[timedelta, ...] = (
     timedelta(),
@@ -118,7 +121,7 @@ class TimelineJournal:
         from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415  rarely asked
 
         try:
-            ZoneInfo(name)
+            ZoneInfo("" if name.partition("/")[0] in _NO_ZONES else name)
         except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
             raise Invalid(
                 f"Unknown time zone: {opening(name, 60)!r}.",

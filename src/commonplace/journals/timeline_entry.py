@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
 from commonplace.core.errors import Invalid
+from commonplace.core.fence import shows_nothing
 from commonplace.core.rollups import LEVELS, PERIODS, Figures, Measure
 from commonplace.core.text import nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval
@@ -234,7 +235,8 @@ def parse_own_type(text: str) -> str:
 
 def parse_content(text: str) -> str:
     """A text that may be kept. Raises: Invalid for a blank one and for one over 1 MB."""
-    if not text.strip():
+    # Most begin with a letter, and are looked at no further.
+    if not (text[:1].isascii() and text[:1].isalnum()) and shows_nothing(text):
         raise Invalid("Invalid content: it is blank.", hint="Write what happened.")
     if len(text) * _WIDEST > LONGEST and len(text.encode("utf-8", "replace")) > LONGEST:
         raise Invalid(

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid
+from commonplace.core.fence import shows_nothing
 from commonplace.core.files import locked, sync_folder
 from commonplace.db.sqlite import connect_read_only, translated
 from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, check_time, render_metadata
@@ -111,7 +112,7 @@ def _is_between(times: list[str], start: str, end: str) -> bool:
 
 
 def _checked(content: object) -> str:
-    if not isinstance(content, str) or not content.strip():
+    if not isinstance(content, str) or shows_nothing(content):
         raise Invalid("A blank entry.")
     return content
 
