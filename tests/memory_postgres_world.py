@@ -12,7 +12,13 @@ from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 
 # What these hold is ours, not anybody's memory; and the log of calls is left out, as agreed.
-_NOT_OF_A_USER = ("applied_migrations", "wb_tool_invocation_log", "wb_leases")
+_NOT_OF_A_USER = (
+    "applied_migrations",
+    "wb_tool_invocation_log",
+    "wb_leases",
+    "wb_upkeep",
+    "wb_workers",
+)
 
 
 class PostgresMemoryWorld:

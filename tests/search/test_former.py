@@ -127,3 +127,19 @@ def test_no_model_is_no_model(mine):
     assert slot.get() is None
     assert slot.reason() == "It is broken."
     slot.close()
+
+
+def test_who_runs_on_with_the_former_model_follows_in_the_end(mine):
+    """Not while more docs have its own vectors; and not by words alone once those are gone."""
+    now = [0.0]
+    slots = {NEW.identity: ReadySlot(NEW)}
+    slot = Answering(mine, ReadySlot(OLD), former=lambda: slots, monotonic=lambda: now[0])
+    mine.apply([Put(a_doc(f"n:{n}", f"harbour {n}", minutes=n)) for n in range(3)])
+    encode_all(mine, OLD)
+    mine.apply([Put(a_doc("n:4", "harbour gate", minutes=4))])
+    _encode(mine, mine.unencoded(NEW.identity, 1))
+    assert slot.get() is OLD
+    encode_all(mine, NEW)
+    assert slot.get() is OLD
+    now[0] = 60.0
+    assert slot.get() is NEW

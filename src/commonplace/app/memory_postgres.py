@@ -18,6 +18,7 @@ from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schem
 from commonplace.index import postgres as index
 from commonplace.journals import memory_postgres as records
 from commonplace.journals.memory_backlog import MemoryBacklog, refuse_other_role
+from commonplace.journals.memory_upkeep import MemoryUpkeep
 from commonplace.search.word_filing import WordFiling
 from commonplace.tools.memory_worker import MemoryWorker, changes_noted
 
@@ -102,6 +103,7 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
     try:
         yield MemoryWorker(
             backlog=MemoryBacklog(database, tables=index.TABLES, clock=clock),
+            upkeep=MemoryUpkeep(database),
             store_of=lambda owner: records.MemoryPostgres(database, owner=owner, clock=clock),
             index=made,
             encoder=shared.encoder,

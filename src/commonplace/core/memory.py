@@ -311,3 +311,34 @@ class Backlog(Protocol):
         Raises: Unavailable.
         """
         ...
+
+
+class Upkeep(Protocol):
+    """What the workers of one database agree on: whose vectors are made, and what is tidied when.
+
+    One encoder is in charge at a time: two that made vectors anew in turns would never end.
+    """
+
+    def work_with(self, encoder: str, *, seconds: float) -> str:
+        """Be at work with this encoder for so long; gives the one in charge, this or another.
+
+        It is in charge while a worker of it is there; the next that asks succeeds it.
+        Raises: Unavailable.
+        """
+        ...
+
+    def leave(self) -> None:
+        """Be at work no more. Raises: Unavailable."""
+        ...
+
+    def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
+        """Users who may have vectors of other encoders, which nobody has needed for so long.
+
+        None unless this one is in charge and has made all that others had made: that is noted,
+        and so long after they are told, until they are cleared. Raises: Unavailable.
+        """
+        ...
+
+    def cleared(self, encoder: str) -> None:
+        """No vector of another encoder than this is left. Raises: Unavailable."""
+        ...

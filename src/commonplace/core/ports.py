@@ -317,6 +317,15 @@ class Succeeding(Protocol):
 
 
 @runtime_checkable
+class Outliving(Protocol):
+    """An index in which several encoders' vectors may lie until it is told to let go of them."""
+
+    def drop_former(self, identity: str) -> None:
+        """Drop other encoders' vectors of docs that have ones of this. Raises: Unavailable."""
+        ...
+
+
+@runtime_checkable
 class Leasing(Protocol):
     """An index through which processes agree who does background work."""
 

@@ -227,6 +227,12 @@ class PostgresOwnerIndex:
             found = asking.ask("find_former", model=plain(identity)).fetchone()
         return "" if found is None else str(found[0])
 
+    def drop_former(self, identity: str) -> None:
+        """Let go of other encoders' vectors; see `core.ports.Outliving`. Raises: Unavailable."""
+        with self._within() as asking, asking.at_once():
+            asking.ask("hold")
+            asking.ask("drop_former", model=plain(identity))
+
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
         now = self._common.clock()

@@ -5,6 +5,7 @@ Never mixes them: a question is compared with the vectors of its own encoder alo
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
 
 
+_LOOK_AGAIN_S = 60.0
+
+
 class Answering:
     """An encoder's slot for the questions to one index; see `core.ports.EncoderSlot`. Thread-safe.
 
-    After another model was set, the former one answers until every doc that has a vector of it has
-    one of the new; what was written since is found by words meanwhile. former: other models that
-    are on this machine, by identity; asked for only where they are needed.
+    After another model was set, the one answers of which more docs have vectors: the former until
+    all that have one of it have one of the new, and the new for whoever still runs with the former
+    then. What has none of it is found by words meanwhile. former: other models that are on this
+    machine, by identity; asked for only where they are needed. monotonic: tells when to look again.
     """
 
     def __init__(
@@ -31,11 +36,13 @@ class Answering:
         present: EncoderSlot,
         *,
         former: Callable[[], Mapping[str, EncoderSlot]],
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._index = index
         self._present = present
         self._former = former
-        self._is_whole = ""
+        self._monotonic = monotonic
+        self._whole = ("", 0.0)
         self._using = present
 
     def start(self) -> None:
@@ -45,7 +52,7 @@ class Answering:
     def get(self, timeout_s: float = 0.0) -> Encoder | None:
         """The encoder to ask by, waiting at most so long for one that is being loaded."""
         encoder = self._present.get(timeout_s)
-        if encoder is None or self._is_whole == encoder.identity:
+        if encoder is None or self._is_whole(encoder.identity):
             return encoder
         slot = self._find_former(encoder.identity)
         self._using = slot or self._present
@@ -65,14 +72,22 @@ class Answering:
     def close(self, timeout_s: float = 0.0) -> None:
         """Nothing: whoever made the slots closes them."""
 
+    def _is_whole(self, identity: str) -> bool:
+        known, at = self._whole
+        return known == identity and self._monotonic() - at < _LOOK_AGAIN_S
+
     def _find_former(self, identity: str) -> EncoderSlot | None:
-        if not isinstance(self._index, Succeeding):
-            self._is_whole = identity
-            return None
         # An index that cannot be asked tells so when it is searched.
         with suppress(CommonplaceError):
-            if other := self._index.former(identity):
+            if other := self._other_of_more(identity):
                 return self._former().get(other)
-            # Once whole it stays so: nobody makes vectors of the former any more.
-            self._is_whole = identity
+            self._whole = (identity, self._monotonic())
         return None
+
+    def _other_of_more(self, identity: str) -> str:
+        """The other encoder of which more docs have vectors, if there is one."""
+        other = self._index.former(identity) if isinstance(self._index, Succeeding) else ""
+        if not other:
+            return ""
+        is_more = self._index.counts(other).pending < self._index.counts(identity).pending
+        return other if is_more else ""

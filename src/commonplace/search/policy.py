@@ -88,6 +88,10 @@ BACKLOG_POLL_S = 0.5
 TIDY_EVERY_S = 600.0
 """How often a worker has the database let go of what is deleted, if anything was."""
 
+FORMER_KEPT_S = 86_400.0
+"""How long the vectors of a former model stay once all are made anew: as long as processes may run
+that ask by it, while they are replaced one after the other."""
+
 APPLY_BATCH = 500
 """Changes filed in one transaction while catching up."""
 

@@ -6,14 +6,16 @@ Never holds a transaction while it encodes, and works on a user's records as tha
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Forgetting
+from commonplace.core.ports import Forgetting, Outliving
 from commonplace.core.values import Drop, Put
 from commonplace.journals.memory_entry import change_noted
 from commonplace.search import policy
@@ -21,11 +23,10 @@ from commonplace.search.batches import encoded_of, groups_of, unencoded_of
 from commonplace.search.word_filing import size_of
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from commonplace.core.memory import Backlog, Defers, Noted
+    from commonplace.core.memory import Backlog, Defers, Noted, Upkeep
     from commonplace.core.ports import Encoder, EncoderSlot, Index
     from commonplace.core.values import Change, Encoded
 
@@ -47,10 +48,14 @@ class _Task:
 
 
 class _Batch(NamedTuple):
-    """What is to be encoded of what was leased, and whether anything was."""
+    """What is to be encoded of what was leased, and whether anything was.
+
+    encoder: None where there is none, or another one is in charge.
+    """
 
     is_any: bool
     tasks: Sequence[_Task]
+    encoder: Encoder | None = None
 
 
 def changes_noted(store: Defers, noted: Sequence[Noted]) -> list[Change]:
@@ -71,12 +76,15 @@ class MemoryWorker:
         self,
         *,
         backlog: Backlog,
+        upkeep: Upkeep,
         store_of: Callable[[str], Defers],
         index: Index,
         encoder: EncoderSlot,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
+        self._charge = _Charge(upkeep, monotonic)
+        self._upkeep = upkeep
         self._store_of = store_of
         self._index = index
         self._encoder = encoder
@@ -89,9 +97,9 @@ class MemoryWorker:
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
-        filed = self.work(progress=progress)
-        self._backlog.tidy()
-        self._tidied_at = self._monotonic()
+        with self._charge.taken():
+            filed = self.work(progress=progress)
+            self._tidy()
         return filed
 
     def renew(self) -> int:
@@ -105,7 +113,7 @@ class MemoryWorker:
         the database nor the encoder waits for the other.
         """
         filed = 0
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="backlog") as aside:
+        with self._charge.taken(), _beside() as aside:
             while True:
                 step = 0
                 for done in self._batches(aside):
@@ -119,7 +127,7 @@ class MemoryWorker:
 
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for."""
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="backlog") as aside:
+        with self._charge.taken(), _beside() as aside:
             while not stop.is_set():
                 is_idle = True
                 try:
@@ -133,15 +141,31 @@ class MemoryWorker:
 
     def _tidy_in_time(self) -> None:
         if self._monotonic() - self._tidied_at >= policy.TIDY_EVERY_S:
-            self._tidied_at = self._monotonic()
-            self._backlog.tidy()
+            self._tidy()
+
+    def _tidy(self) -> None:
+        self._tidied_at = self._monotonic()
+        self._backlog.tidy()
+        self._drop_former()
+
+    def _drop_former(self) -> None:
+        """Let go of the vectors of other models, once all are made anew and that was long ago."""
+        encoder = self._charge.find(self._encoder)
+        if encoder is None:
+            return
+        users = self._upkeep.outlived(encoder.identity, kept_s=policy.FORMER_KEPT_S)
+        for user in users:
+            index = self._index.within(user)
+            if isinstance(index, Outliving):
+                index.drop_former(encoder.identity)
+        if users:
+            self._upkeep.cleared(encoder.identity)
 
     def _batches(
         self, aside: ThreadPoolExecutor, stop: threading.Event | None = None
     ) -> Iterator[int]:
         """File batch by batch until nothing waits; how much each was."""
-        encoder = self._encoder.get()
-        fetched = aside.submit(self._fetch, encoder)
+        fetched = aside.submit(self._fetch)
         away: Future[int] | None = None
         try:
             filed_at = self._monotonic()
@@ -151,8 +175,8 @@ class MemoryWorker:
                 if (stop is not None and stop.is_set()) or (is_stuck and not batch.tasks):
                     fetched = aside.submit(_Batch, is_any=False, tasks=())
                 else:
-                    fetched = aside.submit(self._fetch, encoder)
-                tasks = batch.tasks
+                    fetched = aside.submit(self._fetch)
+                tasks, encoder = batch.tasks, batch.encoder
                 if not tasks:
                     continue
                 filed_at = self._monotonic()
@@ -165,8 +189,9 @@ class MemoryWorker:
         if last:
             yield last
 
-    def _fetch(self, encoder: Encoder | None) -> _Batch:
+    def _fetch(self) -> _Batch:
         """Lease what waits, read it, and file its words; what is to be encoded of it."""
+        encoder = self._charge.find(self._encoder)
         identity = "" if encoder is None else encoder.identity
         leased = self._backlog.lease(
             policy.BACKLOG_BATCH, encoder=identity, seconds=policy.BACKLOG_LEASE_S
@@ -175,7 +200,7 @@ class MemoryWorker:
         tasks, rest = _fitting(tasks)
         if rest or unread:
             self._backlog.give_back([*(task.noted for task in rest), *unread])
-        return _Batch(is_any=bool(leased), tasks=self._with_words(tasks))
+        return _Batch(is_any=bool(leased), tasks=self._with_words(tasks), encoder=encoder)
 
     def _encode(self, encoder: Encoder, tasks: Sequence[_Task]) -> list[_Made]:
         """The vectors of these, which stay leased however long that takes."""
@@ -186,6 +211,7 @@ class MemoryWorker:
             now = self._monotonic()
             if held_at is None or now - held_at >= policy.BACKLOG_LEASE_S / 4:
                 held_at = now
+                self._charge.find(self._encoder)
                 noted = [task.noted for task in tasks]
                 self._backlog.hold(noted, seconds=policy.BACKLOG_LEASE_S)
             group = next(groups, None)
@@ -253,6 +279,70 @@ class MemoryWorker:
             index.forget(drops)
         elif drops:
             index.apply([Drop(ref) for ref in drops])
+
+
+class _Charge:
+    """Whether this worker's encoder is the one that vectors are made with. Thread-safe."""
+
+    def __init__(self, upkeep: Upkeep, monotonic: Callable[[], float]) -> None:
+        self._upkeep = upkeep
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._takers = 0
+        self._chosen = ""
+        self._told: tuple[str, float] | None = None
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """A stretch of work, at the end of which another encoder may take over at once."""
+        with self._lock:
+            self._takers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._takers -= 1
+                if not self._takers and self._told is not None:
+                    self._told = None
+                    # Told or not, it is held for a minute more at the most.
+                    with suppress(CommonplaceError):
+                        self._upkeep.leave()
+
+    def find(self, slot: EncoderSlot) -> Encoder | None:
+        """The encoder, if it is in charge; tells the others now and then that it is there.
+
+        Raises: Unavailable.
+        """
+        encoder = slot.get()
+        if encoder is None:
+            return None
+        identity = encoder.identity
+        with self._lock:
+            now = self._monotonic()
+            told = self._told
+            if told is None or told[0] != identity or now - told[1] >= policy.BACKLOG_LEASE_S / 4:
+                chosen = self._upkeep.work_with(identity, seconds=policy.BACKLOG_LEASE_S)
+                self._told = (identity, now)
+                if chosen != self._chosen:
+                    _tell_chosen(chosen, identity)
+                self._chosen = chosen
+            return encoder if self._chosen == identity else None
+
+
+def _tell_chosen(chosen: str, mine: str) -> None:
+    if chosen == mine:
+        _log.info("Vectors are made with %s.", mine)
+        return
+    _log.warning(
+        "Another worker is at work, and vectors are made with its model %s: this one, with %s,"
+        " files words alone until none of those is left.",
+        chosen,
+        mine,
+    )
+
+
+def _beside() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="backlog")
 
 
 class _Made(NamedTuple):
