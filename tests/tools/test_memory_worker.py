@@ -5,19 +5,29 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import ExitStack, contextmanager
+from itertools import product
 
+import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.proof.conftest import until
 
-from commonplace.app.memory_postgres import working
+from commonplace.app.memory_postgres import check_worker, working
 from commonplace.app.shared import Shared
+from commonplace.core.errors import Unavailable
+from commonplace.db.postgres import Postgres
+from commonplace.index.postgres_filing import PostgresFiling
+from commonplace.journals.memory_backlog import MemoryBacklog
+from commonplace.journals.memory_postgres import MemoryPostgres, texts
+from commonplace.journals.memory_reading import MemoryReading
 from commonplace.search import policy
 from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.testing_memory import OtherEncoder
+from commonplace.tools.memory_filing import Lots
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
 MODELS = "SELECT model_tag, count(*) FROM wb_embeddings GROUP BY 1 ORDER BY 1"
+CHANGES = ("altered", "deleted", "made a draft")
 OLD, NEW = HashingEncoder.identity, OtherEncoder.identity
 
 
@@ -113,3 +123,113 @@ class TestSwitches:
         counted = "SELECT user_id, docs, chunks FROM wb_models WHERE model_tag = %s ORDER BY 1"
         assert world.database.rows(counted, OLD) == [("ann", 0, 0), ("bob", 1, 1)]
         assert world.database.rows("SELECT is_cleared FROM wb_upkeep") == [(True,)]
+
+
+@pytest.fixture
+def pool(database):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield made
+    made.close()
+
+
+class TestFiling:
+    @pytest.mark.parametrize("encoder", [HashingEncoder(), None])
+    def test_everything_anew_brings_back_words_that_were_lost(self, world, worker_with, encoder):
+        """Of records that the index seems to have whole; their vectors stay."""
+        mine = world.open("ann")
+        for number in range(3):
+            mine.save_todo(f"harbour {number}")
+        worker = worker_with(encoder)
+        worker_with(HashingEncoder()).run_once()
+        words = "SELECT term, doc, body FROM wb_words ORDER BY 1, 2"
+        before = world.database.rows(words)
+        world.database.run("DELETE FROM wb_words WHERE term LIKE 'harbo%%'")
+        assert worker.renew() == 3
+        mine.desk.filing().refresh(0.0)  # a search that comes first takes them for filed
+        assert worker.run_once() == 3
+        assert world.database.rows(words) == before
+        assert world.database.rows(MODELS) == [(OLD, 3)]
+        assert world.database.rows("SELECT 1 FROM wb_outbox WHERE anew OR words_due") == []
+
+    def test_without_a_model_what_waits_for_one_is_not_looked_at(self, world, worker_with):
+        """However much that is: only words that are due, and what is gone."""
+        world.database.run(
+            "INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)"
+            " SELECT 'bob', 'todo', n::text, false, false, false FROM generate_series(1, 5000) AS n"
+        )
+        world.database.run("ANALYZE wb_outbox")
+        mine = world.open("ann")
+        mine.delete("todo", mine.save_todo("harbour"))
+        mine.save_todo("harbour")
+        asked = {"limit": 256, "seconds": 60, "worker": None}
+        with psycopg.connect(world.database.admin_url) as conn:
+            for lease in ("lease_words", "lease_plain"):
+                told = conn.execute(f"EXPLAIN ANALYZE {texts()[lease]}", asked).fetchall()
+                conn.rollback()
+                plan = "\n".join(line for (line,) in told)
+                assert "Rows Removed by Filter" not in plan, plan
+        assert worker_with(None).work() == 2
+        assert world.database.rows("SELECT count(*) FROM wb_outbox WHERE due") == [(5001,)]
+
+    @pytest.mark.parametrize("case", list(product(["search", "worker"], CHANGES)), ids="-".join)
+    def test_an_old_text_is_not_filed_over_a_newer_one(
+        self, world, worker_with, pool, monkeypatch, case
+    ):
+        """By one who read it before the change, files it after another has, and dies then."""
+        who, change = case
+        mine = world.open("ann")
+        ref_id = mine.save_journal("Evening", "tamarindose")
+
+        def others_do():
+            if change == "deleted":
+                mine.delete("journal", ref_id)
+            else:
+                new = {"is_draft": True} if change == "made a draft" else {"body": "soap"}
+                mine.edit_journal(ref_id, **new)
+            world.database.run("UPDATE wb_outbox SET leased_until = NULL")
+            worker_with(HashingEncoder()).run_once()
+
+        def dies(*_):
+            raise Unavailable("It dies.")
+
+        if who == "search":
+            read = MemoryPostgres.read
+
+            def slow(store, noted):
+                found = read(store, noted)
+                monkeypatch.setattr(MemoryPostgres, "read", read)
+                others_do()
+                return found
+
+            monkeypatch.setattr(MemoryPostgres, "read", slow)
+            monkeypatch.setattr(MemoryPostgres, "filed", dies)
+            assert mine.desk.filing().refresh(0.0)
+        else:
+            lots = Lots(records=MemoryReading(pool), index=PostgresFiling(pool))
+            leased = MemoryBacklog(pool).lease(9, encoder=OLD, seconds=60)
+            tasks, _ = lots.read(leased)
+            others_do()
+            assert lots.file_words(tasks) == tasks
+        held = [(text,) for text in ("Evening\n\nsoap",) if change == "altered"]
+        assert world.database.rows("SELECT text FROM wb_docs") == held
+
+    def test_one_user_whose_words_cannot_be_filed_is_in_nobody_s_way(
+        self, world, worker_with, monkeypatch
+    ):
+        """What is done for many at once is done for each of the others alone."""
+        for user in ("ann", "bob", "cy"):
+            world.open(user).save_todo(f"harbour of {user}")
+        world.database.run("ALTER TABLE wb_docs ADD CONSTRAINT c CHECK (user_id <> 'bob')")
+        worker = worker_with(HashingEncoder())
+        assert worker.work() == 2
+        world.database.run("ALTER TABLE wb_docs DROP CONSTRAINT c")
+        world.database.run("ALTER TABLE wb_embeddings ADD CONSTRAINT c CHECK (user_id <> 'dee')")
+        world.open("dee").save_todo("harbour of dee")
+        world.database.run("UPDATE wb_outbox SET leased_until = NULL")
+        assert worker.work() == 1
+        assert world.database.rows("SELECT user_id FROM wb_embeddings ORDER BY 1") == [
+            ("ann",),
+            ("bob",),
+            ("cy",),
+        ]
+        assert world.database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("dee",)]

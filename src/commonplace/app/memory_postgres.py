@@ -16,8 +16,11 @@ from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres import Postgres, refuse_unguarded
 from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schema
 from commonplace.index import postgres as index
+from commonplace.index.postgres_filing import PostgresFiling
 from commonplace.journals import memory_postgres as records
 from commonplace.journals.memory_backlog import MemoryBacklog, refuse_other_role
+from commonplace.journals.memory_reading import MemoryReading
+from commonplace.journals.memory_unchanged import ask_unchanged
 from commonplace.journals.memory_upkeep import MemoryUpkeep
 from commonplace.search.word_filing import WordFiling
 from commonplace.tools.memory_worker import MemoryWorker, changes_noted
@@ -69,6 +72,7 @@ class PostgresMemories:
             index=mine,
             store=store,
             read=partial(changes_noted, store),
+            still=ask_unchanged,
             alongside=self._work_alongside,
         )
         finder = own.shared.finder_over(mine, filing)
@@ -99,17 +103,15 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
             hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
         )
     database = Postgres(url, check=check_worker)
-    made = index.PostgresIndex(database)
     try:
         yield MemoryWorker(
             backlog=MemoryBacklog(database, tables=index.TABLES, clock=clock),
             upkeep=MemoryUpkeep(database),
-            store_of=lambda owner: records.MemoryPostgres(database, owner=owner, clock=clock),
-            index=made,
+            records=MemoryReading(database),
+            index=PostgresFiling(database),
             encoder=shared.encoder,
         )
     finally:
-        made.close()
         database.close()
 
 

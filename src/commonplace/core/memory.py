@@ -231,13 +231,25 @@ class Erases(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """A line of the outbox: that a record changed, not how. changes: how often, by now."""
+    """A line of the outbox: that a record changed, not how. changes: how often, by now.
+
+    anew: its words may be lost from the index, though it seems to have them.
+    """
 
     owner: str
     kind: Kind
     ref_id: str
     changes: int
     gone: bool
+    anew: bool = False
+
+
+class ReadsNoted(Protocol):
+    """The records that lines of the outbox stand for, of any user, each read as that user."""
+
+    def read(self, noted: Sequence[Noted]) -> list[Record | None]:
+        """The records of these as they are now, in this order. Raises: Unavailable."""
+        ...
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.values import (
         Asked,
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
         Completion,
         Counts,
         Encoded,
+        Filing,
         Page,
         Problem,
         Question,
         Since,
+        Still,
         Tally,
         Unencoded,
         Vector,
@@ -317,10 +319,29 @@ class Succeeding(Protocol):
 
 
 @runtime_checkable
-class Outliving(Protocol):
-    """An index in which several encoders' vectors may lie until it is told to let go of them."""
+class AppliesStill(Protocol):
+    """An index of an owner that leaves out what changed again before it had its turn."""
 
-    def drop_former(self, identity: str) -> None:
+    def apply_still(self, changes: Sequence[Change], still: Still) -> None:
+        """Make those changes that still hold once nobody else files; else as `OwnerIndex.apply`."""
+        ...
+
+
+class FilesForAll(Protocol):
+    """An index that files for several owners at once, so that all wait for the disk together.
+
+    Each row is written as its owner. What fails for one of them is done for none.
+    """
+
+    def file(self, filings: Sequence[Filing]) -> None:
+        """Make these changes, one filing an owner. Raises: Unavailable, Invalid, Conflict."""
+        ...
+
+    def file_vectors(self, identity: str, encoded: Mapping[str, Sequence[Encoded]]) -> None:
+        """File vectors of present texts, by owner. Raises: Unavailable, Invalid, Conflict."""
+        ...
+
+    def drop_former(self, identity: str, owners: Sequence[str]) -> None:
         """Drop other encoders' vectors of docs that have ones of this. Raises: Unavailable."""
         ...
 

@@ -65,3 +65,7 @@ GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
 -- name: lock_migrations
 -- One process at a time migrates a database; let go of at the end of the transaction.
 SELECT pg_advisory_xact_lock(7166182915201);
+
+-- name: turn
+-- The transaction is this owner's from here on.
+SET LOCAL app.user_id = {owner};

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from psycopg import Cursor
 
-    from commonplace.core.values import Asked, Change, Encoded
+    from commonplace.core.values import Asked, Change, Encoded, Still
     from commonplace.db.postgres import Commit, Postgres
     from commonplace.index.score import Nearness
 
@@ -173,6 +173,11 @@ class PostgresOwnerIndex:
             with self._within() as asking:
                 put_vectors(asking, plain(identity), encoded)
 
+    def apply_still(self, changes: Sequence[Change], still: Still) -> None:
+        """Make those that still hold; see `core.ports.AppliesStill`. Raises: Unavailable."""
+        with self._within() as asking:
+            apply_changes(asking, changes, still=still)
+
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
         return candidates_of(self.measured(asked), asked)
@@ -226,12 +231,6 @@ class PostgresOwnerIndex:
         with self._joined() as asking:
             found = asking.ask("find_former", model=plain(identity)).fetchone()
         return "" if found is None else str(found[0])
-
-    def drop_former(self, identity: str) -> None:
-        """Let go of other encoders' vectors; see `core.ports.Outliving`. Raises: Unavailable."""
-        with self._within() as asking, asking.at_once():
-            asking.ask("hold")
-            asking.ask("drop_former", model=plain(identity))
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""

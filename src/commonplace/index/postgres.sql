@@ -158,10 +158,6 @@ WHERE d.user_id = %(user)s AND NOT d.blank AND NOT EXISTS (
 )
 ORDER BY d.id DESC LIMIT %(limit)s;
 
--- name: find_model
--- How many numbers a vector of a model has.
-SELECT dimensions FROM wb_models WHERE user_id = %(user)s AND model_tag = %(model)s;
-
 -- name: find_former
 -- The model of most docs that have a vector, and none of another model.
 SELECT m.model_tag FROM wb_models AS m CROSS JOIN LATERAL (
@@ -175,8 +171,9 @@ WHERE m.user_id = %(user)s AND m.model_tag <> %(model)s AND m.docs > 0 AND waiti
 ORDER BY waiting.docs DESC, m.model_tag LIMIT 1;
 
 -- name: find_encoded
--- What is held under some refs, and how many vectors of a model each has.
-SELECT d.ref, d.id, s.kind, d.text_hash, (
+-- What is held under some refs, how many vectors of a model each has, and how many numbers one has.
+SELECT (SELECT dimensions FROM wb_models WHERE user_id = %(user)s AND model_tag = %(model)s), d.ref,
+    d.id, s.kind, d.text_hash, (
     SELECT count(*) FROM wb_embeddings AS e
     WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
 )

@@ -19,11 +19,11 @@ from commonplace.db.postgres import statement
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from psycopg import Cursor, sql
 
-    from commonplace.core.values import Vector
+    from commonplace.core.values import Still, Vector
     from commonplace.db.postgres import Connection
     from commonplace.index.roll import Ids
 
@@ -51,11 +51,15 @@ class Asking:
         """Run a query that was composed of names and numbers of ours."""
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
+    def tell(self, still: Still) -> Callable[[], Sequence[bool]]:
+        """What tells, once it is answered, which changes still hold."""
+        return still(self._conn)
+
     def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a query for each row of values."""
-        if rows:
-            bound = [{"user": self.user, **row} for row in rows]
-            self._conn.cursor().executemany(statements()[name], bound)
+        # The driver's own way of many waits for an answer in between.
+        for row in rows:
+            self.ask(name, **row)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

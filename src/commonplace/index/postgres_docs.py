@@ -19,9 +19,9 @@ from commonplace.index.postgres_asking import Asking, Longs
 from commonplace.index.stems import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.core.values import Change, Doc
+    from commonplace.core.values import Change, Doc, Still
 
 TAG_SIGN = "\x1f"
 """With it a tag begins among the words; no word holds it."""
@@ -62,6 +62,7 @@ class _Moved(NamedTuple):
 class _Plan:
     """What one call changes: rows to put, ids that leave, ids whose words and vectors go."""
 
+    anew: frozenset[str]
     rows: list[dict[str, Any]] = field(default_factory=list)
     shelves: dict[int, Shelf] = field(default_factory=dict)
     gone: list[int] = field(default_factory=list)
@@ -74,10 +75,27 @@ class _Plan:
     speaking: int = 0
 
 
-def apply_changes(asking: Asking, changes: Sequence[Change]) -> None:
+def apply_changes(asking: Asking, changes: Sequence[Change], *, still: Still | None = None) -> None:
     """File docs in place of any with their refs, and take out what is dropped.
 
-    Vectors stay while the text does. Raises: Invalid.
+    Vectors stay while the text does. still: as `Filing` has it. Raises: Invalid.
+    """
+    with asking.at_once():
+        for _ in changing(asking, changes, still=still):
+            pass
+
+
+def changing(
+    asking: Asking,
+    changes: Sequence[Change],
+    *,
+    anew: frozenset[str] = frozenset(),
+    still: Still | None = None,
+) -> Iterator[None]:
+    """The same in steps: what is asked before one is answered after it.
+
+    So several users' changes wait for the server together. anew, still: as `Filing` has them.
+    Raises: Invalid.
     """
     last = {
         plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
@@ -85,23 +103,28 @@ def apply_changes(asking: Asking, changes: Sequence[Change]) -> None:
         else None
         for each in changes
     }
-    for doc in last.values():
-        if doc is not None:
-            micros(doc.at)
-    with asking.at_once():
-        changed = asking.ask("next_change")
-        found = asking.ask("find_docs", refs=list(last))
-        change = int(_row(changed.fetchone())[0])
-        held = {row[0]: _Held(*row[1:]) for row in found.fetchall()}
-    plan = _planned(last, held)
-    _number(asking, plan)
+    lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
+    changed = asking.ask("next_change")
+    found = asking.ask("find_docs", refs=list(last))
+    numbers = asking.ask("last_of_seconds", lows=lows)
+    # Whoever else files for this user waits for us by now, and files what changed before.
+    told = None if still is None else asking.tell(still)
+    yield
+    change = int(_row(changed.fetchone())[0])
+    held = {row[0]: _Held(*row[1:]) for row in found.fetchall()}
+    if told is not None:
+        last = {ref: doc for (ref, doc), holds in zip(last.items(), told(), strict=True) if holds}
+    plan = _planned(last, held, anew)
+    _number(plan, dict(numbers.fetchall()))
     for row, doc in plan.said:
         row["words"] = _words(doc)
     _write(asking, plan, change)
 
 
-def _planned(last: Mapping[str, Doc | None], held: Mapping[str, _Held]) -> _Plan:
-    plan = _Plan()
+def _planned(
+    last: Mapping[str, Doc | None], held: Mapping[str, _Held], anew: frozenset[str]
+) -> _Plan:
+    plan = _Plan(anew=anew)
     for ref, doc in last.items():
         before = held.get(ref)
         if before is not None:
@@ -121,7 +144,7 @@ def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
     plan.docs += 1
     plan.speaking += not row["blank"]
     # A doc that two processes file is put by the first.
-    if before is not None and before.is_like(row):
+    if before is not None and before.is_like(row) and ref not in plan.anew:
         return
     plan.shelves[row["shelf"]] = shelf
     plan.rows.append(row)
@@ -140,22 +163,19 @@ def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
         bound = {"before": before.id, "kind": shelf.kind, "ref_id": ref_id}
         plan.moved.append(_Moved(bound, row))
     same_words = same_text and (before.dated, before.tags) == (row["dated"], row["tags"])
-    if not same_words or "id" not in row:
+    if not same_words or "id" not in row or ref in plan.anew:
         plan.wordless.append(before.id)
         plan.said.append((row, doc))
 
 
-def _number(asking: Asking, plan: _Plan) -> None:
-    """Give each new row the next number free in its second."""
-    lows = sorted({_low(row) for row in plan.rows if "id" not in row})
-    if not lows:
-        return
-    last = dict(asking.ask("last_of_seconds", lows=lows).fetchall())
+def _number(plan: _Plan, last: dict[int, int | None]) -> None:
+    """Give each new row the next number free in its second. last: the highest of each, if any."""
     for row in plan.rows:
         if "id" in row:
             continue
-        low = _low(row)
-        number = low if last[low] is None else last[low] + 1
+        low = _low(row["at_us"])
+        highest = last[low]
+        number = low if highest is None else highest + 1
         if number >= low + (1 << SECOND_BITS):
             raise Invalid(
                 f"More than {1 << SECOND_BITS} entries lie in one second.",
@@ -164,32 +184,31 @@ def _number(asking: Asking, plan: _Plan) -> None:
         row["id"] = last[low] = number
 
 
-def _low(row: Mapping[str, Any]) -> int:
-    low: int = row["at_us"] // _SECOND_US << SECOND_BITS
-    return low
+def _low(at_us: int) -> int:
+    """The lowest number of a second."""
+    return at_us // _SECOND_US << SECOND_BITS
 
 
 def _write(asking: Asking, plan: _Plan, change: int) -> None:
-    with asking.at_once():
-        if plan.wordless:
-            asking.ask("drop_words", ids=plan.wordless)
-        if plan.vectorless:
-            asking.ask("drop_vectors", ids=plan.vectorless)
-        if plan.gone:
-            asking.ask("drop_docs", ids=plan.gone)
-        if plan.freed:
-            asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
-            asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
-        asking.each("put_shelf", [_shelf_row(i, x, change) for i, x in plan.shelves.items()])
-        if plan.rows:
-            rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
-            asking.ask("put_docs", rows=json.dumps(rows, ensure_ascii=False), change=change)
-        asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
-        if plan.moved:
-            asking.ask("note_moved")
-        _add_words(asking, [row for row, _ in plan.said])
-        if plan.docs or plan.speaking:
-            asking.ask("count_change", docs=plan.docs, speaking=plan.speaking)
+    if plan.wordless:
+        asking.ask("drop_words", ids=plan.wordless)
+    if plan.vectorless:
+        asking.ask("drop_vectors", ids=plan.vectorless)
+    if plan.gone:
+        asking.ask("drop_docs", ids=plan.gone)
+    if plan.freed:
+        asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
+        asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
+    asking.each("put_shelf", [_shelf_row(i, x, change) for i, x in plan.shelves.items()])
+    if plan.rows:
+        rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
+        asking.ask("put_docs", rows=json.dumps(rows, ensure_ascii=False), change=change)
+    asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
+    if plan.moved:
+        asking.ask("note_moved")
+    _add_words(asking, [row for row, _ in plan.said])
+    if plan.docs or plan.speaking:
+        asking.ask("count_change", docs=plan.docs, speaking=plan.speaking)
 
 
 def _add_words(asking: Asking, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -15,7 +15,7 @@ from commonplace.index.postgres_docs import ref_id_of
 from commonplace.index.vectors import checked_passages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.core.values import Encoded, Vector
     from commonplace.index.postgres_asking import Asking
@@ -31,13 +31,19 @@ class _Held(NamedTuple):
 def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
     """File the vectors of texts that are still there; all are checked. Raises: Invalid."""
     with asking.at_once():
-        held_off = asking.ask("hold")
-        known = asking.ask("find_model", model=model)
-        found = asking.ask("find_encoded", model=model, refs=[plain(each.ref) for each in encoded])
-        held_off.fetchone()
-        row = known.fetchone()
-        held = {ref: _Held(*rest) for ref, *rest in found.fetchall()}
-    dimensions: int | None = None if row is None else row[0]
+        for _ in putting(asking, model, encoded):
+            pass
+
+
+def putting(asking: Asking, model: str, encoded: Sequence[Encoded]) -> Iterator[None]:
+    """The same in steps: what is asked before one is answered after it. Raises: Invalid."""
+    asking.ask("hold")
+    found = asking.ask("find_encoded", model=model, refs=[plain(each.ref) for each in encoded])
+    yield
+    rows = found.fetchall()
+    held = {ref: _Held(*rest) for _, ref, *rest in rows}
+    # Where nothing is held under these refs, nothing of them is filed.
+    dimensions: int | None = rows[0][0] if rows else None
     fresh: dict[str, tuple[_Held, Encoded, Vector]] = {}
     for each in encoded:
         vectors = checked_passages(each, dimensions)
@@ -67,15 +73,14 @@ def _write(
             row = (on.kind, ref_id_of(ref, on.kind), chunk, on.id, low, high, each.text_hash)
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
-    with asking.at_once():
-        if replaced:
-            asking.ask("drop_model_vectors", model=model, ids=[on.id for on in replaced])
-        floats = Floats(np.concatenate(made))
-        asking.ask("add_vectors", model=model, dimensions=dimensions, floats=floats, **columns)
-        asking.ask(
-            "count_vectors",
-            model=model,
-            dimensions=dimensions,
-            docs=len(fresh) - len(replaced),
-            chunks=len(columns["docs"]) - sum(on.chunks for on in replaced),
-        )
+    if replaced:
+        asking.ask("drop_model_vectors", model=model, ids=[on.id for on in replaced])
+    floats = Floats(np.concatenate(made))
+    asking.ask("add_vectors", model=model, dimensions=dimensions, floats=floats, **columns)
+    asking.ask(
+        "count_vectors",
+        model=model,
+        dimensions=dimensions,
+        docs=len(fresh) - len(replaced),
+        chunks=len(columns["docs"]) - sum(on.chunks for on in replaced),
+    )

@@ -6,6 +6,7 @@ Never sees a text: across users its role is shown the outbox alone.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _VACUUM_S = 3600.0
+_LEASES = ("lease_due", "lease_others_below", "lease_others_above")
+_LEASES_WITHOUT = ("lease_words", "lease_plain")
 # A transaction for each user, and a million of them take minutes.
 _PRUNED_EVERY = timedelta(days=1)
 # A table up to this size is written anew, its users waiting for a second at the most.
@@ -61,15 +64,14 @@ class MemoryBacklog:
         asked = {
             "limit": limit,
             "encoder": encoder,
-            "has_encoder": bool(encoder),
             "seconds": seconds,
             "worker": self._worker,
         }
         with self._database.across() as conn:
-            rows = conn.execute(query("lease_due"), asked).fetchall()
-            for others in ("lease_others_below", "lease_others_above") if encoder else ():
-                rows = rows or conn.execute(query(others), asked).fetchall()
-        return [noted_of(row) for row in rows]
+            rows: list[tuple[Any, ...]] = []
+            for lease in _LEASES if encoder else _LEASES_WITHOUT:
+                rows = rows or conn.execute(query(lease), asked).fetchall()
+        return [replace(noted_of(tuple(row)), anew=anew) for *row, anew in rows]
 
     def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
         """These are filed; see the port. Raises: Unavailable."""

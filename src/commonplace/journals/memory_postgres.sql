@@ -256,12 +256,38 @@ UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
 FROM (
     SELECT user_id, kind, ref_id FROM wb_outbox
     WHERE due AND (leased_until IS NULL OR leased_until < now())
-        AND (%(has_encoder)s OR words_due OR gone)
     ORDER BY at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+
+-- name: lease_words
+-- Without an encoder: words that are due. By user, as the index over them has them: what waits for a
+-- vector alone may be a million lines, and none of it is looked at.
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
+    leased_by = %(worker)s
+FROM (
+    SELECT user_id, kind, ref_id FROM wb_outbox
+    WHERE words_due AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY user_id, at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) AS taken
+WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
+    AND wb_outbox.ref_id = taken.ref_id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+
+-- name: lease_plain
+-- Likewise what else needs no encoder: what is gone, and words that may be lost.
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
+    leased_by = %(worker)s
+FROM (
+    SELECT user_id, kind, ref_id FROM wb_outbox
+    WHERE due AND (gone OR anew) AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY user_id, at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) AS taken
+WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
+    AND wb_outbox.ref_id = taken.ref_id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
 
 -- name: lease_others_below
 -- Likewise what has the vectors of another encoder, newest first: that is asked for most. A range of
@@ -276,7 +302,7 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
 
 -- name: lease_others_above
 -- The other range.
@@ -290,7 +316,7 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
 
 -- name: lease_done
 -- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
@@ -310,6 +336,7 @@ UPDATE wb_outbox SET
     words_due = wb_outbox.changes <> done.changes AND NOT gone,
     erase = wb_outbox.changes <> done.changes AND gone,
     stale = stale OR wb_outbox.changes <> done.changes,
+    anew = false,
     encoder = CASE WHEN %(has_encoder)s THEN %(encoder)s ELSE encoder END
 FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
@@ -388,11 +415,12 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
 SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
 
 -- name: renew
--- Everything waits again for its words and its vector; what is gone, to leave the index.
+-- Everything waits again for its words, even if the index seems to have them, and for its vector;
+-- what is gone, to leave the index.
 WITH known AS (
     SELECT user_id, kind, ref_id FROM wb_outbox ORDER BY user_id, kind, ref_id FOR UPDATE
 )
-UPDATE wb_outbox SET due = true, words_due = NOT gone
+UPDATE wb_outbox SET due = true, words_due = NOT gone, anew = NOT gone
 FROM known
 WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
     AND wb_outbox.ref_id = known.ref_id;
@@ -400,3 +428,12 @@ WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
 -- name: waiting
 -- How much waits for the worker, and for how many seconds the oldest of it.
 SELECT count(*), coalesce(extract(epoch FROM now() - min(at)), 0) FROM wb_outbox WHERE due;
+
+-- name: unchanged
+-- Which of some lines of a user are as they were read.
+SELECT coalesce(known.changes = given.changes, false)
+FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+    WITH ORDINALITY AS given (kind, id, changes, place)
+LEFT JOIN wb_outbox AS known ON known.user_id = %(user_id)s AND known.kind = given.kind
+    AND known.ref_id = given.id
+ORDER BY given.place;

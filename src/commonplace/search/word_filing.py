@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Forgetting
+from commonplace.core.ports import AppliesStill, Forgetting
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
 from commonplace.search.filing import Filed, Pending
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.memory import Defers, Noted
     from commonplace.core.ports import OwnerIndex
-    from commonplace.core.values import Change
+    from commonplace.core.values import Change, Still
 
 
 class Files(Protocol):
@@ -65,8 +65,8 @@ class WordFiling:
     """Keeps an owner's words behind a store that defers. Thread-safe; holds nothing.
 
     A save files nothing: the next search does, in this process or another one. read: the changes
-    that lines of the outbox stand for, as their records are now. alongside: called before each
-    look: a worker of this process.
+    that lines of the outbox stand for, as their records are now. still: tells which are unchanged
+    since. alongside: called before each look: a worker of this process.
     """
 
     def __init__(
@@ -75,8 +75,10 @@ class WordFiling:
         index: OwnerIndex,
         store: Defers,
         read: Callable[[Sequence[Noted]], Sequence[Change]],
+        still: Callable[[Sequence[Noted]], Still],
         alongside: Callable[[], object] | None = None,
     ) -> None:
+        self._still = still
         self._index = index
         self._store = store
         self._read = read
@@ -130,7 +132,10 @@ class WordFiling:
             if most is not None and (filed >= most or is_long):
                 return len(noted)
             changes = self._read_some(noted)
-            self._index.apply(changes)
+            if isinstance(self._index, AppliesStill):
+                self._index.apply_still(changes, self._still(noted[: len(changes)]))
+            else:
+                self._index.apply(changes)
             self._store.filed(noted[: len(changes)])
             filed += len(changes)
             is_long = len(changes) < len(noted)

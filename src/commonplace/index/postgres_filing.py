@@ -1,0 +1,62 @@
+"""Files words and vectors of several owners at once in Postgres, in one transaction of many turns.
+
+Never has two owners' rows in reach at once: each row is written as its own owner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.values import Drop
+from commonplace.db.postgres_turns import turns
+from commonplace.index.docs import plain
+from commonplace.index.postgres_asking import Asking
+from commonplace.index.postgres_docs import changing
+from commonplace.index.postgres_vectors import putting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from commonplace.core.values import Encoded, Filing
+    from commonplace.db.postgres import Postgres
+    from commonplace.db.postgres_turns import Turns
+
+
+class PostgresFiling:
+    """What a worker files, of any owners; implements `core.ports.FilesForAll`. Thread-safe.
+
+    Whoever files takes owners in the order of their names: else two would wait for each other.
+    """
+
+    def __init__(self, database: Postgres) -> None:
+        self._database = database
+
+    def file(self, filings: Sequence[Filing]) -> None:
+        """Make these changes; see the port. Raises: Unavailable, Invalid, Conflict."""
+        with turns(self._database) as given:
+            ordered = sorted(filings, key=lambda each: each.owner)
+            given.step((each.owner, _filed(given, each)) for each in ordered)
+
+    def file_vectors(self, identity: str, encoded: Mapping[str, Sequence[Encoded]]) -> None:
+        """File vectors of present texts; see the port. Raises: Unavailable, Invalid, Conflict."""
+        model = plain(identity)
+        with turns(self._database) as given:
+            given.step(
+                (owner, putting(Asking(given.conn, owner), model, each))
+                for owner, each in sorted(encoded.items())
+            )
+
+    def drop_former(self, identity: str, owners: Sequence[str]) -> None:
+        """Drop other encoders' vectors; see the port. Raises: Unavailable, Conflict."""
+        with turns(self._database) as given:
+            for owner in sorted(owners):
+                asking = Asking(given.give_to(owner), owner)
+                asking.ask("hold")
+                asking.ask("drop_former", model=plain(identity))
+
+
+def _filed(given: Turns, filing: Filing) -> Iterator[None]:
+    asking = Asking(given.conn, filing.owner)
+    yield from changing(asking, filing.changes, anew=filing.anew, still=filing.still)
+    if any(isinstance(each, Drop) for each in filing.changes):
+        asking.ask("drop_bare_shelves")
