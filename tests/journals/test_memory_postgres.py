@@ -15,6 +15,7 @@ from commonplace.db.postgres import Postgres
 from commonplace.journals.memory_backlog import MemoryBacklog
 from commonplace.journals.memory_postgres import MemoryPostgres
 from commonplace.journals.memory_reading import MemoryReading
+from commonplace.journals.memory_upkeep import MemoryUpkeep
 from commonplace.search import policy
 from commonplace.testing import FrozenClock, HashingEncoder
 
@@ -37,16 +38,23 @@ def mine(pool, clock):
 
 
 @pytest.fixture
-def backlog(database, clock):
+def backlog(database):
     made = Postgres(database.worker_url, check=check_worker)
-    yield MemoryBacklog(made, clock=clock)
+    yield MemoryBacklog(made)
     made.close()
 
 
 @pytest.fixture
-def other_backlog(database, clock):
+def other_backlog(database):
     made = Postgres(database.worker_url, check=check_worker)
-    yield MemoryBacklog(made, clock=clock)
+    yield MemoryBacklog(made)
+    made.close()
+
+
+@pytest.fixture
+def upkeep(database, clock):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield MemoryUpkeep(made, clock=clock)
     made.close()
 
 
@@ -271,16 +279,16 @@ class TestBacklog:
             )
             assert given == [[], None, None, True, 200]
 
-    def test_old_calls_of_all_users_go_once_a_day(self, mine, pool, backlog, clock, database):
+    def test_old_calls_of_all_users_go_once_a_day(self, mine, upkeep, clock, database):
         """Of those, too, who do not come back."""
         call = Call(tool="memory.search", status="ok", duration_ms=1, top_k_effective=8)
         mine.save(todo("a"))
         mine.note_call(call)
         clock.advance(timedelta(days=31).total_seconds())
-        backlog.tidy()
+        upkeep.tidy()
         assert database.rows("SELECT 1 FROM wb_tool_invocation_log") == []
 
-    def test_a_table_that_is_in_use_is_tidied_the_next_time(self, mine, backlog, database):
+    def test_a_table_that_is_in_use_is_tidied_the_next_time(self, mine, backlog, upkeep, database):
         """The others are tidied now, and nobody is told of a failure."""
         mine.delete("todo", mine.save(todo("harbour")).ref_id)
         backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
@@ -288,21 +296,52 @@ class TestBacklog:
         before = database.rows(files)
         with psycopg.connect(database.admin_url) as busy:
             busy.execute("LOCK TABLE wb_message IN SHARE UPDATE EXCLUSIVE MODE")
-            assert backlog.tidy() == 1
+            assert upkeep.tidy() == 1
         assert database.rows(files) != before
-        assert backlog.tidy() == 1
-        assert backlog.tidy() == 0
+        assert upkeep.tidy() == 1
+        assert upkeep.tidy() == 0
 
     def test_what_is_deleted_is_not_tidied_before_it_is_out_of_the_index(
-        self, mine, backlog, database
+        self, mine, backlog, upkeep
     ):
         """A desk has forgotten it; a worker that came too early may not know yet."""
         ref_id = mine.save(todo("harbour")).ref_id
         mine.delete("todo", ref_id)
         mine.erased([f"memory:todo/{ref_id}"])
-        assert backlog.tidy() == 0
+        assert upkeep.tidy() == 0
         backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
-        assert backlog.tidy() == 1
+        assert upkeep.tidy() == 1
+
+    def test_what_an_older_snapshot_keeps_is_looked_at_again(self, mine, backlog, upkeep, database):
+        """Until nobody can see it any more: vacuumed, it may still lie in the pages."""
+        mine.delete("todo", mine.save(todo("harbour")).ref_id)
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        # In another table, as a backup's is, and in none of ours: nobody is in the way.
+        with psycopg.connect(database.admin_url) as reader:
+            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            reader.execute("SELECT 1")
+            mine.delete("todo", mine.save(todo("wall")).ref_id)
+            backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+            assert upkeep.tidy() == 2
+            assert upkeep.tidy() == 1
+            assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (True,)]
+        assert upkeep.tidy() == 1
+        assert upkeep.tidy() == 0
+
+    def test_one_process_tidies_at_a_time_and_not_too_often(self, upkeep, database):
+        """However many workers there are; one that fails or dies lets the next one."""
+        pool = Postgres(database.worker_url, check=check_worker)
+        other = MemoryUpkeep(pool)
+        with upkeep.tidying(every_s=60) as mine, other.tidying(every_s=0) as others:
+            assert (mine, others) == (True, False)
+        with other.tidying(every_s=60) as others:
+            assert not others
+        with pytest.raises(Conflict), upkeep.tidying(every_s=0):
+            raise Conflict("It cannot be tidied.")
+        database.run("UPDATE wb_upkeep SET tidied_at = now() - interval '60 s'")
+        with other.tidying(every_s=60) as others:
+            assert others
+        pool.close()
 
 
 def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_path):

@@ -109,6 +109,21 @@ def test_a_table_that_others_read_is_erased_the_next_time(world, own_server):
     assert where(world, own_server, "tamarindose") == []
 
 
+def test_what_an_older_snapshot_sees_is_erased_the_next_time(world, own_server):
+    """A report of another program that has run since before: nothing is taken for erased."""
+    mine = world.open("ann")
+    ref_id = mine.save_todo("buy tamarindose soap")
+    world.work()
+    with psycopg.connect(own_server.url()) as report:
+        report.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        report.execute("SELECT 1")
+        mine.delete("todo", ref_id)
+        world.worker.run_once()
+        assert {"wb_todo", "wb_docs"} <= {*where(world, own_server, "tamarindose")}
+    world.worker.run_once()
+    assert where(world, own_server, "tamarindose") == []
+
+
 def test_erasing_holds_up_nobody(world):
     """Tables are written anew again and again while users save, delete and search: no call fails."""
     errors, left = [], {}

@@ -13,7 +13,14 @@ import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 from tests.proof.conftest import until
-from tests.proof.memory_crowd import NAMES, Person, break_off, rows_without_user, run_crowd
+from tests.proof.memory_crowd import (
+    NAMES,
+    OF_NO_USER,
+    Person,
+    break_off,
+    rows_without_user,
+    run_crowd,
+)
 from tests.proof.memory_server import database_on
 from tests.proof.pgbouncer import PgBouncer
 
@@ -113,7 +120,7 @@ def dump(database, *, without):
             f"SELECT each::text FROM {table} AS each WHERE user_id <> %s ORDER BY 1", without
         )
         for (table,) in tables
-        if table != "applied_migrations"
+        if table not in OF_NO_USER
     }
 
 
@@ -169,7 +176,13 @@ def test_without_a_user_there_are_no_rows_and_nothing_is_written(world):
             assert conn.execute(f"DELETE FROM {table}").rowcount == 0
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("INSERT INTO wb_todo VALUES ('ann', 'x', 'x', false, now(), now())")
-        for statement in ("TRUNCATE wb_todo", "DROP TABLE wb_todo", "COPY wb_todo FROM STDIN"):
+        whose = [f"SELECT 1 FROM {table}" for table in OF_NO_USER[1:]]
+        for statement in (
+            "TRUNCATE wb_todo",
+            "DROP TABLE wb_todo",
+            "COPY wb_todo FROM STDIN",
+            *whose,
+        ):
             with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.NotSupportedError)):
                 conn.execute(statement)
     for nobody in ("", "\0", "a\nb", "\ud800", "x" * 129):

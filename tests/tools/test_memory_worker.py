@@ -20,9 +20,11 @@ from commonplace.index.postgres_filing import PostgresFiling
 from commonplace.journals.memory_backlog import MemoryBacklog
 from commonplace.journals.memory_postgres import MemoryPostgres, texts
 from commonplace.journals.memory_reading import MemoryReading
+from commonplace.journals.memory_upkeep import MemoryUpkeep
 from commonplace.search import policy
 from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.testing_memory import OtherEncoder
+from commonplace.tools import memory_worker
 from commonplace.tools.memory_filing import Lots
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
@@ -233,3 +235,36 @@ class TestFiling:
             ("cy",),
         ]
         assert world.database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("dee",)]
+
+
+def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, worker_with, monkeypatch):
+    """However long that takes; a worker that is told to end does not wait for it."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def long(_upkeep):
+        begun.set()
+        return ended.wait(60)
+
+    monkeypatch.setattr(MemoryUpkeep, "tidy", long)
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
+    mine = world.open("ann")
+    with running(worker_with(HashingEncoder())):
+        assert begun.wait(20)
+        mine.save_todo("harbour")
+        until(lambda: world.database.rows(MODELS) == [(OLD, 1)])
+    ended.set()
+
+
+def test_a_fault_in_tidying_is_told_by_the_worker(world, worker_with, monkeypatch, caplog):
+    """A database that is away is waited for; what else is wrong ends the worker's run."""
+    faults = [Unavailable("It is away."), ValueError("ours")]
+
+    def broken(_upkeep):
+        raise faults.pop(0)
+
+    monkeypatch.setattr(MemoryUpkeep, "tidy", broken)
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    with pytest.raises(ValueError, match="ours"):
+        worker_with(HashingEncoder()).run(threading.Event())
+    assert "Memory was not tidied up: It is away." in caplog.text

@@ -105,8 +105,8 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
     database = Postgres(url, check=check_worker)
     try:
         yield MemoryWorker(
-            backlog=MemoryBacklog(database, tables=index.TABLES, clock=clock),
-            upkeep=MemoryUpkeep(database),
+            backlog=MemoryBacklog(database),
+            upkeep=MemoryUpkeep(database, tables=index.TABLES, clock=clock),
             records=MemoryReading(database),
             index=PostgresFiling(database),
             encoder=shared.encoder,

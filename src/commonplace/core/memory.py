@@ -317,13 +317,6 @@ class Backlog(Protocol):
         """
         ...
 
-    def tidy(self) -> int:
-        """Let go of old calls, and of what the database keeps of what is deleted; how many were.
-
-        Raises: Unavailable.
-        """
-        ...
-
 
 class Upkeep(Protocol):
     """What the workers of one database agree on: whose vectors are made, and what is tidied when.
@@ -341,6 +334,20 @@ class Upkeep(Protocol):
 
     def leave(self) -> None:
         """Be at work no more. Raises: Unavailable."""
+        ...
+
+    def tidying(self, *, every_s: float) -> AbstractContextManager[bool]:
+        """Tidy up inside it, if it gives True: nobody else does, nor has for so long.
+
+        Ended without an error, it is noted as done. Raises: Unavailable.
+        """
+        ...
+
+    def tidy(self) -> int:
+        """Let go of old calls, and of what the database keeps of what is deleted; how many were.
+
+        Raises: Unavailable.
+        """
         ...
 
     def outlived(self, encoder: str, *, kept_s: float) -> list[str]:

@@ -1,62 +1,36 @@
-"""Owns what waits for a worker in the memories of all users on Postgres: leases, and tidying up.
+"""Owns what waits for a worker in the memories of all users on Postgres, and who has what in hand.
 
 Never sees a text: across users its role is shown the outbox alone.
 """
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from psycopg import sql
-from psycopg.errors import LockNotAvailable
-
-from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import Conflict, Denied
-from commonplace.db.postgres import statement
-from commonplace.journals.memory import CALLS_KEPT
-from commonplace.journals.memory_postgres import (
-    TABLES,
-    columns_of,
-    noted_of,
-    query,
-)
+from commonplace.journals.memory_postgres import columns_of, noted_of, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
-    from commonplace.core.clock import Clock
     from commonplace.core.memory import Noted
     from commonplace.db.postgres import Connection, Postgres
 
-_log = logging.getLogger(__name__)
-_VACUUM_S = 3600.0
+_RENEWING_S = 3600.0
 _LEASES = ("lease_due", "lease_others_below", "lease_others_above")
 _LEASES_WITHOUT = ("lease_words", "lease_plain")
-# A transaction for each user, and a million of them take minutes.
-_PRUNED_EVERY = timedelta(days=1)
-# A table up to this size is written anew, its users waiting for a second at the most.
-_REWRITTEN_BYTES = 32 * 1024 * 1024
 
 
 class MemoryBacklog:
     """What waits in one database; implements `core.memory.Backlog`. Thread-safe.
 
-    database: opened as the worker's role. tables: those of the index, tidied like ours.
+    database: opened as the worker's role.
     """
 
-    def __init__(
-        self, database: Postgres, *, tables: Sequence[str] = (), clock: Clock = utc_now
-    ) -> None:
+    def __init__(self, database: Postgres) -> None:
         self._database = database
-        # The log holds no text; its rows go with time.
-        self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
-        self._clock = clock
-        self._pruned_at: datetime | None = None
         self._worker = uuid4()
 
     def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
@@ -105,64 +79,11 @@ class MemoryBacklog:
 
     def renew(self) -> int:
         """Let everything that is kept wait again; see the port. Raises: Unavailable."""
-        with self._database.across(deadline_s=_VACUUM_S) as conn:
+        with self._database.across(deadline_s=_RENEWING_S) as conn:
             return conn.execute(query("renew")).rowcount
 
-    def tidy(self) -> int:
-        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable.
-
-        A small table is written anew: a mere VACUUM leaves bytes of what was there in its pages.
-        """
-        if self._pruned_at is None or self._clock() - self._pruned_at >= _PRUNED_EVERY:
-            self._pruned_at = self._clock()
-            self._prune_calls()
-        with self._database.across() as conn:
-            stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
-        if stale:
-            # Outside a transaction; what a running one may still see stays until the next time.
-            with self._database.bare(deadline_s=_VACUUM_S) as conn:
-                is_clean = self._vacuum(conn)
-            if is_clean:
-                with self._database.across() as conn:
-                    conn.execute(query("clean"), _columns(stale))
-        return len(stale)
-
     def _leased(self, noted: Sequence[Noted]) -> dict[str, Any]:
-        return {"worker": self._worker, **_columns(noted)}
-
-    def _vacuum(self, conn: Connection) -> bool:
-        """Whether no table was so busy that it is to be written anew the next time."""
-        is_clean = True
-        conn.execute(query("vacuum_patiently"))
-        try:
-            for table in map(sql.Identifier, self._tables):
-                is_clean &= _vacuum_table(conn, table)
-        finally:
-            if not conn.closed:
-                conn.execute(query("vacuum_no_more"))
-        return is_clean
-
-    def _prune_calls(self) -> None:
-        """Each user's own, as that user: across users the log is not seen."""
-        before = render_time(self._clock() - CALLS_KEPT)
-        with self._database.across() as conn:
-            users = [row[0] for row in conn.execute(query("users")).fetchall()]
-        for user in users:
-            with self._database.within(user, commit="soon") as conn:
-                conn.execute(query("prune_calls"), {"user_id": user, "before": before})
-
-
-def _vacuum_table(conn: Connection, table: sql.Identifier) -> bool:
-    """Whether nobody was in the way, as far as the table's size asks for it."""
-    size = conn.execute(query("size"), {"table": table.as_string()}).fetchone()
-    is_small = size is not None and size[0] <= _REWRITTEN_BYTES
-    for vacuum in ("VACUUM (FULL) {}",) * is_small + ("VACUUM (INDEX_CLEANUP ON) {}",):
-        try:
-            conn.execute(statement(vacuum).format(table))
-        except LockNotAvailable:
-            continue
-        return vacuum.startswith("VACUUM (FULL)") or not is_small
-    return False
+        return {"worker": self._worker, **columns_across(noted)}
 
 
 def refuse_other_role(conn: Connection) -> None:
@@ -175,5 +96,6 @@ def refuse_other_role(conn: Connection) -> None:
         )
 
 
-def _columns(noted: Sequence[Noted]) -> dict[str, list[Any]]:
+def columns_across(noted: Sequence[Noted]) -> dict[str, list[Any]]:
+    """Lines of any users as the queries take them that mark several."""
     return {"users": [each.owner for each in noted], **columns_of(noted)}

@@ -359,42 +359,6 @@ FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
     AND wb_outbox.ref_id = done.ref_id AND leased_by = %(worker)s;
 
--- name: stale
--- What was altered or deleted, out of the index by now, and is still in the files of the tables.
-SELECT user_id, kind, ref_id, changes, gone FROM wb_outbox
-WHERE stale AND NOT words_due AND NOT erase AND NOT (due AND gone) LIMIT 100000;
-
--- name: clean
--- No file of a table holds what these were before, unless they changed since.
-WITH done AS (
-    SELECT known.user_id, known.kind, known.ref_id, given.changes
-    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
-        AS given (user_id, kind, id, changes)
-    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
-        AND known.ref_id = given.id
-    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
-)
-UPDATE wb_outbox SET stale = false
-FROM done
-WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
-    AND wb_outbox.ref_id = done.ref_id AND wb_outbox.changes = done.changes;
-
--- name: size
--- Bytes of a table with its indexes.
-SELECT pg_catalog.pg_total_relation_size(%(table)s::text::regclass);
-
--- name: vacuum_patiently
--- Nobody waits long behind a rewriting that waits itself.
-SET lock_timeout = '2s';
-
--- name: vacuum_no_more
--- As it was.
-RESET lock_timeout;
-
--- name: users
--- Everybody of whom anything was ever kept.
-SELECT DISTINCT user_id FROM wb_outbox;
-
 -- name: give_back
 -- What was leased and not begun, unless another has leased it since.
 WITH done AS (

@@ -5,19 +5,36 @@ Never sees a text: across users its role is shown the outbox, and which workers 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from psycopg import sql
+from psycopg.errors import LockNotAvailable
+
+from commonplace.core.clock import render_time, utc_now
 from commonplace.db.postgres import statement
 from commonplace.db.queries import read_queries
+from commonplace.journals import memory_postgres
+from commonplace.journals.memory import CALLS_KEPT
+from commonplace.journals.memory_backlog import columns_across
+from commonplace.journals.memory_postgres import TABLES, noted_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from psycopg import sql
+    from commonplace.core.clock import Clock
+    from commonplace.db.postgres import Connection, Postgres
 
-    from commonplace.db.postgres import Postgres
+_VACUUM_S = 3600.0
+# As long as all tables together may take, and more.
+_TIDYING_S = 86_400.0
+# A transaction for each user, and a million of them take minutes.
+_PRUNED_EVERY = timedelta(days=1)
+# A table up to this size is written anew, its users waiting for a second at the most.
+_REWRITTEN_BYTES = 32 * 1024 * 1024
 
 
 @cache
@@ -33,11 +50,17 @@ def query(name: str) -> sql.SQL:
 class MemoryUpkeep:
     """The upkeep of one database, as one worker sees it; implements `core.memory.Upkeep`.
 
-    database: opened as the worker's role. Thread-safe.
+    database: opened as the worker's role. tables: those of the index, tidied like the records'.
+    Thread-safe.
     """
 
-    def __init__(self, database: Postgres) -> None:
+    def __init__(
+        self, database: Postgres, *, tables: Sequence[str] = (), clock: Clock = utc_now
+    ) -> None:
         self._database = database
+        # The log holds no text; its rows go with time.
+        self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
+        self._clock = clock
         self._worker = uuid4()
 
     def work_with(self, encoder: str, *, seconds: float) -> str:
@@ -58,6 +81,35 @@ class MemoryUpkeep:
         with self._database.across() as conn:
             conn.execute(query("drop_worker"), {"worker": self._worker})
 
+    @contextmanager
+    def tidying(self, *, every_s: float) -> Iterator[bool]:
+        """Whether it is for this process to tidy up; see the port. Raises: Unavailable."""
+        # Held by a transaction, not a session: a proxy gives the next one another session. It has
+        # no snapshot meanwhile, so it keeps nothing from being vacuumed.
+        with self._database.across(deadline_s=_TIDYING_S) as conn:
+            is_ours = _is_so(conn, "take_tidying") and _is_so(
+                conn, "tidying_is_due", every_s=every_s
+            )
+            yield is_ours
+            if is_ours:
+                conn.execute(query("note_tidied"))
+
+    def tidy(self) -> int:
+        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable.
+
+        A small table is written anew: a mere VACUUM leaves bytes of what was there in its pages.
+        """
+        self._prune_calls()
+        with self._database.across() as conn:
+            stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
+        if stale:
+            # Outside a transaction; what a running one may still see stays until the next time.
+            with self._database.bare(deadline_s=_VACUUM_S) as conn:
+                is_clean = self._vacuum(conn)
+            if is_clean:
+                self._note_clean(columns_across(stale))
+        return len(stale)
+
     def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
         """Users who may have vectors to be let go of; see the port. Raises: Unavailable."""
         asked = {"encoder": encoder, "kept_s": kept_s}
@@ -65,9 +117,70 @@ class MemoryUpkeep:
             row = conn.execute(query("note_whole"), asked).fetchone()
             if row is None or not row[0]:
                 return []
-            return [str(user) for (user,) in conn.execute(query("users")).fetchall()]
+            return _users(conn)
 
     def cleared(self, encoder: str) -> None:
         """No vector of another encoder than this is left. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("note_cleared"), {"encoder": encoder})
+
+    def _vacuum(self, conn: Connection) -> bool:
+        """Whether no table was so busy that it is to be written anew the next time."""
+        is_clean = True
+        conn.execute(query("vacuum_patiently"))
+        try:
+            for table in map(sql.Identifier, self._tables):
+                is_clean &= _vacuum_table(conn, table)
+        finally:
+            if not conn.closed:
+                conn.execute(query("vacuum_no_more"))
+        return is_clean
+
+    def _note_clean(self, stale: dict[str, Any]) -> None:
+        """Those are clean of which nothing was kept back: the tables themselves tell how far."""
+        with self._database.across() as conn:
+            row = conn.execute(query("horizon"), {"tables": list(self._tables)}).fetchone()
+            if row is not None:
+                conn.execute(query("clean"), {"horizon": row[0], **stale})
+
+    def _prune_calls(self) -> None:
+        """Each user's own, as that user, once a day: across users the log is not seen."""
+        every = {"every_s": _PRUNED_EVERY.total_seconds()}
+        with self._database.across() as conn:
+            if not _is_so(conn, "pruning_is_due", **every):
+                return
+            users = _users(conn)
+        before = render_time(self._clock() - CALLS_KEPT)
+        for user in users:
+            with self._database.within(user, commit="soon") as conn:
+                conn.execute(
+                    memory_postgres.query("prune_calls"), {"user_id": user, "before": before}
+                )
+        with self._database.across() as conn:
+            conn.execute(query("note_pruned"))
+
+
+def _vacuum_table(conn: Connection, table: sql.Identifier) -> bool:
+    """Whether nobody was in the way, as far as the table's size asks for it.
+
+    Frozen, a table tells how far back it may hold what is dead, and no page of it is passed over.
+    """
+    size = conn.execute(query("size"), {"table": table.as_string()}).fetchone()
+    is_small = size is not None and size[0] <= _REWRITTEN_BYTES
+    vacuums = ("VACUUM (FULL, FREEZE) {}",) * is_small
+    for vacuum in (*vacuums, "VACUUM (FREEZE, INDEX_CLEANUP ON) {}"):
+        try:
+            conn.execute(statement(vacuum).format(table))
+        except LockNotAvailable:
+            continue
+        return vacuum in vacuums or not is_small
+    return False
+
+
+def _users(conn: Connection) -> list[str]:
+    return [str(user) for (user,) in conn.execute(query("users")).fetchall()]
+
+
+def _is_so(conn: Connection, name: str, **given: object) -> bool:
+    row = conn.execute(query(name), given or None).fetchone()
+    return row is not None and bool(row[0])

@@ -50,3 +50,68 @@ UPDATE wb_upkeep SET is_cleared = true WHERE encoder = %(encoder)s;
 -- name: users
 -- Everybody of whom anything was ever kept.
 SELECT DISTINCT user_id FROM wb_outbox;
+
+-- name: take_tidying
+-- One process at a time tidies up; whoever ends, or dies, lets go of it with the transaction.
+SELECT pg_try_advisory_xact_lock(7166182915203);
+
+-- name: tidying_is_due
+-- Whether nobody has tidied up for so long.
+SELECT tidied_at IS NULL OR tidied_at <= now() - make_interval(secs => %(every_s)s) FROM wb_upkeep;
+
+-- name: note_tidied
+-- Everything was tidied up to the end.
+UPDATE wb_upkeep SET tidied_at = now();
+
+-- name: pruning_is_due
+-- Whether nobody has gone through everybody's log of calls for so long.
+SELECT pruned_at IS NULL OR pruned_at <= now() - make_interval(secs => %(every_s)s) FROM wb_upkeep;
+
+-- name: note_pruned
+-- Everybody's log has been gone through.
+UPDATE wb_upkeep SET pruned_at = now();
+
+-- name: stale
+-- What was altered or deleted, out of the index by now, and is still in the files of the tables.
+SELECT user_id, kind, ref_id, changes, gone FROM wb_outbox
+WHERE stale AND NOT words_due AND NOT erase AND NOT (due AND gone) LIMIT 100000;
+
+-- name: clean
+-- No file of a table holds what these were before: whatever was dead before a transaction has left
+-- them, so lines that were last written before that one are clean, unless they changed since.
+WITH done AS (
+    SELECT known.user_id, known.kind, known.ref_id, given.changes
+    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
+        AS given (user_id, kind, id, changes)
+    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
+        AND known.ref_id = given.id
+    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
+)
+UPDATE wb_outbox SET stale = false
+FROM done
+WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
+    AND wb_outbox.ref_id = done.ref_id AND wb_outbox.changes = done.changes
+    AND age(wb_outbox.xmin) > age(%(horizon)s::text::xid);
+
+-- name: horizon
+-- The first transaction whose deletions some file of these tables may still hold: what a VACUUM that
+-- freezes leaves behind, of a table and of what lies beside it. Snapshots, prepared transactions and
+-- replicas keep it back.
+SELECT frozen.xid::text
+FROM unnest(%(tables)s::text[]) AS named (name)
+JOIN pg_catalog.pg_class AS c ON c.oid = named.name::regclass
+LEFT JOIN pg_catalog.pg_class AS beside ON beside.oid = c.reltoastrelid
+CROSS JOIN LATERAL (VALUES (c.relfrozenxid), (beside.relfrozenxid)) AS frozen (xid)
+WHERE frozen.xid IS NOT NULL ORDER BY age(frozen.xid) DESC LIMIT 1;
+
+-- name: size
+-- Bytes of a table with its indexes.
+SELECT pg_catalog.pg_total_relation_size(%(table)s::text::regclass);
+
+-- name: vacuum_patiently
+-- Nobody waits long behind a rewriting that waits itself.
+SET lock_timeout = '2s';
+
+-- name: vacuum_no_more
+-- As it was.
+RESET lock_timeout;

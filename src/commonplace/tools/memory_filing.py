@@ -87,13 +87,9 @@ class Lots:
         return filed
 
     def drop_former(self, identity: str, owners: Sequence[str]) -> bool:
-        """Let go of other encoders' vectors; whether that could be done for all."""
-        done = 0
-        for some in _lots_of(owners):
-            done += len(
-                done_for(some, lambda lots: self._index.drop_former(identity, lots), "tidied")
-            )
-        return done == len(owners)
+        """Let go of other encoders' vectors; whether that could be done for all of these."""
+        drop = partial(self._index.drop_former, identity)
+        return len(done_for(owners, drop, "tidied")) == len(owners)
 
     def _read(self, tasks: list[Task], lots: Sequence[Sequence[Noted]]) -> None:
         noted = [each for mine in lots for each in mine]

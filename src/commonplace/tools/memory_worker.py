@@ -6,8 +6,10 @@ Never holds a transaction while it encodes, and works on a user's records as tha
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
@@ -19,9 +21,7 @@ from commonplace.tools.memory_charge import Charge
 from commonplace.tools.memory_filing import Lots
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from concurrent.futures import Future
 
     from commonplace.core.memory import Backlog, Defers, Noted, ReadsNoted, Upkeep
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForAll
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _LOAD_S = 60.0
+_ENDING_S = 1.0
 
 
 class _Batch(NamedTuple):
@@ -54,7 +55,7 @@ def changes_noted(store: Defers, noted: Sequence[Noted]) -> list[Change]:
 class MemoryWorker:
     """Files what waits, of any user; several may work at once, in any number of processes.
 
-    monotonic: tells when to tidy up.
+    monotonic: tells when to hold what is leased.
     """
 
     def __init__(
@@ -73,7 +74,6 @@ class MemoryWorker:
         self._lots = Lots(records=records, index=index)
         self._encoder = encoder
         self._monotonic = monotonic
-        self._tidied_at = monotonic()
 
     def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything that waits, then tidy up; how much was filed.
@@ -110,35 +110,70 @@ class MemoryWorker:
                 filed += step
 
     def run(self, stop: threading.Event) -> None:
-        """File what comes, until stop is set; a database that is away is waited for."""
-        with self._charge.taken(), _beside() as aside:
+        """File what comes, until stop is set; a database that is away is waited for.
+
+        Tidies up beside it, every so often: nothing waits for that.
+        """
+        with self._charge.taken(), _beside() as aside, self._tidying(stop) as tidied:
             while not stop.is_set():
                 is_idle = True
+                if tidied.done():
+                    tidied.result()
                 try:
                     for _ in self._batches(aside, stop):
                         is_idle = False
-                    self._tidy_in_time()
                 except CommonplaceError as exc:
                     _log.warning("The worker of memory waits: %s", exc)
                 if is_idle:
                     stop.wait(policy.BACKLOG_POLL_S)
 
-    def _tidy_in_time(self) -> None:
-        if self._monotonic() - self._tidied_at >= policy.TIDY_EVERY_S:
-            self._tidy()
+    @contextmanager
+    def _tidying(self, stop: threading.Event) -> Iterator[Future[None]]:
+        """Tidy up in a thread until stop is set; holds what went wrong with it, if anything did."""
+        ended: Future[None] = Future()
 
-    def _tidy(self) -> None:
-        self._tidied_at = self._monotonic()
-        self._backlog.tidy()
-        self._drop_former()
+        def tidy() -> None:
+            try:
+                while not stop.wait(policy.TIDY_EVERY_S):
+                    self._tidy_in_turn(stop)
+                ended.set_result(None)
+            except BaseException as exc:  # noqa: BLE001  told in the worker's own thread
+                ended.set_exception(exc)
 
-    def _drop_former(self) -> None:
+        thread = threading.Thread(target=tidy, name="tidying", daemon=True)
+        thread.start()
+        try:
+            yield ended
+        finally:
+            # A table that is being written anew stays as it was where nobody waits for it.
+            thread.join(_ENDING_S)
+
+    def _tidy_in_turn(self, stop: threading.Event) -> None:
+        try:
+            self._tidy(every_s=policy.TIDY_EVERY_S / 2, stop=stop)
+        except CommonplaceError as exc:
+            _log.warning("Memory was not tidied up: %s", exc)
+
+    def _tidy(self, *, every_s: float = 0.0, stop: threading.Event | None = None) -> None:
+        """Tidy up, unless another process does, or has in that time."""
+        with self._upkeep.tidying(every_s=every_s) as is_ours:
+            if is_ours:
+                self._upkeep.tidy()
+                self._drop_former(stop)
+
+    def _drop_former(self, stop: threading.Event | None) -> None:
         """Let go of the vectors of other models, once all are made anew and that was long ago."""
         encoder = self._charge.find()
         if encoder is None:
             return
         users = self._upkeep.outlived(encoder.identity, kept_s=policy.FORMER_KEPT_S)
-        if users and self._lots.drop_former(encoder.identity, users):
+        are_all_done = bool(users)
+        for at in range(0, len(users), policy.FILED_TOGETHER):
+            if stop is not None and stop.is_set():
+                return
+            some = users[at : at + policy.FILED_TOGETHER]
+            are_all_done &= self._lots.drop_former(encoder.identity, some)
+        if are_all_done:
             self._upkeep.cleared(encoder.identity)
 
     def _batches(
