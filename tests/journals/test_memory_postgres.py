@@ -323,10 +323,13 @@ class TestBacklog:
             mine.delete("todo", mine.save(todo("wall")).ref_id)
             backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
             assert upkeep.tidy() == 2
-            assert upkeep.tidy() == 1
+            # A session that begins in another database may hold all of a server back for a moment.
+            while upkeep.tidy() != 1:
+                assert database.rows("SELECT stale FROM wb_outbox ORDER BY at")[1] == (True,)
             assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (True,)]
-        assert upkeep.tidy() == 1
-        assert upkeep.tidy() == 0
+        while upkeep.tidy():
+            pass
+        assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (False,)]
 
     def test_one_process_tidies_at_a_time_and_not_too_often(self, upkeep, database):
         """However many workers there are; one that fails or dies lets the next one."""
