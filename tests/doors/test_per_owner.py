@@ -233,3 +233,17 @@ def test_what_a_user_wrote_is_not_altered(tmp_path):
     assert error.facts["code"] == "unavailable"
     assert str(error) == "…. Run: git -C '…/c' fsck"
     assert Veil([Path("/")]).words("/a") == "/a"
+
+
+def test_a_guess_is_not_confirmed(tmp_path, apps, sample):
+    """Who names a folder hears it as it was named, be it the server's or not."""
+    veil = Veil(folders_of(apps.settings, user_home=Path.home()))
+    read = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets["private"]
+    told = []
+    for guess in (home(), Path("/srv/elsewhere")):
+        for path in (guess, guess / "users" / "bob" / "private" / "2026-11-22" / "1.md"):
+            with within(Session("ann")):
+                heard = heard_of(read.tool("read_journal_entry").call, {"path": str(path)})
+            told.append(heard.replace(str(guess), "HERE"))
+    assert told[:2] == told[2:]
+    assert all("HERE" in x for x in told)

@@ -82,9 +82,9 @@ class PerOwner:
                         arguments[SAMPLER] = _Awaited(model, asking)
                     answer = _find(app.toolsets(), kind, name)(**arguments)
             except CommonplaceError as exc:
-                raise self._veil.error(exc) from exc
+                raise self._veil.error(exc, arguments) from exc
             if isinstance(answer, Answer):
-                return self._veil.answer(answer)
+                return self._veil.answer(answer, arguments)
             return self._veil.page(answer) if kind == "resource" else answer
 
         return call

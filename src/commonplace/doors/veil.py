@@ -28,7 +28,11 @@ _OWN_WORDS = frozenset({"notes", "trouble", "why"})
 
 
 class Veil:
-    """Hides folders of this machine. folders: absolute; what lies in them is told from there on."""
+    """Hides folders of this machine. folders: absolute; what lies in them is told from there on.
+
+    named: what the caller gave. A folder that stands there is told as it was given: hidden, it
+    would tell that it was guessed.
+    """
 
     def __init__(self, folders: Iterable[Path]) -> None:
         named = {str(x) for folder in folders for x in (folder, os.path.realpath(folder))}
@@ -38,21 +42,23 @@ class Veil:
         # `api/root` is no `/root`.
         self._hidden = re.compile(rf"(?<!\w)(?:{either})") if named else None
 
-    def words(self, text: str) -> str:
+    def words(self, text: str, named: object = "") -> str:
         """What the server says of itself, in words that may be read elsewhere."""
-        return text if self._hidden is None else self._hidden.sub(HIDDEN, text)
+        if self._hidden is None:
+            return text
+        return self._hidden.sub(lambda found: found[0] if found[0] in str(named) else HIDDEN, text)
 
-    def error(self, error: CommonplaceError) -> CommonplaceError:
+    def error(self, error: CommonplaceError, named: object = "") -> CommonplaceError:
         """The same error, as it may be read elsewhere."""
-        message, hint = self.words(error.message), self.words(error.hint)
+        message, hint = self.words(error.message, named), self.words(error.hint, named)
         shown = CommonplaceError(message, hint=hint, error_code=error.error_code)
         shown.code = error.code
         return shown
 
-    def answer(self, answer: Answer) -> Answer:
+    def answer(self, answer: Answer, named: object = "") -> Answer:
         """The same answer; what it says of the server is hidden in its text as in its facts."""
         said: dict[str, str] = {}
-        facts = self._facts(answer.facts, said)
+        facts = self._facts(answer.facts, said, named)
         text = answer.text
         for whole, shown in said.items():
             text = text.replace(whole, shown)
@@ -65,18 +71,20 @@ class Veil:
         except ValueError:
             return text
         said: dict[str, str] = {}
-        shown = self._facts(facts, said)
+        shown = self._facts(facts, said, "")
         return json.dumps(shown, ensure_ascii=False, indent=2) if said else text
 
-    def _facts(self, value: Any, said: dict[str, str], *, is_own: bool = False) -> Any:
+    def _facts(
+        self, value: Any, said: dict[str, str], named: object, *, is_own: bool = False
+    ) -> Any:
         if isinstance(value, dict):
             return {
-                name: self._facts(each, said, is_own=name in _OWN_WORDS)
+                name: self._facts(each, said, named, is_own=name in _OWN_WORDS)
                 for name, each in value.items()
             }
         if isinstance(value, list):
-            return [self._facts(each, said, is_own=is_own) for each in value]
-        if is_own and isinstance(value, str) and (shown := self.words(value)) != value:
+            return [self._facts(each, said, named, is_own=is_own) for each in value]
+        if is_own and isinstance(value, str) and (shown := self.words(value, named)) != value:
             said[value] = shown
             return shown
         return value
