@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from commonplace.core.errors import CommonplaceError, Internal, Unavailable
 from commonplace.core.values import Answer
 from commonplace.doors.pace import ASKING_OF_ONE, Pace
 from commonplace.doors.per_owner import PerOwner
-from commonplace.doors.veil import Veil, folders_of
+from commonplace.doors.veil import Veil, places_of
 from commonplace.doors.warming import AGAIN_S, WarmedApps
 from commonplace.testing_language import ScriptedLanguage
 from commonplace.tools.session import Session, current_session, within
@@ -182,7 +183,7 @@ def blocked(folder):
 @pytest.mark.parametrize("spoil", [spoiled, blocked])
 def test_no_answer_tells_where_on_the_server_things_lie(tmp_path, apps, sample, spoil):
     """Errors, notes and pages over broken journals, by every tool; whoever is here is told."""
-    veil = Veil(folders_of(apps.settings, user_home=Path.home()))
+    veil = Veil(places_of(apps.settings, user_home=Path.home()))
     shared = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets.values()
     tools = {x.name: x for toolset in shared for x in toolset.tools}
     with within(Session("ann")):
@@ -235,9 +236,22 @@ def test_what_a_user_wrote_is_not_altered(tmp_path):
     assert Veil([Path("/")]).words("/a") == "/a"
 
 
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [("postgresql://u:p@db.internal:5433/x", "db.internal"), ("host=/run/pg dbname=x", "/run/pg")],
+)
+def test_nor_where_the_database_is(apps, url, place):
+    """It may be another machine, or a folder of this one; `localhost` tells nothing."""
+    settings = replace(apps.settings, database_url=url, database_worker_url="postgresql://w@/x")
+    veil = Veil(places_of(settings, user_home=None))
+    assert veil.words(f"The database x at {place} ended.") == "The database x at … ended."
+    assert veil.words("The database x at localhost ended.") == "The database x at localhost ended."
+    Veil(places_of(replace(settings, database_url="no address"), user_home=None))
+
+
 def test_a_guess_is_not_confirmed(tmp_path, apps, sample):
     """Who names a folder hears it as it was named, be it the server's or not."""
-    veil = Veil(folders_of(apps.settings, user_home=Path.home()))
+    veil = Veil(places_of(apps.settings, user_home=Path.home()))
     read = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets["private"]
     told = []
     for guess in (home(), Path("/srv/elsewhere")):

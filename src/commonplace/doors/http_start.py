@@ -18,7 +18,7 @@ from commonplace.doors.http_gate import Offer
 from commonplace.doors.http_limits import Limits
 from commonplace.doors.memory_work import MemoryWork
 from commonplace.doors.tokens import TokenFile
-from commonplace.doors.veil import Veil, folders_of
+from commonplace.doors.veil import Veil, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ def start(
             at_once=int(served.serve_at_once),
         ),
         errands=_errands(served, apps),
-        veil=Veil(folders_of(served, user_home=user_home)),
+        veil=Veil(places_of(served, user_home=user_home)),
     ).run(where, ready=ready)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,23 +21,25 @@ if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.core.values import Answer
 
+_HERE = "localhost"
 HIDDEN = "…"
-"""Stands for the folder that a path begins with."""
+"""Stands for the folder that a path begins with, and for a host."""
 
 _OWN_WORDS = frozenset({"notes", "trouble", "why"})
 """Facts in which a tool says how it fared: never what was stored."""
 
 
 class Veil:
-    """Hides folders of this machine. folders: absolute; what lies in them is told from there on.
+    """Hides where things are. places: folders, whose contents are told from there on, and hosts.
 
-    named: what the caller gave. A folder that stands there is told as it was given: hidden, it
+    named: what the caller gave. A place that stands there is told as it was given: hidden, it
     would tell that it was guessed.
     """
 
-    def __init__(self, folders: Iterable[Path]) -> None:
-        named = {str(x) for folder in folders for x in (folder, os.path.realpath(folder))}
-        named -= {os.sep}
+    def __init__(self, places: Iterable[Path | str]) -> None:
+        named = {str(each) for each in places}
+        named |= {os.path.realpath(each) for each in named if os.path.isabs(each)}
+        named -= {os.sep, ""}
         longest_first = sorted(named, key=lambda each: (-len(each), each))
         either = "|".join(re.escape(each) for each in longest_first)
         # `api/root` is no `/root`.
@@ -90,7 +93,18 @@ class Veil:
         return value
 
 
-def folders_of(settings: Settings, *, user_home: Path | None) -> list[Path]:
-    """The folders that a server works in: those that its settings name, and its user's home."""
+def places_of(settings: Settings, *, user_home: Path | None) -> list[Path | str]:
+    """Where a server works: the folders and databases that its settings name, its user's home."""
     named = [getattr(settings, each.name) for each in fields(settings)]
-    return [each for each in [*named, user_home] if isinstance(each, Path)]
+    hosts = [_host_of(url) for url in (settings.database_url, settings.database_worker_url) if url]
+    return [*hosts, *(each for each in [*named, user_home] if isinstance(each, Path))]
+
+
+def _host_of(url: str) -> str:
+    """Where a database is, as errors name it; empty where that tells nothing, or nobody knows."""
+    with suppress(ImportError, CommonplaceError):  # whoever opens it says so
+        from commonplace.db.postgres import parse_address  # noqa: PLC0415  imports the driver
+
+        host = parse_address(url)[1].rpartition(" at ")[2]
+        return "" if host == _HERE else host
+    return ""
