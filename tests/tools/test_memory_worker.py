@@ -153,6 +153,18 @@ class TestFiling:
         assert world.database.rows(MODELS) == [(OLD, 3)]
         assert world.database.rows("SELECT 1 FROM wb_outbox WHERE anew OR words_due") == []
 
+    def test_words_that_a_search_has_filed_are_not_filed_again(self, world, worker_with):
+        """Nor are they for another model: whoever remembers the docs has nothing to read anew."""
+        mine = world.open("ann")
+        mine.save_todo("harbour")
+        assert len(mine.search("harbour").hits) == 1
+        change = "SELECT change FROM wb_index"
+        before = world.database.rows(change)
+        assert worker_with(HashingEncoder()).work() == 1
+        assert worker_with(OtherEncoder()).work() == 1
+        assert world.database.rows(MODELS) == [(OLD, 1), (NEW, 1)]
+        assert world.database.rows(change) == before
+
     def test_without_a_model_what_waits_for_one_is_not_looked_at(self, world, worker_with):
         """However much that is: only words that are due, and what is gone."""
         world.database.run(

@@ -233,7 +233,8 @@ class Erases(Protocol):
 class Noted:
     """A line of the outbox: that a record changed, not how. changes: how often, by now.
 
-    anew: its words may be lost from the index, though it seems to have them.
+    has_words: the index has its words as of that change. anew: some may be lost, though it seems to
+    have them.
     """
 
     owner: str
@@ -241,6 +242,7 @@ class Noted:
     ref_id: str
     changes: int
     gone: bool
+    has_words: bool = False
     anew: bool = False
 
 

@@ -45,7 +45,10 @@ class MemoryBacklog:
             rows: list[tuple[Any, ...]] = []
             for lease in _LEASES if encoder else _LEASES_WITHOUT:
                 rows = rows or conn.execute(query(lease), asked).fetchall()
-        return [replace(noted_of(tuple(row)), anew=anew) for *row, anew in rows]
+        return [
+            replace(noted_of(tuple(row)), has_words=has_words, anew=anew)
+            for *row, has_words, anew in rows
+        ]
 
     def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
         """These are filed; see the port. Raises: Unavailable."""

@@ -260,7 +260,8 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
+    NOT words_due, anew;
 
 -- name: lease_words
 -- Without an encoder: words that are due. By user, as the index over them has them: what waits for a
@@ -274,7 +275,8 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
+    NOT words_due, anew;
 
 -- name: lease_plain
 -- Likewise what else needs no encoder: what is gone, and words that may be lost.
@@ -287,7 +289,8 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
+    NOT words_due, anew;
 
 -- name: lease_others_below
 -- Likewise what has the vectors of another encoder, newest first: that is asked for most. A range of
@@ -302,7 +305,8 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
+    NOT words_due, anew;
 
 -- name: lease_others_above
 -- The other range.
@@ -316,7 +320,8 @@ FROM (
 ) AS taken
 WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
     AND wb_outbox.ref_id = taken.ref_id
-RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone, anew;
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
+    NOT words_due, anew;
 
 -- name: lease_done
 -- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
@@ -393,11 +398,7 @@ WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
 -- How much waits for the worker, and for how many seconds the oldest of it.
 SELECT count(*), coalesce(extract(epoch FROM now() - min(at)), 0) FROM wb_outbox WHERE due;
 
--- name: unchanged
--- Which of some lines of a user are as they were read.
-SELECT coalesce(known.changes = given.changes, false)
-FROM unnest(%(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
-    WITH ORDINALITY AS given (kind, id, changes, place)
-LEFT JOIN wb_outbox AS known ON known.user_id = %(user_id)s AND known.kind = given.kind
-    AND known.ref_id = given.id
-ORDER BY given.place;
+-- name: last_changes
+-- How often records of these kinds and ids have changed by now.
+SELECT kind, ref_id, changes FROM wb_outbox
+WHERE user_id = %(user_id)s AND kind = ANY (%(kinds)s::text[]) AND ref_id = ANY (%(ids)s::text[]);

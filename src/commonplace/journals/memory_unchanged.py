@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.journals.memory_postgres import columns_of, query
+from commonplace.journals.memory_postgres import query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,10 +20,19 @@ def ask_unchanged(
     noted: Sequence[Noted],
 ) -> Callable[[Connection], Callable[[], list[bool]]]:
     """What asks a connection of their one user which of these changed no more, and tells it."""
-    asked = {"user_id": noted[0].owner, **columns_of(noted)}
+    asked = {
+        "user_id": noted[0].owner,
+        "kinds": sorted({each.kind for each in noted}),
+        "ids": [each.ref_id for each in noted],
+    }
 
     def ask(conn: Connection) -> Callable[[], list[bool]]:
-        found = conn.execute(query("unchanged"), asked)
-        return lambda: [bool(row[0]) for row in found.fetchall()]
+        found = conn.execute(query("last_changes"), asked)
+
+        def tell() -> list[bool]:
+            now = {(kind, ref_id): changes for kind, ref_id, changes in found.fetchall()}
+            return [now.get((each.kind, each.ref_id)) == each.changes for each in noted]
+
+        return tell
 
     return ask

@@ -43,6 +43,12 @@ class Task:
         return size_of(self.change)
 
     @property
+    def has_words(self) -> bool:
+        """Whether nothing of it but its vector is to be filed: a search has filed its words."""
+        noted = self.noted
+        return noted.has_words and not (noted.gone or noted.anew)
+
+    @property
     def owner(self) -> str:
         """Whose it is."""
         return self.noted.owner
@@ -69,9 +75,12 @@ class Lots:
         return tasks, left
 
     def file_words(self, tasks: Sequence[Task]) -> list[Task]:
-        """Those whose words could be filed, or were taken out where they are to be."""
-        filed: list[Task] = []
-        lots = [list(mine) for _, mine in groupby(tasks, key=_owner_of)]
+        """Those whose words are filed, or taken out where they are to be."""
+        filed = [task for task in tasks if task.has_words]
+        lots = [
+            list(mine)
+            for _, mine in groupby((task for task in tasks if not task.has_words), key=_owner_of)
+        ]
         for some in _lots_of(lots):
             for mine in done_for(some, self._file, "filed"):
                 filed += mine

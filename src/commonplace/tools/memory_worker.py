@@ -252,7 +252,8 @@ class MemoryWorker:
 
 
 def _beside() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="backlog")
+    """One fetches while another puts away."""
+    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="backlog")
 
 
 def _made(encoder: Encoder, tasks: Sequence[Task]) -> Iterator[list[tuple[str, Encoded]]]:
