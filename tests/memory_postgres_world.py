@@ -47,10 +47,15 @@ class PostgresMemoryWorld:
     def open(self, user):
         made = Memory(user, settings=self.settings, clock=self.clock, encoder=self.slot)
         if self._has_worker:
-            made.desk.filing()  # opened, so that the memories are there
-            made._shared.app.shared.memories.alongside = self.work
+            self._work_before(made.desk.filing())
         self._opened.append(made)
         return made
+
+    def _work_before(self, filing):
+        """Have the worker at work before a search looks."""
+        for name in ("refresh", "catch_up"):
+            asked = getattr(filing, name)
+            setattr(filing, name, lambda *args, asked=asked: (self.work(), asked(*args))[1])
 
     def app(self):
         return App(self.settings, user_home=None, clock=self.clock, encoder=self.slot)

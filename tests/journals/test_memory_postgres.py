@@ -299,7 +299,9 @@ class TestBacklog:
             assert upkeep.tidy() == 1
         assert database.rows(files) != before
         assert upkeep.tidy() == 1
-        assert upkeep.tidy() == 0
+        while upkeep.tidy():  # a session that begins in another database may hold all back
+            pass
+        assert database.rows("SELECT stale FROM wb_outbox") == [(False,)]
 
     def test_what_is_deleted_is_not_tidied_before_it_is_out_of_the_index(
         self, mine, backlog, upkeep

@@ -23,10 +23,11 @@ from commonplace.journals.memory_reading import MemoryReading
 from commonplace.journals.memory_unchanged import ask_unchanged
 from commonplace.journals.memory_upkeep import MemoryUpkeep
 from commonplace.search.word_filing import WordFiling
-from commonplace.tools.memory_worker import MemoryWorker, changes_noted
+from commonplace.tools.memory_filing import changes_noted
+from commonplace.tools.memory_worker import MemoryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.app.own import Own, Wired
     from commonplace.app.shared import Shared
@@ -37,17 +38,13 @@ if TYPE_CHECKING:
 
 
 class PostgresMemories:
-    """Every user's memory in one database, opened when it is first used. Close it at the end.
-
-    alongside: called before a search looks, for whoever has the worker in the same process.
-    """
+    """Every user's memory in one database, opened when it is first used. Close it at the end."""
 
     def __init__(self, shared: Shared) -> None:
         url = shared.settings.database_url
         assert url is not None
         self._database = Postgres(url, check=check_database)
         self._index = index.PostgresIndex(self._database)
-        self.alongside: Callable[[], object] | None = None
 
     def store_of(self, owner: str, clock: Clock) -> records.MemoryPostgres:
         """The store of one user."""
@@ -73,7 +70,6 @@ class PostgresMemories:
             store=store,
             read=partial(changes_noted, store),
             still=ask_unchanged,
-            alongside=self._work_alongside,
         )
         finder = own.shared.finder_over(mine, filing)
         return Followed(index=mine, filing=filing, finder=finder)
@@ -86,10 +82,6 @@ class PostgresMemories:
         """Let go of the connections; may be called twice."""
         self._index.close()
         self._database.close()
-
-    def _work_alongside(self) -> None:
-        if self.alongside is not None:
-            self.alongside()
 
 
 @contextmanager

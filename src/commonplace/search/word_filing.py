@@ -66,7 +66,7 @@ class WordFiling:
 
     A save files nothing: the next search does, in this process or another one. read: the changes
     that lines of the outbox stand for, as their records are now. still: tells which are unchanged
-    since. alongside: called before each look: a worker of this process.
+    since.
     """
 
     def __init__(
@@ -76,13 +76,11 @@ class WordFiling:
         store: Defers,
         read: Callable[[Sequence[Noted]], Sequence[Change]],
         still: Callable[[Sequence[Noted]], Still],
-        alongside: Callable[[], object] | None = None,
     ) -> None:
         self._still = still
         self._index = index
         self._store = store
         self._read = read
-        self._alongside = alongside
 
     def file(self, changes: Sequence[Change]) -> Later:  # noqa: ARG002  the outbox has them
         """Nothing: the outbox has them."""
@@ -103,8 +101,6 @@ class WordFiling:
     def refresh(self, wait_s: float) -> tuple[str, ...]:  # noqa: ARG002  each step is short
         """File the words of what was saved, in this thread; tells what is not done."""
         try:
-            if self._alongside is not None:
-                self._alongside()
             left = self._file_words(policy.WORDS_AT_A_SEARCH)
         except CommonplaceError as exc:
             log_failure("Words wait to be filed", exc)
@@ -116,9 +112,7 @@ class WordFiling:
         return ()
 
     def catch_up(self) -> int:
-        """File all words, and let a worker of this process do the rest. Raises: Unavailable."""
-        if self._alongside is not None:
-            self._alongside()
+        """File all words; how many records' were. Raises: Unavailable."""
         return self._file_words(None)
 
     def close(self) -> None:

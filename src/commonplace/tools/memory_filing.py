@@ -102,11 +102,7 @@ class Lots:
 
     def _read(self, tasks: list[Task], lots: Sequence[Sequence[Noted]]) -> None:
         noted = [each for mine in lots for each in mine]
-        records = self._records.read(noted)
-        tasks += [
-            Task(each, change_noted(each.kind, each.ref_id, record))
-            for each, record in zip(noted, records, strict=True)
-        ]
+        tasks += map(Task, noted, changes_noted(self._records, noted))
 
     def _file(self, lots: Sequence[Sequence[Task]]) -> None:
         self._index.file([self._filing(mine) for mine in lots])
@@ -118,6 +114,14 @@ class Lots:
             anew=frozenset(_ref(task.change) for task in mine if task.noted.anew),
             still=ask_unchanged([task.noted for task in mine]),
         )
+
+
+def changes_noted(records: ReadsNoted, noted: Sequence[Noted]) -> list[Change]:
+    """What the index is to hold of what changed, as its records are now. Raises: Unavailable."""
+    return [
+        change_noted(each.kind, each.ref_id, record)
+        for each, record in zip(noted, records.read(noted), strict=True)
+    ]
 
 
 def done_for(lots: Sequence[_T], act: Callable[[Sequence[_T]], object], what: str) -> Sequence[_T]:

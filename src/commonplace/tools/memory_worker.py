@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Put
-from commonplace.journals.memory_entry import change_noted
 from commonplace.search import policy
 from commonplace.search.batches import encoded_of, groups_of, unencoded_of
 from commonplace.tools.memory_charge import Charge
@@ -23,9 +22,9 @@ from commonplace.tools.memory_filing import Lots
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.core.memory import Backlog, Defers, Noted, ReadsNoted, Upkeep
+    from commonplace.core.memory import Backlog, ReadsNoted, Upkeep
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForAll
-    from commonplace.core.values import Change, Encoded
+    from commonplace.core.values import Encoded
     from commonplace.tools.memory_filing import Task
 
 _log = logging.getLogger(__name__)
@@ -42,14 +41,6 @@ class _Batch(NamedTuple):
     is_any: bool
     tasks: Sequence[Task]
     encoder: Encoder | None = None
-
-
-def changes_noted(store: Defers, noted: Sequence[Noted]) -> list[Change]:
-    """What the index is to hold of what changed, as its records are now. Raises: Unavailable."""
-    return [
-        change_noted(each.kind, each.ref_id, record)
-        for each, record in zip(noted, store.read(noted), strict=True)
-    ]
 
 
 class MemoryWorker:
