@@ -199,33 +199,39 @@ def _write(asking: Asking, plan: _Plan, change: int) -> None:
     if plan.freed:
         asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
         asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
-    asking.each("put_shelf", [_shelf_row(i, x, change) for i, x in plan.shelves.items()])
-    if plan.rows:
-        rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
-        asking.ask("put_docs", rows=json.dumps(rows, ensure_ascii=False), change=change)
     asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
     if plan.moved:
         asking.ask("note_moved")
-    _add_words(asking, [row for row, _ in plan.said])
-    if plan.docs or plan.speaking:
-        asking.ask("count_change", docs=plan.docs, speaking=plan.speaking)
+    counted = {"more": plan.docs, "more_speaking": plan.speaking}
+    if plan.rows:
+        rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
+        shelves = [{"id": number, **on._asdict()} for number, on in plan.shelves.items()]
+        asking.ask(
+            "put_docs",
+            rows=json.dumps(rows, ensure_ascii=False),
+            shelves=json.dumps(shelves, ensure_ascii=False),
+            change=change,
+            **_words_bound([row for row, _ in plan.said]),
+            **counted,
+        )
+    elif plan.docs or plan.speaking:
+        asking.ask("count_change", **counted)
 
 
-def _add_words(asking: Asking, rows: Sequence[Mapping[str, Any]]) -> None:
+def _words_bound(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The words of docs as `put_docs` takes them."""
     words = sorted(
         (term, row["id"], body, dated)
         for row in rows
         for term, (body, dated) in row["words"].items()
     )
-    if words:
-        terms, docs, bodies, dates = zip(*words, strict=True)
-        asking.ask(
-            "add_words",
-            terms="\n".join(terms),
-            docs=Longs(docs),
-            bodies=Longs(bodies),
-            dates=Longs(dates),
-        )
+    terms, docs, bodies, dates = zip(*words, strict=True) if words else ((), (), (), ())
+    return {
+        "terms": "\n".join(terms),
+        "docs": Longs(docs),
+        "bodies": Longs(bodies),
+        "dates": Longs(dates),
+    }
 
 
 def _row_of(ref: str, doc: Doc, shelf: int) -> dict[str, Any]:
@@ -251,10 +257,6 @@ def _shelf(doc: Doc) -> Shelf:
     headings = tuple(plain(heading) for heading in doc.headings)
     journal, scope = plain(doc.journal), plain(doc.scope)
     return Shelf(journal, scope, plain(doc.kind), plain(doc.author), headings)
-
-
-def _shelf_row(number: int, shelf: Shelf, change: int) -> dict[str, Any]:
-    return {"id": number, "change": change} | shelf._asdict() | {"headings": list(shelf.headings)}
 
 
 def shelf_id(shelf: Shelf) -> int:

@@ -76,11 +76,12 @@ def _write(
     if replaced:
         asking.ask("drop_model_vectors", model=model, ids=[on.id for on in replaced])
     floats = Floats(np.concatenate(made))
-    asking.ask("add_vectors", model=model, dimensions=dimensions, floats=floats, **columns)
     asking.ask(
-        "count_vectors",
+        "add_vectors",
         model=model,
         dimensions=dimensions,
-        docs=len(fresh) - len(replaced),
-        chunks=len(columns["docs"]) - sum(on.chunks for on in replaced),
+        floats=floats,
+        more=len(fresh) - len(replaced),
+        more_chunks=len(columns["docs"]) - sum(on.chunks for on in replaced),
+        **columns,
     )
