@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import pytest
 from tests.journals.timeline_world import World, at
@@ -302,4 +304,31 @@ def test_a_period_is_told_while_nothing_can_be_written(world):
     assert world.shown(level=2) == []
     assert world.read("day", "2025-02-04T10:00").metadata["entries"] == 1
     assert world.shown(level=2) == ["rollup_daily_20250204"]
+    other.close()
+
+
+@contextmanager
+def no_room():
+    """No file of this process can grow, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_read_by_whoever_comes_to_it(world):
+    """No process has the file open: what is there is told, and written to once there is room."""
+    world.add("fixed the gate", "2025-02-04T10:15")
+    world.close()
+    world.clock.at = at("2025-02-05T09:00")
+    with no_room():
+        other = world.again()
+        for _ in range(2):
+            assert other.read("day", "2025-02-04T10:00").metadata["entries"] == 1
+            with pytest.raises(Unavailable):
+                other.add("painted it", "2025-02-04T10:30")
+    other.add("painted it", "2025-02-04T10:30")
+    assert other.read("day", "2025-02-04T10:00").metadata["entries"] == 2
     other.close()

@@ -65,7 +65,7 @@ class OwnedDatabase:
         if not self.exists:
             yield None
             return
-        with self._database().using() as conn:
+        with self._readable().using() as conn:
             yield conn
 
     def writing(self) -> Writing:
@@ -96,17 +96,21 @@ class OwnedDatabase:
     def _database(self) -> Database:
         with self._lock:
             if self._made is None:
-                self._made = self._opened()
+                self._made = self._opened(self._open_connection)
             return self._made
 
-    def _opened(self) -> Database:
+    def _readable(self) -> Database:
+        """What is read from: what is written to, unless a journal knows of something better."""
+        return self._database()
+
+    def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
         if not os.path.exists(self.path):
             if self._prepare is not None:
                 self._prepare()
             make_folder(self.folder)
         if self._adopt is not None:
             self._adopt(self.path)
-        database = Database(self.path, open_connection=self._open_connection)
+        database = Database(self.path, open_connection=open_connection)
         try:
             with database.using() as conn:
                 migrate(conn, list_migrations(*self._scripts), path=self.path)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.db.owned import OwnedDatabase, connect_erasing
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import BUSY_S, connect_read_only
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.db.owned import Writing
+    from commonplace.db.sqlite import Database
 
 FILE_NAME = "journal.db"
 LOG_NAME = "rollups.log"
 LOG_BYTES = 1_000_000
+
+# A file beside it must grow before even a reader may come: its shared memory.
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 
 _PAGE = 4096
 _AHEAD = 512 * _PAGE
@@ -62,6 +66,8 @@ class TimelineDatabase(OwnedDatabase):
             open_connection=_connect,
         )
         self._writes = 0
+        # Where the disk is full, and nobody has the file open, it can still be read.
+        self._spare: Database | None = None
 
     def writing(self) -> Writing:
         """As everywhere; whoever writes a second time will go on, and finds the log lengthened."""
@@ -69,6 +75,32 @@ class TimelineDatabase(OwnedDatabase):
         if self._writes == _SECOND:
             self._lengthen()
         return super().writing()
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        super().close()
+        self._drop_spare()
+
+    def _readable(self) -> Database:
+        try:
+            made = self._database()
+        except Unavailable as exc:
+            code = getattr(exc.__cause__, "sqlite_errorcode", 0) & 0xFF
+            if code not in _NO_ROOM or not os.path.exists(self.path):
+                raise
+            with self._lock:
+                if self._spare is None:
+                    self._spare = self._opened(connect_read_only)
+                return self._spare
+        if self._spare is not None:
+            self._drop_spare()
+        return made
+
+    def _drop_spare(self) -> None:
+        with self._lock:
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.close()
 
     def _lengthen(self) -> None:
         """Fill the write-ahead log with zeros that are rolled back, unless it is long already.
