@@ -299,6 +299,11 @@ def test_common_words_are_left_out_as_on_disk(opened):
         assert len(found("every")) == 1200
         hour = Interval(start=START + timedelta(minutes=30), end=START + timedelta(minutes=90))
         assert len(found("often rare", within=hour)) == 20
+    # Another process leaves two docs: what was common is so no more, for the first search already.
+    theirs = opened().within("me")
+    theirs.clear()
+    theirs.apply([Put(a_doc("n:1", "every")), Put(a_doc("n:2", "rare", minutes=1))])
+    assert found("rare every") == {"n:1", "n:2"}
 
 
 def test_a_user_sees_no_row_of_another_whatever_is_asked(opened, database):

@@ -40,13 +40,8 @@ class Sought:
     def __init__(self, question: str, known: Known, span: Span) -> None:
         self._stems = stems(query_terms(question))
         self._span = span
-        self._counts = self._remembered(known)
-        self._chosen: list[Stem] | None = None
-        docs = len(known.roll)
-        if docs <= FEW:
-            self._chosen = self._stems
-        elif len(self._counts) == len(self._stems):
-            self._chosen = self._worth(docs)
+        self._counts: dict[Stem, int] = {}
+        self._chosen = self._choose(known)
 
     @property
     def first(self) -> dict[str, Any]:
@@ -61,20 +56,35 @@ class Sought:
         sent: the answer to `first`.
         """
         docs = len(known.roll)
-        if self._chosen is None:
-            missing = [stem for stem in self._stems if stem not in self._counts]
-            self._counts |= _counted(asking, missing, self._span)
-            self._remember(known)
-            self._chosen = self._worth(docs)
-            if whole := _whole(self._chosen):
-                sent = asking.ask("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
         chosen = self._chosen
+        # By now others may tell, or be looked up at all: much came since, or little is left.
+        if chosen != self._stems and (chosen is None or chosen != self._choose(known)):
+            chosen = self._counted(asking, known)
+            if whole := _whole(chosen):
+                sent = asking.ask("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
         found = _listed(asking, chosen, self._span, sent)
         if docs > FEW and len(chosen) == len(self._stems):
             self._counts |= {stem: columns.shape[1] for stem, columns in found.items()}
             self._remember(known)
             chosen = self._worth(docs)
         return {stem: _posting(found[stem], roll) for stem in chosen}
+
+    def _choose(self, known: Known) -> list[Stem] | None:
+        """Those to be looked up among these docs; None where they are to be counted first."""
+        docs = len(known.roll)
+        self._counts = self._remembered(known)
+        if docs <= FEW:
+            return self._stems
+        return self._worth(docs) if len(self._counts) == len(self._stems) else None
+
+    def _counted(self, asking: Asking, known: Known) -> list[Stem]:
+        """The same, once those are counted that are to be."""
+        if (chosen := self._choose(known)) is not None:
+            return chosen
+        missing = [stem for stem in self._stems if stem not in self._counts]
+        self._counts |= _counted(asking, missing, self._span)
+        self._remember(known)
+        return self._worth(len(known.roll))
 
     def _worth(self, docs: int) -> list[Stem]:
         return worth(self._stems, [self._counts[stem] for stem in self._stems], docs)
