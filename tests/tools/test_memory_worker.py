@@ -248,6 +248,26 @@ class TestFiling:
         ]
         assert world.database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("dee",)]
 
+    def test_a_record_that_cannot_be_encoded_is_in_nobody_s_way(self, world, worker_with, caplog):
+        """Neither of other users' nor of its own; where nothing else is to be done that is told."""
+
+        class Choosy(HashingEncoder):
+            def encode_passages(self, texts):
+                if any("Knot" in text for text in texts):
+                    raise Unavailable("It is too hard.")
+                return super().encode_passages(texts)
+
+        for user, title in (("ann", "Knot"), ("ann", "Bay"), ("bob", "Knot"), ("cy", "Sea")):
+            world.open(user).save_todo(title)
+        worker = worker_with(Choosy())
+        assert worker.work() == 2
+        assert "2 records cannot be encoded, and wait: It is too hard." in caplog.text
+        done = "SELECT user_id FROM wb_outbox WHERE NOT due ORDER BY 1"
+        assert world.database.rows(done) == [("ann",), ("cy",)]
+        world.database.run("UPDATE wb_outbox SET leased_until = NULL")
+        with pytest.raises(Unavailable, match="too hard"):
+            worker.work()
+
 
 def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, worker_with, monkeypatch):
     """However long that takes; a worker that is told to end does not wait for it."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.memory import Backlog, ReadsNoted, Upkeep
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForAll
-    from commonplace.core.values import Encoded
+    from commonplace.core.values import Encoded, Unencoded
+    from commonplace.search.batches import Spans
     from commonplace.tools.memory_filing import Task
 
 _log = logging.getLogger(__name__)
@@ -186,7 +187,9 @@ class MemoryWorker:
                 if not tasks:
                     continue
                 filed_at = self._monotonic()
-                vectors = {} if encoder is None else self._encode(encoder, tasks)
+                vectors: Mapping[str, Sequence[Encoded]] = {}
+                if encoder is not None:
+                    tasks, vectors = self._encode(encoder, tasks)
                 if away is not None:
                     yield away.result()
                 away = aside.submit(self._put_away, encoder, tasks, vectors)
@@ -209,9 +212,15 @@ class MemoryWorker:
         filed = self._lots.file_words(tasks)
         return _Batch(is_any=bool(leased), tasks=filed, encoder=encoder)
 
-    def _encode(self, encoder: Encoder, tasks: Sequence[Task]) -> dict[str, list[Encoded]]:
-        """The vectors of these by owner; they stay leased however long that takes."""
+    def _encode(
+        self, encoder: Encoder, tasks: Sequence[Task]
+    ) -> tuple[list[Task], dict[str, list[Encoded]]]:
+        """Those that could be encoded, and their vectors by owner.
+
+        They stay leased however long that takes. Raises: Unavailable, Invalid where none could be.
+        """
         made: dict[str, list[Encoded]] = {}
+        failed: dict[int, CommonplaceError] = {}
         groups = _made(encoder, tasks)
         held_at: float | None = None
         while True:
@@ -223,9 +232,19 @@ class MemoryWorker:
                 self._backlog.hold(noted, seconds=policy.BACKLOG_LEASE_S)
             group = next(groups, None)
             if group is None:
-                return made
-            for owner, encoded in group:
-                made.setdefault(owner, []).append(encoded)
+                break
+            for task, encoded in group:
+                if isinstance(encoded, CommonplaceError):
+                    failed[id(task)] = encoded
+                else:
+                    made.setdefault(task.owner, []).append(encoded)
+        left = [task for task in tasks if id(task) not in failed]
+        if failed:
+            why = next(iter(failed.values()))
+            if not left:
+                raise why
+            _log.warning("%d records cannot be encoded, and wait: %s", len(failed), why)
+        return left, made
 
     def _put_away(
         self,
@@ -247,20 +266,36 @@ def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=2, thread_name_prefix="backlog")
 
 
-def _made(encoder: Encoder, tasks: Sequence[Task]) -> Iterator[list[tuple[str, Encoded]]]:
-    """The vectors of these, each after its owner, group by group, of all users together.
+def _made(
+    encoder: Encoder, tasks: Sequence[Task]
+) -> Iterator[list[tuple[Task, Encoded | CommonplaceError]]]:
+    """The vectors of these, each after its task, group by group, of all users together.
 
-    The encoder is quicker the more are alike.
+    The encoder is quicker the more are alike. Where a group fails each is tried alone.
     """
-    docs = [
-        (unencoded_of(task.change), task.owner) for task in tasks if isinstance(task.change, Put)
-    ]
+    docs = [(unencoded_of(task.change), task) for task in tasks if isinstance(task.change, Put)]
     # By place, not by ref: two users may have the same one.
-    owner_of = {id(doc): owner for doc, owner in docs}
+    task_of = {id(doc): task for doc, task in docs}
     for group in groups_of(encoder, [doc for doc, _ in docs]):
-        texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
-        made = encoded_of(group, encoder.encode_passages(texts))
-        yield [(owner_of[id(doc)], one) for (doc, _), one in zip(group, made, strict=True)]
+        for some in _tried(encoder, group):
+            yield [(task_of[id(doc)], one) for doc, one in some]
+
+
+def _tried(
+    encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]
+) -> Iterator[list[tuple[Unencoded, Encoded | CommonplaceError]]]:
+    """The vectors of a group's docs, or of one alone why there are none."""
+    texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
+    try:
+        made = list(encoded_of(group, encoder.encode_passages(texts)))
+    except CommonplaceError as exc:
+        if len(group) == 1:
+            yield [(group[0][0], exc)]
+            return
+        for each in group:
+            yield from _tried(encoder, [each])
+    else:
+        yield [(doc, one) for (doc, _), one in zip(group, made, strict=True)]
 
 
 def _fitting(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
