@@ -135,20 +135,20 @@ def test_a_commit_without_an_answer_is_looked_into(world, monkeypatch, is_done):
     """The connection breaks at the commit, done or not: the save succeeds, and there is one record."""
     mine = world.open("ann")
     mine.save_todo("harbour 0")
-    execute = Connection.execute
+    commit = Connection.commit
     left = [1]
 
-    def break_off(conn, query, *rest, **more):
-        asked = query if isinstance(query, bytes) else query.as_string()
-        if asked == "COMMIT" and left[0]:
-            left[0] -= 1
-            if is_done:
-                execute(conn, query, *rest, **more)
-            conn.pgconn.finish()
-            raise psycopg.OperationalError("the connection is lost")
-        return execute(conn, query, *rest, **more)
+    def break_off(conn):
+        if not left[0]:
+            commit(conn)
+            return
+        left[0] -= 1
+        if is_done:
+            commit(conn)
+        conn.pgconn.finish()
+        raise psycopg.OperationalError("the connection is lost")
 
-    monkeypatch.setattr(Connection, "execute", break_off)
+    monkeypatch.setattr(Connection, "commit", break_off)
     ref_id = mine.save_todo("harbour 1")
     left[0] = 1
     assert mine.edit_todo(ref_id, done=True).done
