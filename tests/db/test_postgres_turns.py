@@ -4,6 +4,7 @@ import pytest
 
 from commonplace.core.errors import Denied, Invalid
 from commonplace.db.postgres import Postgres, statement
+from commonplace.db.postgres_errors import Lost
 from commonplace.db.postgres_turns import turns
 
 KEEP = statement("INSERT INTO wb_marks (user_id, source, mark) VALUES (%s, %s, 'x')")
@@ -62,3 +63,13 @@ def test_nobody_writes_for_another(pool, database, error, turned):
     assert database.rows(COUNT) == [(0,)]
     write(pool, ("ann", "ann"), ("bob", "bob"))
     assert database.rows(COUNT) == [(2,)]
+
+
+def test_a_process_that_is_stopped_in_a_turn_keeps_nobody_waiting(pool, database):
+    """Nor for longer than the whole may take; what it had written is not there."""
+    brief = Postgres(database.app_url, check=lambda _conn, _name: None, deadline_s=0.2)
+    with pytest.raises(Lost), turns(brief) as given:  # noqa: PT012  what is under way is the point
+        given.give_to("ann").execute(KEEP, ["ann", "0"])
+        assert given.conn.execute(SEEN).fetchall() == [("ann",)]
+        write(pool, ("ann", "ann"))  # waits for the other
+    brief.close()

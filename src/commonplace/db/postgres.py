@@ -51,6 +51,8 @@ _IDLE_S = 5.0
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
+# Servers from this version on limit a transaction as a whole.
+_ENDS_STOPPED = 170_000
 # A connection's own limits, unless the address has others.
 _CONNECTING = {
     "connect_timeout": "5",
@@ -479,15 +481,18 @@ def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
     # In whole seconds there are few of them, and each is put together once.
     left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
     whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
-    conn.execute(_beginning(owner, commit, left_ms))
+    ends_stopped = conn.info.server_version >= _ENDS_STOPPED
+    conn.execute(_beginning(owner, commit, left_ms, ends_stopped))
     conn.deadline = whole
 
 
 @lru_cache(maxsize=1024)
-def _beginning(owner: str, commit: Commit, left_ms: int) -> bytes:
-    soon = f"; {queries()['commit_soon']}" if commit == "soon" else ""
-    asked = statement(queries()["begin"] + soon)
+def _beginning(owner: str, commit: Commit, left_ms: int, ends_stopped: bool) -> bytes:  # noqa: FBT001  for the cache
+    names = ["begin", *["end_stopped"] * ends_stopped, *["commit_soon"] * (commit == "soon")]
+    asked = statement("; ".join(queries()[name] for name in names))
+    # A statement's end, after which the connection is whole, comes before the session's.
     return asked.format(
+        whole_ms=sql.Literal(left_ms + round(_GRACE_S * 1000)),
         owner=sql.Literal(owner),
         statement_ms=sql.Literal(left_ms),
         lock_ms=sql.Literal(max(left_ms // 2, 1)),

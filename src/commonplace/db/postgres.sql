@@ -6,6 +6,11 @@ BEGIN; SET LOCAL app.user_id = {owner}; SET LOCAL statement_timeout = {statement
 SET LOCAL lock_timeout = {lock_ms}; SET LOCAL idle_in_transaction_session_timeout = {idle_ms};
 SET LOCAL TimeZone = 'UTC';
 
+-- name: end_stopped
+-- Likewise in the middle of a pipeline, where no session counts as idle: a process that is stopped
+-- there would keep its locks until it goes on. Unknown to servers before 17.
+SET LOCAL transaction_timeout = {whole_ms};
+
 -- name: commit_soon
 -- A commit of this transaction does not wait for the disk.
 SET LOCAL synchronous_commit = off;
