@@ -74,7 +74,7 @@ def test_entries_of_one_write_mark_every_period_of_each_once(world):
     times = ("2025-02-04T10:15", "2025-02-04T10:45", "2025-02-04T11:00", "2025-02-05T11:00")
     world.journal.add_many([Draft(content=f"at {when}", at=at(when)) for when in times])
     assert sorted(level for level, _ in world.marks()) == [1, 1, 1, 2, 2, 3, 4, 5]
-    last = world.rows("SELECT max(seq) FROM changes")[0][0]
+    last = world.rows("SELECT max(seq) FROM journal_entries")[0][0]
     assert last == len(times)
     assert {mark for (mark,) in world.rows("SELECT mark FROM dirty")} == {last}
 

@@ -329,7 +329,7 @@ class TimelineJournal:
         return found
 
     def note_change(self, conn: sqlite3.Connection, seq: int) -> int:
-        """Note in the log that an entry changed; the change's number."""
+        """Note in the log that an entry changed, or went; the change's number."""
         return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
 
     def tallies(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:

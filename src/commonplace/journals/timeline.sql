@@ -22,28 +22,48 @@ UPDATE state SET zone = :zone;
 INSERT INTO fed_marks (journal, mark) VALUES ('', zeroblob(:bytes));
 
 -- name: add
--- One entry of its owner's; one with an id that is there is left alone. Its number is greater than
--- that of any entry that is there, or was.
+-- One entry of its owner's; one with an id that is there is left alone. Entries and changes are
+-- numbered in one count: its number is greater than any that is there, or was.
 INSERT INTO journal_entries (
     seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash
 ) VALUES (
-    (SELECT max(floor, coalesce((SELECT max(seq) FROM journal_entries), 0)) + 1 FROM state),
+    (SELECT max(
+        floor,
+        coalesce((SELECT max(seq) FROM journal_entries), 0),
+        coalesce((SELECT max(seq) FROM changes), 0)
+    ) + 1 FROM state),
     :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
     0, 'active', :now, :now, '', :hash
 ) ON CONFLICT (id) DO NOTHING;
 
 -- name: change
--- Note that an entry changed; its number marks what must be rolled up again.
-INSERT INTO changes (entry) VALUES (:entry);
+-- Note that an entry changed, as its own number tells that it was added; the change's number marks
+-- what must be rolled up again.
+INSERT INTO changes (seq, entry) VALUES (
+    (SELECT max(
+        floor,
+        coalesce((SELECT max(seq) FROM journal_entries), 0),
+        coalesce((SELECT max(seq) FROM changes), 0)
+    ) + 1 FROM state),
+    :entry
+);
 
 -- name: last_change
--- How far the log of changes goes.
-SELECT coalesce(max(seq), 0) FROM changes;
+-- The number of the last entry or change.
+SELECT max(
+    floor,
+    coalesce((SELECT max(seq) FROM journal_entries), 0),
+    coalesce((SELECT max(seq) FROM changes), 0)
+) FROM state;
 
 -- name: changed_since
--- The entries that changed after a mark, the earliest last change first.
-SELECT entry, max(seq) FROM changes WHERE seq > :seq GROUP BY entry ORDER BY 2;
+-- The entries that were added or changed after a mark, the earliest last change first.
+SELECT entry, max(seq) FROM (
+    SELECT entry, seq FROM changes WHERE seq > :seq
+    UNION ALL
+    SELECT seq, seq FROM journal_entries WHERE seq > :seq
+) GROUP BY entry ORDER BY 2;
 
 -- name: update
 -- Another text, time or metadata for an entry of its owner's.
@@ -90,7 +110,7 @@ ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
 -- name: mark_new
 -- Every period that holds a new entry must be rolled up. Where one must be already nothing is
--- written: the log of changes tells of the entry, and `unmark` looks there.
+-- written: the entry's number tells of it, and `unmark` looks there.
 INSERT INTO dirty (tz, level, period_start, period_end, mark) VALUES
     (:tz, 1, :hour, :hour_end, :mark),
     (:tz, 2, :day, :day_end, :mark),
@@ -112,13 +132,13 @@ ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
 -- name: unmark
 -- A period is rolled up, unless something changed since: it was marked again, or an entry of it was
--- added, which marks it only where it has no mark. CROSS: what changed since is looked at first.
+-- added, which marks it only where it has no mark. +: what was added since is few, and looked at.
 DELETE FROM dirty
 WHERE tz = :tz AND level = :level AND period_start = :period_start AND mark = :mark
   AND NOT EXISTS (
-      SELECT 1 FROM changes AS c CROSS JOIN journal_entries AS e ON e.seq = c.entry
-      WHERE c.seq > :seen AND e.rollup_level = 0 AND e.entry_type = 'raw'
-        AND e.timestamp >= dirty.period_start AND e.timestamp < dirty.period_end
+      SELECT 1 FROM journal_entries
+      WHERE seq > :seen AND +rollup_level = 0 AND entry_type = 'raw'
+        AND timestamp >= dirty.period_start AND timestamp < dirty.period_end
   );
 
 -- name: find_dirty
@@ -393,7 +413,11 @@ INSERT INTO journal_entries (
     seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash
 ) VALUES (
-    (SELECT max(floor, coalesce((SELECT max(seq) FROM journal_entries), 0)) + 1 FROM state),
+    (SELECT max(
+        floor,
+        coalesce((SELECT max(seq) FROM journal_entries), 0),
+        coalesce((SELECT max(seq) FROM changes), 0)
+    ) + 1 FROM state),
     :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
     :level, 'active', :now, :now, :tz, :hash
 );

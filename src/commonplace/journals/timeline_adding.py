@@ -1,4 +1,4 @@
-"""Owns how entries are added to a timeline: rows, the log of changes and the marks, in one go.
+"""Owns how entries are added to a timeline: rows and marks, in one go.
 
 Never begins or ends a transaction: the caller's holds all of it, or none.
 """
@@ -64,14 +64,14 @@ class Adding:
         self._noted = render_time(now)
         self._random_bytes = random_bytes
         self._known = marks.known(conn, now)
-        self._change = 0
+        self._last = 0
 
     def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
         """Add them in their order, and mark every period that holds one. Raises: Invalid."""
         raw: list[datetime] = []
         added = [self._add(draft, raw) for draft in drafts]
         known = self._known
-        marked = self._marks.mark_new(self._conn, raw, change=self._change, known=known)
+        marked = self._marks.mark_new(self._conn, raw, change=self._last, known=known)
         if marked is not known.marked:
             self._known = replace(known, marked=marked)
         return added
@@ -96,8 +96,7 @@ class Adding:
         if not done.rowcount:
             old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
             return Added(entry=entry_of(old), is_new=False)
-        seq = done.lastrowid or 0
-        self._change = self._conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
+        self._last = seq = done.lastrowid or 0
         if row["entry_type"] == RAW:
             raw.append(at)
         return Added(entry=self._entry(draft, row, at, seq, status="active"), is_new=True)

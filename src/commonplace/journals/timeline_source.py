@@ -39,11 +39,11 @@ class TimelineSource:
 
     @property
     def is_prompt(self) -> bool:
-        """Its mark reads the end of one table."""
+        """Its mark reads the ends of two tables."""
         return True
 
     def mark(self) -> str:
-        """Which file it is, and the number of its last change; empty where there is none."""
+        """Which file it is, and the number of its last entry or change; empty for no file."""
         try:
             with self._journal.database.reading() as conn:
                 if conn is None:
