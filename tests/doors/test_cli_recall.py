@@ -150,6 +150,16 @@ def test_status_is_a_table_and_facts(written):
     assert (told["encoder"]["name"], told["encoder"]["state"]) == ("minilm-l6-v2", "missing")
 
 
+def test_a_hit_names_no_file_of_ours(words_only):
+    """Where it says `in`, a project's folder follows; timeline and memory belong to none."""
+    run("timeline", "add", "painted the pier")
+    run("memory", "save", "todo", "--title", "inspect the pier")
+    hits = facts("recall", "pier")["results"]
+    assert {hit["journal"]: hit["where"] for hit in hits} == {"timeline": "", "memory": ""}
+    assert ".db" not in run("recall", "pier").stdout
+    assert facts("open", hits[0]["ref"])["where"] == ""
+
+
 def test_status_of_nothing_is_told(no_weights):
     """Before the first entry."""
     told = facts("status")

@@ -120,7 +120,7 @@ class MemoryJournal:
         """The records as whoever opens a ref sees them."""
         from commonplace.journals.memory_open import MemoryPages  # noqa: PLC0415  if used
 
-        return MemoryPages(self, place=str(self.database.path))
+        return MemoryPages(self)
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""

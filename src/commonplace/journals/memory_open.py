@@ -23,13 +23,12 @@ class MemoryPages:
     kinds = KINDS
     ref_form = f"{JOURNAL}:<kind>/<id>"
 
-    def __init__(self, store: MemoryStore, *, place: str) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._place = place
 
-    def place_of(self, scope: str) -> str:  # noqa: ARG002  it lies in one place
-        """Where this user's memory is kept, for people."""
-        return self._place
+    def place_of(self, scope: str) -> str:  # noqa: ARG002  it has no scopes
+        """Nowhere: no record belongs to a project's folder."""
+        return ""
 
     def read_ref(self, ref: str) -> Page:
         """The record under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""

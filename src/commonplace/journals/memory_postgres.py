@@ -155,7 +155,7 @@ class MemoryPostgres:
         """The records as whoever opens a ref sees them."""
         from commonplace.journals.memory_open import MemoryPages  # noqa: PLC0415  if used
 
-        return MemoryPages(self, place=self._database.name)
+        return MemoryPages(self)
 
     def close(self) -> None:
         """Nothing is held: the connections are everybody's."""

@@ -30,9 +30,9 @@ class TimelinePages:
     def __init__(self, journal: TimelineJournal) -> None:
         self._journal = journal
 
-    def place_of(self, scope: str) -> str:  # noqa: ARG002  it lies in one place
-        """The file of this owner's timeline."""
-        return str(self._journal.database.path)
+    def place_of(self, scope: str) -> str:  # noqa: ARG002  it has no scopes
+        """Nowhere: no entry belongs to a project's folder."""
+        return ""
 
     def read_ref(self, ref: str) -> Page:
         """The entry under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""
