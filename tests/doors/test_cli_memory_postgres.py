@@ -36,7 +36,10 @@ def test_from_an_empty_database_to_a_hit(env):
     memory(env, "save", "todo", "--title", "sell cables", "--user", "bob")
     found = json.loads(memory(env, "search", "cables", "--user", "ann").stdout)
     assert [hit["ref"] for hit in found["payload"]["results"]] == [saved["ref"]]
-    assert json.loads(memory(env, "worker", "--once").stdout) == {"filed": 1}
+    worked = memory(env, "worker", "--once")
+    assert json.loads(worked.stdout) == {"filed": 1}
+    assert worked.stderr.startswith("Words alone are filed: ")
+    assert "run `commonplace model fetch`" in worked.stderr
     stats = json.loads(memory(env, "stats", "--user", "bob").stdout)
     assert (stats["found"], stats["pending"]) == (1, 1)
     assert memory(env, "delete", "todo", saved["ref"], "--user", "ann").exit_code == 0
@@ -57,6 +60,12 @@ def test_wrong_roles_are_refused(env):
         "--once",
     )
     assert (worker.exit_code, "commonplace_worker" in worker.stderr) == (1, True)
+    owner = memory(
+        {**env, "COMMONPLACE_DATABASE_WORKER_URL": env["COMMONPLACE_DATABASE_ADMIN_URL"]},
+        "worker",
+        "--once",
+    )
+    assert (owner.exit_code, "commonplace_worker" in owner.stderr) == (1, True)
     missing = memory({**env, "COMMONPLACE_DATABASE_ADMIN_URL": ""}, "migrate")
     assert (missing.exit_code, "COMMONPLACE_DATABASE_ADMIN_URL" in missing.stderr) == (2, True)
 

@@ -53,6 +53,10 @@ _TICK_S = 0.1
 _CLOSE_S = 2.0
 # Servers from this version on limit a transaction as a whole.
 _ENDS_STOPPED = 170_000
+_ROLES_HINT = (
+    "Connect as commonplace_app, a worker as commonplace_worker; `commonplace memory migrate`"
+    " makes both."
+)
 # A connection's own limits, unless the address has others.
 _CONNECTING = {
     "connect_timeout": "5",
@@ -453,14 +457,14 @@ def refuse_unguarded(conn: Connection, name: str, *, tables: Sequence[str]) -> N
         why = "is a superuser" if is_super else "bypasses row level security"
         raise Denied(
             f"The role {role} {why}: it would see the rows of every user.",
-            hint="Connect as commonplace_app, which `commonplace memory migrate` makes.",
+            hint=_ROLES_HINT,
         )
     rows = conn.execute(statement(queries()["tables"]), {"names": list(tables)}).fetchall()
     for table, is_owned, is_guarded in rows:
         if is_owned:
             raise Denied(
                 f"The role {role} owns {table}: it could lift its guard.",
-                hint="Connect as commonplace_app, which `commonplace memory migrate` makes.",
+                hint=_ROLES_HINT,
             )
         if not is_guarded:
             raise Denied(f"{table} has no forced row level security.", hint=MIGRATE_HINT)

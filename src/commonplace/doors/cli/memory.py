@@ -117,7 +117,9 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
     type=click.Choice(["auto", "none", "planning", "journaling"]),
 )
 @click.option("--diverse", is_flag=True, help="At most 5 of one kind.")
-@click.option("--debug", is_flag=True, help="With a diagnostic card, where that is allowed.")
+@click.option(
+    "--debug", is_flag=True, help="With --json a diagnostic card too, where COMMONPLACE_DEBUG is 1."
+)
 @user_options
 def search(
     query: tuple[str, ...], kinds: tuple[str, ...], user: str | None, as_json: bool, **given: Any
@@ -183,6 +185,8 @@ def worker(once: bool, anew: bool, as_json: bool) -> None:
 
     with opened() as app, POSTGRES["working"].load()(app.shared, app.clock) as working:
         load_encoder(app)
+        if why := app.encoder.reason():
+            click.echo(f"Words alone are filed: {why}", err=True)
         if anew:
             working.renew()
         if once:
