@@ -266,7 +266,7 @@ def test_deleting_is_asked_about(october):
         (["timeline", "context", "x", "--budget", "3"], 2, "Invalid budget_tokens"),
         (["timeline", "trends", "--period", "weakly"], 2, "weakly"),
         (["timeline", "trends", "--since", "2020", "--until", "2019"], 2, "until"),
-        (["rollup"], 2, "One thing at a time"),
+        (["rollup"], 2, "Nothing to do is named. Give --due"),
         (["rollup", "--due", "--status"], 2, "One thing at a time"),
         (["rollup", "--rebuild", "2020-10", "--dry-run"], 2, "One thing at a time"),
         (["rollup", "--rebuild", "2020-10"], 3, "Nothing is recorded"),
@@ -278,6 +278,21 @@ def test_exit_codes(words, code, says):
     done = run(*words)
     assert (done.exit_code, done.stdout) == (code, "")
     assert says in done.stderr
+
+
+def test_memories_of_several_threads_are_told_apart(tmp_path):
+    """Whose they are is asked for, by the option that says it."""
+    file = tmp_path / "two.jsonl"
+    file.write_text('{"content": "a", "thread_id": "p"}\n{"content": "b", "thread_id": "q"}\n')
+    asked = run("timeline", "import-memories", file)
+    assert (asked.exit_code, "--thread" in asked.stderr) == (2, True)
+    assert facts("timeline", "import-memories", file, "--thread", "q")["added"] == 1
+
+
+def test_a_range_takes_a_phrase_of_several_words():
+    """As `show` and `search` do, quoted or not."""
+    loose = run("timeline", "range", "last", "week")
+    assert (loose.exit_code, loose.stdout) == (0, run("timeline", "range", "last week").stdout)
 
 
 def test_an_empty_timeline_is_told():

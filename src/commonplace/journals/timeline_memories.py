@@ -210,7 +210,9 @@ def _of_thread(memories: list[Memory], thread: str) -> list[Memory]:
         return [x for x in memories if x.thread == thread]
     if len(threads) > 1:
         named = ", ".join(repr(opening(x, 40)) for x in threads[:5])
-        raise Invalid(f"The memories are of {len(threads)} threads: {named}.", hint="Name one.")
+        raise Invalid(
+            f"The memories are of {len(threads)} threads: {named}.", hint="Name one with --thread."
+        )
     return memories
 
 

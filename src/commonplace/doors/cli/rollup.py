@@ -27,8 +27,10 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
     same. PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
     """
     if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):
+        is_any = due or dry_run or status or rebuild is not None
         raise Invalid(
-            "One thing at a time.", hint="Give --due, --due --dry-run, --rebuild or --status."
+            "One thing at a time." if is_any else "Nothing to do is named.",
+            hint="Give --due, --due --dry-run, --rebuild or --status.",
         )
     with opened() as app:
         keeper = keeping(app)

@@ -133,7 +133,7 @@ def search(
 
 
 @timeline.command(name="range", short_help="List what lies in a time, newest first.")
-@click.argument("when", default="")
+@click.argument("when", nargs=-1)
 @tool_option(TimelineTools.timeline_range, "start", "--start", metavar="TIME")
 @tool_option(TimelineTools.timeline_range, "end", "--end", metavar="TIME")
 @click.option(
@@ -146,12 +146,12 @@ def search(
 @tool_option(TimelineTools.timeline_range, "limit", "-n", "--limit", type=int)
 @tool_option(TimelineTools.timeline_range, "cursor", "--cursor", metavar="CURSOR")
 @common_options
-def list_range(when: str, as_json: bool, **given: Any) -> None:
+def list_range(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what lies in a time, newest first: all, or one kind of summary.
 
-    WHEN is a phrase such as `yesterday` or `2026-W41`.
+    WHEN is a phrase such as `last week` or `2026-W41`.
     """
-    show(call("timeline_range", {**given, "when": when}), as_json)
+    show(call("timeline_range", {**given, "when": " ".join(when)}), as_json)
 
 
 @timeline.command(name="show", short_help="Show a period, and the way down to each raw entry.")
