@@ -134,7 +134,10 @@ class Door:
             raise _invalid_token()
         caller = self._caller(token)
         if not caller.toolsets:
-            raise _forbidden("None of this token's toolsets is offered here.")
+            raise _forbidden(
+                "None of this token's toolsets is offered here.",
+                "Use another token, or start the server with --toolsets that name one of them.",
+            )
         return caller
 
     def trouble(self) -> str:
@@ -316,7 +319,10 @@ class Gate:
         except (ValueError, KeyError, TypeError, RecursionError):
             return
         if is_withheld:
-            raise _forbidden(f"This token may not call {called}.")
+            raise _forbidden(
+                f"This token may not call {called}.",
+                "Use one whose scope and toolsets allow it: see `commonplace tokens create`.",
+            )
 
 
 def host_name(host: str) -> str:
@@ -377,9 +383,8 @@ def _invalid_token() -> Refusal:
     return _unauthorized("This token is not valid.", "invalid_token")
 
 
-def _forbidden(message: str) -> Refusal:
+def _forbidden(message: str, hint: str) -> Refusal:
     told = f'Bearer realm="commonplace", error="insufficient_scope", error_description="{message}"'
-    hint = "Make a token with this scope and these toolsets."
     return Refusal(403, "denied", message, hint, WWW_Authenticate=told)
 
 

@@ -34,7 +34,7 @@ def model() -> None:
     """Show, fetch or choose the encoder."""
 
 
-@model.command()
+@model.command(short_help="Show each encoder, and which is in use.")
 @json_option
 def status(as_json: bool) -> None:
     """Show each encoder: whether it is here, where from, and which is in use."""

@@ -51,7 +51,7 @@ def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_
     show(Answer(text=lines, facts={"token": text, **_facts(token, now)}), as_json)
 
 
-@tokens.command(name="list")
+@tokens.command(name="list", short_help="List the tokens, and whether each still works.")
 @json_option
 def list_tokens(as_json: bool) -> None:
     """List what was made: for whom, what for, and whether it still lets anybody in."""
@@ -62,7 +62,7 @@ def list_tokens(as_json: bool) -> None:
     show(Answer(text="\n".join(lines), facts=facts), as_json)
 
 
-@tokens.command()
+@tokens.command(short_help="Let a token in no more, at once.")
 @click.argument("token_id", metavar="ID")
 @json_option
 def revoke(token_id: str, as_json: bool) -> None:
