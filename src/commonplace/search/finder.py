@@ -71,6 +71,11 @@ class Finder:
         self._lineage = lineage
         self._aside = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a question is encoded without a wait for a model that is being loaded."""
+        return self._encoder.get() is not None
+
     def warm(self) -> None:
         """Have what a first question would wait for read from the disk; never raises."""
         encoder = self._encoder.get()

@@ -24,10 +24,11 @@ _LOOK_AGAIN_S = 60.0
 class Answering:
     """An encoder's slot for the questions to one index; see `core.ports.EncoderSlot`. Thread-safe.
 
-    After another model was set, the one answers of which more docs have vectors: the former until
-    all that have one of it have one of the new, and the new for whoever still runs with the former
-    then. What has none of it is found by words meanwhile. former: other models that are on this
-    machine, by identity; asked for only where they are needed. monotonic: tells when to look again.
+    After another model was set, the one answers of which more docs have vectors, and the set one
+    where they are as many: so the former at first, and the new for whoever still runs with the
+    former at last. What has no vector of it is found by words meanwhile. former: other models that
+    are on this machine, by identity; asked for only where they are needed. monotonic: tells when to
+    look again.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ def search(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
 
 def _together(desk: MemoryDesk) -> AbstractContextManager[None]:
     """One transaction for several questions, unless they wait for a model in between."""
-    if isinstance(desk.store, AsksTogether) and desk.encoder.get() is not None:
+    if isinstance(desk.store, AsksTogether) and desk.finder().is_ready:
         return desk.store.together()
     return nullcontext()
 
