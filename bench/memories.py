@@ -40,6 +40,7 @@ SMALL_MS, LARGE_MS = 5.0, 25.0
 SMALL_RECALL, LARGE_RECALL = 1.0, 0.98
 SAVE_SHARE, WORKER_SHARE = 1.3, 0.85
 _TOP = policy.MEMORY_K
+_FEW = 8
 _SPUN_S = 0.01
 _SERVING = "commonplace_app"
 _NOTE = "messages of 15 to 30 words; vectors mixed from real ones."
@@ -84,7 +85,8 @@ def memory_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
         ):
             yield from _searches(app, encoder, full, sizes)
             yield _save_figure(app, full, sizes)
-            yield _worker_figure(app, encoder, full, sizes)
+            for users in (full.users[:_FEW], full.users):
+                yield _worker_figure(app, encoder, users, sizes)
 
 
 @contextmanager
@@ -280,10 +282,10 @@ def _save_bare(conn: psycopg.Connection, user: str, ref_id: str, text: str) -> N
     conn.execute("COMMIT")
 
 
-def _worker_figure(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Figure:
-    """Texts of a few users: how fast the worker files them, and the encoder makes vectors."""
+def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], sizes: Sizes) -> Figure:
+    """Texts of some users: how fast the worker files them, and the encoder makes vectors."""
     texts = list(islice(make_lines(seed=42), sizes.filed))
-    stores = [app.memory.desk_of(user).store for user in full.users[:8]]
+    stores = [app.memory.desk_of(user).store for user in users]
     with working(app.shared) as worker:
         worker.work()  # what was saved to be measured
         for number, text in enumerate(texts):
@@ -299,7 +301,7 @@ def _worker_figure(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Fi
         encoder.encode_passages(others[at : at + policy.CHUNKS_AT_ONCE])
     floor = Spread.of([len(others) / (time.perf_counter() - began)])
     return Figure(
-        name="memory worker",
+        name=f"memory worker, {len(stores):,} users",
         unit="1/s",
         measured=Spread.of([rate]),
         floor=floor,
