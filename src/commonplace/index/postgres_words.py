@@ -5,7 +5,8 @@ Never hands a question's text to anything but a comparison of whole words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -62,12 +63,15 @@ class Sought:
             chosen = self._counted(asking, known)
             if whole := _whole(chosen):
                 sent = asking.ask("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
-        found = _listed(asking, chosen, self._span, sent)
+        stands = _listed(asking, chosen, self._span, sent)
+        telling = chosen
         if docs > FEW and len(chosen) == len(self._stems):
-            self._counts |= {stem: columns.shape[1] for stem, columns in found.items()}
+            spreads = np.bincount(stands.words, minlength=len(chosen)).tolist()
+            self._counts |= dict(zip(chosen, spreads, strict=True))
             self._remember(known)
-            chosen = self._worth(docs)
-        return {stem: _posting(found[stem], roll) for stem in chosen}
+            telling = self._worth(docs)
+        found = dict(zip(chosen, _postings(stands, len(chosen), roll), strict=True))
+        return {stem: found[stem] for stem in telling}
 
     def _choose(self, known: Known) -> list[Stem] | None:
         """Those to be looked up among these docs; None where they are to be counted first."""
@@ -129,16 +133,43 @@ def _counted(asking: Asking, asked: Sequence[Stem], span: Span) -> dict[Stem, in
         return counts | {stem: int(rows.fetchall()[0][0]) for stem, rows in begun.items()}
 
 
-def _listed(
-    asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | None
-) -> dict[Stem, Ids]:
-    """Where each word stands: (3, n) docs, times in text and in date. sent: of all whole ones."""
-    number, *columns = numbers(sent, 4)
-    stands = np.array(columns)
-    found = {stem: stands[:, number == at] for at, stem in enumerate(_whole(asked), start=1)}
-    if begun := _beginnings(asking, "list_prefix_postings", asked, span):
-        found |= {stem: numbers(rows.fetchall()[0][0], 3) for stem, rows in begun.items()}
-    return found
+class _Stands(NamedTuple):
+    """Where words stand, a row for each word and doc. words: places among those asked for."""
+
+    words: Ids
+    docs: Ids
+    body: Ids
+    dated: Ids
+
+
+def _listed(asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | None) -> _Stands:
+    """Where these words stand. sent: of all whole ones, which are numbered from 1."""
+    number, *rows = numbers(sent, 4)
+    begun = _beginnings(asking, "list_prefix_postings", asked, span)
+    if not begun:
+        return _Stands(number - 1, *rows)
+    places = np.array([at for at, stem in enumerate(asked) if not stem.prefix], dtype=np.int64)
+    parts = [np.array([places[number - 1], *rows])]
+    for at, stem in enumerate(asked):
+        if stem.prefix:
+            found = numbers(begun[stem].fetchall()[0][0], 3)
+            parts.append(np.vstack([np.full(found.shape[1], at), found]))
+    return _Stands(*np.concatenate(parts, axis=1))
+
+
+def _postings(stands: _Stands, asked: int, roll: Roll) -> list[Posting]:
+    """The postings of each word in a roll: all at once, as few words and many cost alike."""
+    places = roll.places_of(stands.docs)
+    # A tag is no word of anybody's, and what is out of reach is not there.
+    inside = np.flatnonzero((places >= 0) & (stands.body + stands.dated > 0))
+    rows = inside[np.argsort(stands.words[inside] * len(roll) + places[inside], kind="stable")]
+    bounds = np.searchsorted(stands.words[rows], np.arange(asked + 1)).tolist()
+    places = places[rows]
+    body, dated = stands.body[rows].astype(np.float32), stands.dated[rows].astype(np.float32)
+    return [
+        Posting(places[start:end], body[start:end], dated[start:end])
+        for start, end in itertools.pairwise(bounds)
+    ]
 
 
 def _beginnings(
@@ -150,12 +181,3 @@ def _beginnings(
 
 def _ends(stem: Stem) -> dict[str, str | None]:
     return {"term": stem.token, "end": prefix_end(stem.token)}
-
-
-def _posting(found: Ids, roll: Roll) -> Posting:
-    docs, body, dated = found
-    places = roll.places_of(docs)
-    # A tag is no word of anybody's, and what is out of reach is not there.
-    chosen = np.flatnonzero((places >= 0) & (body + dated > 0))
-    order = chosen[np.argsort(places[chosen], kind="stable")]
-    return Posting(places[order], body[order].astype(np.float32), dated[order].astype(np.float32))

@@ -80,6 +80,14 @@ class Roll:
         return self._means[least]
 
     @cached_property
+    def _following_all(self) -> Ids:
+        return self._following(np.arange(len(self.ids)))
+
+    @cached_property
+    def _lending_all(self) -> dict[Weighing, Lending]:
+        return {}
+
+    @cached_property
     def _means(self) -> dict[int, float]:
         return {}
 
@@ -107,6 +115,11 @@ class Roll:
 
     def following(self, places: Ids) -> Ids:
         """The place next in the session of each, -1 at its end."""
+        if len(places) == len(self.ids):
+            return self._following_all
+        return self._following(places)
+
+    def _following(self, places: Ids) -> Ids:
         others, is_there = self._stepped(places, np.array([1]))
         return np.where(is_there, others, -1)[:, 0]
 
@@ -116,6 +129,14 @@ class Roll:
         The weight falls with the words that lie between two entries and half the length of the one
         that lends: a long one lends next to nothing. Source: context kernel of configuration A.
         """
+        if len(places) < len(self.ids):
+            return self._lending(places, weighing)
+        # Whoever has few docs asks for all of them each time.
+        if weighing not in self._lending_all:
+            self._lending_all[weighing] = self._lending(places, weighing)
+        return self._lending_all[weighing]
+
+    def _lending(self, places: Ids, weighing: Weighing) -> Lending:
         side = weighing.side
         steps = np.array([*range(-side, 0), *range(1, side + 1)], dtype=np.int64)
         others, is_there = self._stepped(places, steps)
