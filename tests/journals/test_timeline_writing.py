@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.journals.timeline_world import START, World, at
 
 from commonplace.core.errors import Invalid
-from commonplace.journals.timeline_entry import Draft
+from commonplace.core.text import well_formed
+from commonplace.journals.timeline_entry import Draft, parse_metadata, render_metadata
 
+TEXTS = st.text(max_size=4) | st.text(st.characters(categories=("Cs", "Cc")), max_size=2)
 MEGABYTE = 1024 * 1024
 
 
@@ -163,3 +168,11 @@ def test_an_added_entry_is_told_as_it_will_be_read(world, metadata):
     assert list(told.metadata) == list(read.metadata)
     for key, value in metadata.items():
         assert told.metadata[key] is not value or isinstance(value, str | int)
+
+
+@given(st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=3) | st.integers(), max_size=3))
+def test_metadata_are_written_as_json_writes_them(metadata):
+    """Keys in order, signs as they are; lone surrogates are none of UTF-8."""
+    text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
+    assert render_metadata(metadata) == well_formed(text)
+    assert parse_metadata(render_metadata(metadata), metadata) == json.loads(well_formed(text))
