@@ -6,6 +6,7 @@ Never changes a kept timeline: what is added goes to a copy, what is rolled up i
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import sqlite3
@@ -126,6 +127,7 @@ def _row_figures(home: Home, sizes: Sizes, scratch: Path) -> Iterator[Figure]:
     """Adds to a copy and bare commits to another file take turns; then reads and lists."""
     copy = scratch / "timeline"
     shutil.copytree(home.own / "users" / "me" / "journal", copy)
+    os.sync()  # else the copy is written to the disk while commits to it are measured
     journal = TimelineJournal(copy, owner="me", zone=UTC)
     lines = make_lines(seed=62)
     floors, adds, reads = [], [], []
