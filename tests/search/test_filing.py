@@ -208,6 +208,17 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
     assert index.counts("").docs == 1000
 
 
+def test_a_search_has_vectors_made_that_nobody_makes(opened, index):
+    """Of what was written before the model was there, by a program that never calls `start`."""
+    slot, encoder = ReadySlot(reason="It is being loaded."), HashingEncoder()
+    filing = opened(encoder=slot)
+    filing.file([Put(a_doc("n:1", "harbour"))])
+    slot.encoder = encoder
+    assert pending(index, encoder) == 1
+    assert filing.settle(encoder.identity, DEADLINE_S) == ()
+    assert pending(index, encoder) == 0
+
+
 def test_words_go_before_vectors(opened, index):
     """While a long log is filed no vector is made of its first part; afterwards all are."""
     going = threading.Event()

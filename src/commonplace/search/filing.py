@@ -191,6 +191,9 @@ class Filing:
         pending = self._waiting(identity)
         if not pending:
             return ()
+        if self._worker is None and self._encoder.get() is not None:
+            # What was filed before the encoder was there, where nobody called `start` or `wake`.
+            self._call()
         if pending > policy.VECTORS_SOON:
             return (_missing(pending),)
         with self._state:
