@@ -288,6 +288,23 @@ def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, worker_with, mon
     ended.set()
 
 
+def test_a_database_that_is_away_is_told_of_once(worker_with, monkeypatch, caplog):
+    """Not twice a second; and again only after it was back."""
+    lease, was_away = MemoryBacklog.lease, []
+    away = [True] * 5 + [False] + [True] * 5 + [False]
+
+    def faulty(backlog, most, **given):
+        was_away.append(away[len(was_away)] if len(was_away) < len(away) else False)
+        if was_away[-1]:
+            raise Unavailable("It is away.")
+        return lease(backlog, most, **given)
+
+    monkeypatch.setattr(MemoryBacklog, "lease", faulty)
+    with running(worker_with(HashingEncoder())):
+        until(lambda: len(was_away) > len(away))
+    assert caplog.text.count("The worker of memory waits: It is away.") == 2
+
+
 def test_a_fault_in_tidying_is_told_by_the_worker(world, worker_with, monkeypatch, caplog):
     """A database that is away is waited for; what else is wrong ends the worker's run."""
     faults = [Unavailable("It is away."), ValueError("ours")]

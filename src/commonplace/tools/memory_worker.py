@@ -107,6 +107,7 @@ class MemoryWorker:
         Tidies up beside it, every so often: nothing waits for that.
         """
         with self._charge.taken(), _beside() as aside, self._tidying(stop) as tidied:
+            told = ""
             while not stop.is_set():
                 is_idle = True
                 if tidied.done():
@@ -115,7 +116,12 @@ class MemoryWorker:
                     for _ in self._batches(aside, stop):
                         is_idle = False
                 except CommonplaceError as exc:
-                    _log.warning("The worker of memory waits: %s", exc)
+                    # Once, not twice a second for as long as it lasts.
+                    if str(exc) != told:
+                        _log.warning("The worker of memory waits: %s", exc)
+                    told = str(exc)
+                else:
+                    told = ""
                 if is_idle:
                     stop.wait(policy.BACKLOG_POLL_S)
 
