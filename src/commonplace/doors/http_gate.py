@@ -320,8 +320,8 @@ class Gate:
             return
         if is_withheld:
             raise _forbidden(
-                f"This token may not call {called}.",
-                "Use one whose scope and toolsets allow it: see `commonplace tokens create`.",
+                f"This token may not call {called} here.",
+                "Use one whose scope and toolsets allow it; with --read-only none writes.",
             )
 
 
