@@ -1,8 +1,11 @@
 """One transaction of several owners: whose turn it is has its rows alone, and all is done or nothing."""
 
+import time
+
+import psycopg
 import pytest
 
-from commonplace.core.errors import Denied, Invalid
+from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.db.postgres import Postgres, statement
 from commonplace.db.postgres_errors import Lost
 from commonplace.db.postgres_turns import turns
@@ -71,5 +74,16 @@ def test_a_process_that_is_stopped_in_a_turn_keeps_nobody_waiting(pool, database
     with pytest.raises(Lost), turns(brief) as given:  # noqa: PT012  what is under way is the point
         given.give_to("ann").execute(KEEP, ["ann", "0"])
         assert given.conn.execute(SEEN).fetchall() == [("ann",)]
-        write(pool, ("ann", "ann"))  # waits for the other
+        with pool.within("ann") as other:
+            other.execute(KEEP, ["ann", "0"])  # waits for the first
     brief.close()
+
+
+def test_what_another_writes_is_waited_for_briefly(pool, database):
+    """Meanwhile the rows of all who had their turn are held; alone an owner waits for longer."""
+    begun = time.monotonic()
+    with psycopg.connect(database.admin_url) as other:
+        other.execute(KEEP, ["bob", "1"])
+        with pytest.raises(Unavailable, match="holds a lock"):
+            write(pool, ("ann", "ann"), ("bob", "bob"))
+    assert time.monotonic() - begun < 10

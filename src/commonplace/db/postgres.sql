@@ -74,3 +74,7 @@ SELECT pg_advisory_xact_lock(7166182915201);
 -- name: turn
 -- The transaction is this owner's from here on.
 SET LOCAL app.user_id = {owner};
+
+-- name: turn_briefly
+-- Whoever waits for one owner's rows has those of the others in hand meanwhile.
+SET LOCAL lock_timeout = '1s';

@@ -52,9 +52,11 @@ _END = object()
 def turns(database: Postgres) -> Iterator[Turns]:
     """One transaction, committed and on the disk at the end, rolled back for all on any error.
 
-    Answers come when they are looked at. Raises: as `Postgres.within`.
+    Answers come when they are looked at. Waits for nobody's rows for longer than a second.
+    Raises: as `Postgres.within`.
     """
     with database.across() as conn, conn.pipeline():
+        conn.execute(statement(queries()["turn_briefly"]))
         yield Turns(conn)
 
 
