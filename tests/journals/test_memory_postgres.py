@@ -361,6 +361,12 @@ def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_pat
     database.run("UPDATE wb_todo SET updated_at = created_at")
     database.run("UPDATE wb_outbox SET leased_until = NULL")
     assert world.work() == 1
+    # Flags that no program of ours wrote.
+    world.open("ann").save_preferences(language="en")
+    database.run("UPDATE wb_preferences SET flags = '{'")
+    world.open("bob").save_todo("harbour wall")
+    assert world.work() == 1
+    assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)]
     world.close()
 
 

@@ -64,10 +64,21 @@ def record_of(
             return Preferences(
                 language=language,
                 religion=religion,
-                flags=json.loads(flags),
+                flags=_flags(flags),
                 at=at,
                 updated=changed,
             )
+
+
+def _flags(text: str) -> dict[str, Any]:
+    try:
+        flags: dict[str, Any] = json.loads(text)
+    except ValueError:
+        raise Invalid(
+            "The flags of the preferences are no JSON: something else wrote them.",
+            hint="Delete the preferences, then save them anew.",
+        ) from None
+    return flags
 
 
 def row_of(record: Record) -> dict[str, Any]:
