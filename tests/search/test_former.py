@@ -1,9 +1,13 @@
 """After a switch of the model, the old vectors answer until the new ones are whole; never mixed."""
 
+import time
+
 import pytest
 
 from commonplace.core.values import Filter, Put
+from commonplace.db.postgres import Postgres
 from commonplace.index.memory import MemoryIndex
+from commonplace.index.postgres import PostgresIndex
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing import Filing
@@ -36,8 +40,8 @@ def mine(request, tmp_path):
     index.close()
 
 
-def asked(index, question, former=OLD):
-    slots = {} if former is None else {former.identity: ReadySlot(former)}
+def asked(index, question, former=OLD, slot=None):
+    slots = {} if former is None else {former.identity: slot or ReadySlot(former)}
     slot = Answering(index, ReadySlot(NEW), former=lambda: slots)
     # Of a process that makes no vectors: what is missing stays missing.
     filing = Filing(index=index, sources=[], encoder=ReadySlot(), holder="test")
@@ -144,3 +148,24 @@ def test_who_runs_on_with_the_former_model_follows_in_the_end(mine):
     assert slot.get() is OLD
     now[0] = 60.0
     assert slot.get() is NEW
+
+
+def test_while_the_former_one_is_loaded_the_index_is_not_asked(database):
+    """Whoever asks has the only connection in hand, and waits for the encoder."""
+
+    class Loading(ReadySlot):
+        def get(self, timeout_s=0.0):
+            return self.encoder if timeout_s else None
+
+    database = Postgres(database.app_url, check=lambda _conn, _name: None, most=1)
+    index = PostgresIndex(database)
+    mine = index.within("me")
+    mine.apply([Put(a_doc("n:1", "harbour gate"))])
+    encode_all(mine, OLD)
+    begun = time.monotonic()
+    with database.together("me"):
+        found = asked(mine, "harbour gate", slot=Loading(OLD))
+    assert found.identity == OLD.identity
+    assert time.monotonic() - begun < 5  # after six, no connection is waited for any more
+    index.close()
+    database.close()

@@ -51,7 +51,14 @@ class Answering:
         self._present.start()
 
     def get(self, timeout_s: float = 0.0) -> Encoder | None:
-        """The encoder to ask by, waiting at most so long for one that is being loaded."""
+        """The encoder to ask by, waiting at most so long for one that is being loaded.
+
+        Whoever waits for the former one has asked before: the index is left alone meanwhile, whose
+        only connection the thread may have that waits for this one.
+        """
+        using = self._using
+        if timeout_s and using is not self._present:
+            return using.get(timeout_s)
         encoder = self._present.get(timeout_s)
         if encoder is None or self._is_whole(encoder.identity):
             return encoder
