@@ -44,7 +44,9 @@ def test_what_belongs_to_the_writing_stays(text):
     assert visible(text) == text
 
 
-@pytest.mark.parametrize("text", ["❤\ufe0f\ufe0f", "👩\u200d\u200d💻", "م\u200c\u200cی"])
+@pytest.mark.parametrize(
+    "text", ["❤\ufe0f\ufe0f", "👩\u200d\u200d💻", "م\u200c\u200cی", "\ufe0f\u200d👩"]
+)
 def test_a_row_of_them_hides_something(text):
     """One joiner or selector is writing, a second one beside it is a message."""
     assert re.search(r"<U\+(FE0F|200C|200D)>", visible(text))

@@ -19,9 +19,10 @@ _HIDDEN = re.compile(
 # joiners of Arabic and Indic scripts.
 _EMOJI = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _JOINING = "\u0620-\u08ff\u0900-\u0dff"
+_COLOURED = f"[#*0-9\u00a9\u00ae\u203c\u2049\u2122\u2139{_EMOJI}]"
 _WRITTEN = re.compile(
-    f"(?<=[#*0-9\u00a9\u00ae\u203c\u2049\u2122\u2139{_EMOJI}])\ufe0f"
-    f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
+    f"(?<={_COLOURED})\ufe0f"
+    f"|(?:(?<=[{_EMOJI}])|(?<={_COLOURED}\ufe0f))\u200d(?=[{_EMOJI}])"
     f"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
 )
 _TICKS = re.compile("`+")
