@@ -427,6 +427,38 @@ def test_what_a_call_waits_for_comes_in(tmp_path):
     assert codes == [200, 200, 429]
 
 
+CALL = rb'{"\u006dethod": "tools/call", "id": 1, "params": {}, "result": {"a": 1}}'
+REPLY = b'{"id": 1, "result": {"content": {"method": "of cooking", "note": "\\"method\\""}}}'
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reply"),
+    [
+        (CALL, False),
+        (b'{"method": "ping", "error": {}}', False),
+        (b'{"id": 1, "params": {"result": 1, "error": 1}}', False),
+        (b'[{"id": 1, "result": {}}]', False),
+        (b"[" * 100_000, False),
+        (b'{"id": 1, "result": "%s"}' % (b"x" * 1024 * 1024), False),
+        (REPLY, True),
+        (b'{"id": 1, "error": {"code": 1, "message": "No."}}', True),
+    ],
+)
+def test_what_is_a_reply_is_read_and_not_guessed(tmp_path, body, is_reply):
+    """A call that is written to look like one has no more room than any; a reply may say anything."""
+    world = World(tmp_path, limits=Limits(burst=1, per_second=1))
+    session = world.token("ann") | {"mcp-session-id": "1"}
+    assert world.ask("POST", json={"method": "ping"}, headers=session).status_code == 200
+    assert world.ask("POST", content=body, headers=session).status_code == (
+        200 if is_reply else 429
+    )
+    world.clock.at += timedelta(seconds=1)
+    world.gate.is_leaving = True
+    assert world.ask("POST", content=body, headers=session).status_code == (
+        200 if is_reply else 503
+    )
+
+
 def test_a_header_alone_makes_no_stream(tmp_path):
     """A call that pretends to be a stream is counted and checked as the call it is."""
     world = World(tmp_path)

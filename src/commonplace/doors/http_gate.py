@@ -53,6 +53,8 @@ _OWN_SITE = frozenset({b"none", b"same-origin"})
 _SESSION = b"mcp-session-id"
 _LISTEN = b"subscriptions/listen"
 _INVALID_REQUEST = -32600
+# Far more than the answer of any model: what is longer is not looked into to find out.
+_MOST_OF_A_REPLY = 1024 * 1024
 _IS_READ = "commonplace.is_read"
 """In the scope of a request whose body came whole."""
 
@@ -253,11 +255,8 @@ class Gate:
                 scope[_IS_READ] = True
                 if not self._door.still_admits(caller):  # the body may have taken its time
                     raise _invalid_token()
-                if not _is_reply(headers, body):
-                    if full is not None:
-                        raise full
-                    if self.is_leaving:
-                        raise _leaving()
+                if (full or self.is_leaving) and not _is_reply(headers, body):
+                    raise full or _leaving()
                 receive = _replayed(body, receive)
                 if not _listens(headers, body):
                     self._check_scope(caller, body)
@@ -347,10 +346,19 @@ def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
 
 
 def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
-    """Whether this is what an open call waits for: the client's answer to a question of ours."""
-    if _SESSION not in headers or b'"method"' in body:
+    """Whether this is what an open call waits for: the client's answer to a question of ours.
+
+    Parsed, for there are many ways to write the name of a key.
+    """
+    if _SESSION not in headers or len(body) > _MOST_OF_A_REPLY:
         return False
-    return b'"result"' in body or b'"error"' in body
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(message, dict) or "method" in message:
+        return False
+    return "result" in message or "error" in message
 
 
 def _leaving() -> Refusal:
