@@ -16,6 +16,7 @@ from tests.doors.test_http_isolation import READS, WRITES
 from commonplace.app import App, Apps
 from commonplace.config import read_settings
 from commonplace.core.errors import CommonplaceError, Internal, Unavailable
+from commonplace.core.text import opening
 from commonplace.core.values import Answer
 from commonplace.doors.pace import ASKING_OF_ONE, Pace
 from commonplace.doors.per_owner import PerOwner
@@ -227,6 +228,11 @@ def test_what_a_user_wrote_is_not_altered(tmp_path):
     shown = veil.answer(told)
     assert shown.text == f"I moved {tmp_path}/a.\n\nNote: …/b is corrupt."
     assert shown.facts == {"text": f"I moved {tmp_path}/a.", "notes": ["…/b is corrupt.", "Fine."]}
+    quoted = f"\n\nNote: {tmp_path}/b is corrupt."
+    again = veil.answer(replace(told, text=quoted + told.text))
+    assert again.text == quoted + shown.text
+    several = veil.answer(Answer(text="", facts={"notes": (f"{tmp_path}/b is corrupt.",)}))
+    assert list(several.facts["notes"]) == ["…/b is corrupt."]
     page = json.dumps({"text": f"{tmp_path}/a", "why": f"{tmp_path}/b"})
     assert json.loads(veil.page(page)) == {"text": f"{tmp_path}/a", "why": "…/b"}
     assert veil.page(f"# {tmp_path}") == f"# {tmp_path}"
@@ -247,6 +253,52 @@ def test_nor_where_the_database_is(apps, url, place):
     assert veil.words(f"The database x at {place} ended.") == "The database x at … ended."
     assert veil.words("The database x at localhost ended.") == "The database x at localhost ended."
     Veil(places_of(replace(settings, database_url="no address"), user_home=None))
+
+
+def test_a_host_is_a_whole_name():
+    """What merely begins with it is not it; nor is a word that is one elsewhere."""
+    veil = Veil(["memory", "pg-1"])
+    told = "memory.sqlite, memory and the memory x at memory, at memory.org; pg-1, pg-10, pg-1.org."
+    assert veil.words(told) == told.replace("at memory,", "at …,").replace("pg-1,", "…,")
+
+
+PLACE = "/srv/cp"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": PLACE},
+        {"path": f"/srv/a {PLACE} /srv/b {PLACE}/users /srv/c"},
+        {"path": f"{PLACE}/users/ann/x"},
+        {"path": f"{PLACE}/users/ann/x.md.old"},
+        {"tags": ["/srv/a", PLACE], "filters": {PLACE: [f"{PLACE}/users"]}},
+    ],
+)
+def test_what_is_given_lets_no_place_through(given):
+    """However many guesses one call makes: only the whole of a text is told as it was given."""
+    text = f"{PLACE}/users/ann/x.md, in '{PLACE}/users/ann', is corrupt."
+    assert Veil([PLACE]).words(text, given) == "…/users/ann/x.md, in '…/users/ann', is corrupt."
+
+
+@pytest.mark.parametrize("wrong", ["/srv/aa", "/SRV/CP"])
+@pytest.mark.parametrize("more", ["", "/x", "/it's\n", " and /srv/b", "/x" * 100, "\u202e"])
+def test_what_is_repeated_is_told_as_it_was_given(wrong, more):
+    """In full, cut, in lower case, in whatever it is given: be it the server's place or not."""
+    heard = []
+    for given in (f" {PLACE}{more} ", f"{wrong}{more}"):
+        errors = (
+            repr(given.strip()),
+            repr(opening(given.strip(), 80)),
+            repr(given.strip().lower()),
+        )
+        veil = Veil([PLACE])
+        told = [veil.words(f"No entry {x}. Fine.", {"refs": [given]}) for x in errors]
+        heard.append(
+            str(told).replace(PLACE, "HERE").replace(wrong, "HERE").replace(wrong.lower(), "HERE")
+        )
+    assert heard[0] == heard[1]
+    assert "HERE" in heard[0]
 
 
 def test_a_guess_is_not_confirmed(tmp_path, apps, sample):

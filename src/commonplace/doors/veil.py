@@ -10,13 +10,14 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import fields, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from commonplace.config import Settings
     from commonplace.core.values import Answer
@@ -28,12 +29,19 @@ HIDDEN = "…"
 _OWN_WORDS = frozenset({"notes", "trouble", "why"})
 """Facts in which a tool says how it fared: never what was stored."""
 
+_NOTE = "\nNote: "
+"""Before each of the notes at the end of an answer's text."""
+
+_CUT = ("...", "…")
+# Where a path or a host is over; a point is a part of it, unless the sentence is over too.
+_OVER = re.compile(r"""[\s'"`,;:!?)\]}>]|\.(?:\s|\Z)|\Z""")
+
 
 class Veil:
     """Hides where things are. places: folders, whose contents are told from there on, and hosts.
 
-    named: what the caller gave. A place that stands there is told as it was given: hidden, it
-    would tell that it was guessed.
+    named: what the caller gave. Where all of one text of it is repeated, it is told as it was
+    given: hidden, it would tell that it was guessed. Nothing else lets a place through.
     """
 
     def __init__(self, places: Iterable[Path | str]) -> None:
@@ -41,30 +49,52 @@ class Veil:
         named |= {os.path.realpath(each) for each in named if os.path.isabs(each)}
         named -= {os.sep, ""}
         longest_first = sorted(named, key=lambda each: (-len(each), each))
-        either = "|".join(re.escape(each) for each in longest_first)
-        # `api/root` is no `/root`.
-        self._hidden = re.compile(rf"(?<!\w)(?:{either})") if named else None
+        self._hidden = re.compile("|".join(map(_pattern, longest_first))) if named else None
 
-    def words(self, text: str, named: object = "") -> str:
+    def words(self, text: str, named: object = ()) -> str:
         """What the server says of itself, in words that may be read elsewhere."""
-        if self._hidden is None:
+        if self._hidden is None or not self._hidden.search(text):
             return text
-        return self._hidden.sub(lambda found: found[0] if found[0] in str(named) else HIDDEN, text)
+        spans = [span for given in _texts(named) for span in self._repeated(given, text)]
 
-    def error(self, error: CommonplaceError, named: object = "") -> CommonplaceError:
+        def shown(found: re.Match[str]) -> str:
+            begins, ends = found.span()
+            is_given = any(start <= begins and ends <= end for start, end in spans)
+            return found[0] if is_given else HIDDEN
+
+        return self._hidden.sub(shown, text)
+
+    def _repeated(self, given: str, text: str) -> Iterator[tuple[int, int]]:
+        """Where in a text all of what was given stands, as it is or as errors show it."""
+        assert self._hidden is not None
+        plain = given.strip()[: len(text) + 1]
+        for form in {x for y in (plain, plain.lower()) for x in (y, repr(y)[1:-1])}:
+            found = self._hidden.search(form)
+            head = form[: found.end()] if found else ""
+            start = text.find(head) if head else -1
+            while start >= 0:
+                end = start + _shared(form, text[start:])
+                is_whole = end - start == len(form)
+                if _OVER.match(text, end) if is_whole else text.startswith(_CUT, end):
+                    yield start, end
+                start = text.find(head, start + 1)
+
+    def error(self, error: CommonplaceError, named: object = ()) -> CommonplaceError:
         """The same error, as it may be read elsewhere."""
         message, hint = self.words(error.message, named), self.words(error.hint, named)
         shown = CommonplaceError(message, hint=hint, error_code=error.error_code)
         shown.code = error.code
         return shown
 
-    def answer(self, answer: Answer, named: object = "") -> Answer:
+    def answer(self, answer: Answer, named: object = ()) -> Answer:
         """The same answer; what it says of the server is hidden in its text as in its facts."""
         said: dict[str, str] = {}
         facts = self._facts(answer.facts, said, named)
         text = answer.text
-        for whole, shown in said.items():
-            text = text.replace(whole, shown)
+        for whole in sorted(said, key=len, reverse=True):
+            before, note, after = text.rpartition(f"{_NOTE}{whole}")
+            if note:  # what stands before it may be a user's, and the same
+                text = f"{before}{_NOTE}{said[whole]}{after}"
         return replace(answer, text=text, facts=facts) if said else answer
 
     def page(self, text: str) -> str:
@@ -74,7 +104,7 @@ class Veil:
         except ValueError:
             return text
         said: dict[str, str] = {}
-        shown = self._facts(facts, said, "")
+        shown = self._facts(facts, said, ())
         return json.dumps(shown, ensure_ascii=False, indent=2) if said else text
 
     def _facts(
@@ -85,12 +115,41 @@ class Veil:
                 name: self._facts(each, said, named, is_own=name in _OWN_WORDS)
                 for name, each in value.items()
             }
-        if isinstance(value, list):
+        if isinstance(value, (list, tuple)):
             return [self._facts(each, said, named, is_own=is_own) for each in value]
         if is_own and isinstance(value, str) and (shown := self.words(value, named)) != value:
             said[value] = shown
             return shown
         return value
+
+
+def _pattern(place: str) -> str:
+    """A folder begins where no name goes on: `api/root` is no `/root`. A host is a whole name.
+
+    One that may be a word, such as `memory`, is one only where something is said to be at it.
+    """
+    if os.path.isabs(place):
+        return rf"(?<!\w){re.escape(place)}"
+    before = r"(?<=\bat )" if place.isalpha() else r"(?<![\w.-])"
+    return rf"{before}{re.escape(place)}(?![\w-]|\.\w)"
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _texts(given: object) -> Iterator[str]:
+    """Each text in what was given, as deep as it may be."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, dict):
+        for each in given.items():
+            yield from _texts(each)
+    elif isinstance(given, (list, tuple)):
+        for each in given:
+            yield from _texts(each)
 
 
 def places_of(settings: Settings, *, user_home: Path | None) -> list[Path | str]:
