@@ -255,6 +255,22 @@ def test_nor_where_the_database_is(apps, url, place):
     Veil(places_of(replace(settings, database_url="no address"), user_home=None))
 
 
+def test_nor_where_the_language_model_is(apps, sample, tmp_path):
+    """Its model is named, and what is wrong; neither host nor port, nor whom it is asked as."""
+    url = "http://user:pw@127.0.0.1:1/v1"
+    settings = replace(apps.settings, llm_url=url, llm_model="qwen", llm_timeout_s=0.5)
+    opened = Apps(settings, user_home=Path.home())
+    veil = Veil(places_of(settings, user_home=None))
+    merge = PerOwner(opened, sample, pace=Pace(), veil=veil).toolsets["notebook"]
+    merge = merge.tool("journal_synthesize_conflict")
+    sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
+    with within(Session("ann")):
+        answer = merge.call(sides)
+    opened.close()
+    assert "did not make this: qwen at … " in answer.text
+    assert not [x for x in ("127.0.0.1", "pw") if x in f"{answer.text}{answer.facts}"]
+
+
 def test_a_host_is_a_whole_name():
     """What merely begins with it is not it; nor is a word that is one elsewhere."""
     veil = Veil(["memory", "pg-1"])

@@ -344,6 +344,9 @@ def test_private_text_stays_here():
     far = Endpoint(url="https://llm.invalid/v1", shape="openai", model="m")
     client = LanguageClient(far)
     assert not client.sees_private
+    assert LanguageClient(replace(far, url="https://u:p@llm.invalid:8443/v1")).name == (
+        "m at llm.invalid:8443"
+    )
     assert isinstance(refusal(client, replace(ASKED, is_private=True)), Denied)
     assert LanguageClient(replace(far, share_private=True)).sees_private
 

@@ -153,17 +153,25 @@ def _texts(given: object) -> Iterator[str]:
 
 
 def places_of(settings: Settings, *, user_home: Path | None) -> list[Path | str]:
-    """Where a server works: the folders and databases that its settings name, its user's home."""
+    """Where a server works: what its settings name, folders and hosts, and its user's home.
+
+    `localhost` tells nothing.
+    """
     named = [getattr(settings, each.name) for each in fields(settings)]
-    hosts = [_host_of(url) for url in (settings.database_url, settings.database_worker_url) if url]
-    return [*hosts, *(each for each in [*named, user_home] if isinstance(each, Path))]
+    databases = [x for x in (settings.database_url, settings.database_worker_url) if x]
+    hosts = [_host_of_database(url) for url in databases]
+    if settings.llm_url:
+        from commonplace.inference.language import host_of  # noqa: PLC0415  where one is set
+
+        hosts.append(host_of(settings.llm_url))
+    told = [each for each in hosts if each != _HERE]
+    return [*told, *(each for each in [*named, user_home] if isinstance(each, Path))]
 
 
-def _host_of(url: str) -> str:
-    """Where a database is, as errors name it; empty where that tells nothing, or nobody knows."""
+def _host_of_database(url: str) -> str:
+    """Where a database is, as errors name it; empty where nobody knows."""
     with suppress(ImportError, CommonplaceError):  # whoever opens it says so
         from commonplace.db.postgres import parse_address  # noqa: PLC0415  imports the driver
 
-        host = parse_address(url)[1].rpartition(" at ")[2]
-        return "" if host == _HERE else host
+        return parse_address(url)[1].rpartition(" at ")[2]
     return ""

@@ -70,7 +70,12 @@ class Endpoint:
     @property
     def host(self) -> str:
         """Its host and port, for people."""
-        return urllib.parse.urlsplit(self.url).netloc
+        return host_of(self.url)
+
+
+def host_of(url: str) -> str:
+    """An address's host and port, as errors name them: never a user or a password."""
+    return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 
 def is_on_this_machine(url: str) -> bool:
@@ -145,7 +150,7 @@ class LanguageClient:
         """Ask, again where it may help, all within the endpoint's time. Raises: as the port."""
         if question.is_private and not self.sees_private:
             raise Denied(
-                f"Private text is not sent to {self._to.host}, which is another machine.",
+                f"Private text is not sent to {self.name}, which is another machine.",
                 hint="Set private.share_with_llm to true if it may be, or use an LLM that is here.",
             )
         start = self._clock()
