@@ -317,15 +317,20 @@ def test_what_is_repeated_is_told_as_it_was_given(wrong, more):
     assert "HERE" in heard[0]
 
 
-def test_a_guess_is_not_confirmed(tmp_path, apps, sample):
-    """Who names a folder hears it as it was named, be it the server's or not."""
+def test_a_guess_is_not_confirmed(apps, sample):
+    """No path of the server opens an entry, be there one or not; a ref does, or what it ends in."""
     veil = Veil(places_of(apps.settings, user_home=Path.home()))
-    read = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets["private"]
-    told = []
-    for guess in (home(), Path("/srv/elsewhere")):
-        for path in (guess, guess / "users" / "bob" / "private" / "2026-11-22" / "1.md"):
-            with within(Session("ann")):
-                heard = heard_of(read.tool("read_journal_entry").call, {"path": str(path)})
-            told.append(heard.replace(str(guess), "HERE"))
-    assert told[:2] == told[2:]
-    assert all("HERE" in x for x in told)
+    private = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets["private"]
+    read = private.tool("read_journal_entry").call
+    with within(Session("ann")):
+        written = private.tool("process_thoughts").call({"feelings": "Glad of ochre."})
+        (ref,) = written.facts["refs"]
+        inside = f"{ref.removeprefix('private:user/')}.md"
+        own = home() / "users" / "ann" / "private"
+        for path in (ref, inside):
+            assert "Glad of ochre." in read({"path": path}).text
+        guesses = [own / inside, own / "x.md", own, home() / "users" / "bob" / "private" / "x.md"]
+        guesses += [Path("/srv/elsewhere"), Path("/srv/elsewhere/x.md"), Path("/")]
+        told = {heard_of(read, {"path": str(path)}) for path in guesses}
+    assert len(told) == 1
+    assert "Use a ref" in told.pop()

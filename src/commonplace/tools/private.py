@@ -8,10 +8,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.clock import render_instant, render_interval
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter, Hit, Interval, Put
 from commonplace.core.when import parse_since, read_interval
@@ -200,7 +201,14 @@ class PrivateTools:
 
         Use it on a path or ref that search_journal or list_recent_entries gave.
         """
-        entry = self._desk().journal.read_entry(path)
+        desk = self._desk()
+        if not desk.shows_paths and PurePath(path).anchor:
+            # Whatever it leads to: else it would tell whether it was guessed.
+            raise Denied(
+                "Here entries go by their refs, and by no path of the machine that keeps them.",
+                hint="Use a ref that a search or a list has shown.",
+            )
+        entry = desk.journal.read_entry(path)
         return self._answer([entry.raw], {**self._entry_facts(entry), "text": entry.raw}, ())
 
     def list_recent_entries(
