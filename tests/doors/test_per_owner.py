@@ -9,7 +9,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client
+from mcp_types import CreateMessageResult, TextContent
 from tests.doors.http_world import home
 from tests.doors.test_http_isolation import READS, WRITES
 
@@ -18,6 +21,7 @@ from commonplace.config import read_settings
 from commonplace.core.errors import CommonplaceError, Internal, Unavailable
 from commonplace.core.text import opening
 from commonplace.core.values import Answer
+from commonplace.doors.mcp import make_server
 from commonplace.doors.pace import ASKING_OF_ONE, Pace
 from commonplace.doors.per_owner import PerOwner
 from commonplace.doors.veil import Veil, places_of
@@ -89,6 +93,31 @@ def test_the_clients_model_is_asked_few_questions_at_a_time(apps, sample):
     with within(Session("ann")):
         assert merge.call(sides, sampler=model).facts["made_by"] == "client"
         assert merge.call(sides).facts["made_by"] == "merge"
+
+
+@pytest.mark.parametrize(("mode", "made_by"), [("legacy", "merge"), ("2026-07-28", "client")])
+def test_an_answer_that_comes_with_the_call_is_waited_for_by_nobody(apps, sample, mode, made_by):
+    """Since 2026-07-28 a client is asked by the end of a call: it is paid for, and taken."""
+    pace = Pace()
+    server = make_server([PerOwner(apps, sample, pace=pace, veil=Veil([])).toolsets["notebook"]])
+    asked = []
+
+    async def model(_context, params):
+        asked.append(params)
+        content = TextContent(type="text", text="A.\n\nB.\n\nC.")
+        return CreateMessageResult(role="assistant", content=content, model="ours-1")
+
+    async def merged():
+        sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
+        async with Client(server, mode=mode, sampling_callback=model) as client:
+            return await client.call_tool("journal_synthesize_conflict", sides)
+
+    with ExitStack() as waiting, within(Session("ann")):
+        for _ in range(ASKING_OF_ONE):
+            waiting.enter_context(pace.asking("ann", object()))
+        told = anyio.run(merged).structured_content
+    assert told["made_by"] == made_by
+    assert len(asked) == (made_by == "client")
 
 
 class FakeApps:

@@ -451,6 +451,11 @@ class _Sampler:
     def __init__(self, context: Context[Any, Any]) -> None:
         self._context = context
 
+    @property
+    def waits(self) -> bool:
+        """Whether the client is asked in the middle of the call."""
+        return (self._context.protocol_version or "") < MODERN
+
     def complete(self, question: Question) -> Completion:
         """Have the client ask its model. Raises: Denied, Unavailable."""
         if question.is_private:
@@ -465,10 +470,10 @@ class _Sampler:
                 max_tokens=question.max_tokens,
             )
         )
-        if (self._context.protocol_version or "") >= MODERN:
-            result = self._answered(request)
-        else:
+        if self.waits:
             result = anyio.from_thread.run(self._ask, request)
+        else:
+            result = self._answered(request)
         content = result.content
         if not isinstance(content, TextContent) or not content.text.strip():
             raise Unavailable("It gave no text.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from commonplace.core.errors import CommonplaceError, Internal
 from commonplace.core.values import Answer
@@ -32,6 +32,16 @@ class OwnersApps(Protocol):
 
     def using(self, owner: str) -> AbstractContextManager[App]:
         """One owner's app, kept open meanwhile."""
+        ...
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """A model that tells whether who asks it now waits: some calls bring its answer along."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether `complete` waits for somebody."""
         ...
 
 
@@ -104,6 +114,8 @@ class _Awaited:
 
     def complete(self, question: Question) -> Completion:
         """Ask it. Raises: what it raises; Unavailable."""
+        if isinstance(self._model, Waiting) and not self._model.waits:
+            return self._model.complete(question)
         with self._asking():
             return self._model.complete(question)
 
