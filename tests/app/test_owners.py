@@ -230,6 +230,58 @@ def test_no_more_are_open_than_a_process_can_bear(world):
     apps.close()
 
 
+class MeetingLock:
+    """A lock after whose first release each of the threads that met waits for the other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all_met = threading.Barrier(2)
+        self._met = threading.local()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        if not hasattr(self._met, "once"):
+            self._met.once = True
+            self._all_met.wait(20)
+
+
+def test_owners_who_come_together_each_need_a_place(world, monkeypatch):
+    """Of two who come where there is room for one, the second has another's closed."""
+    monkeypatch.setattr("commonplace.app.owners.MOST_AT_ALL", 3)
+    closed = []
+    close = App.close
+    monkeypatch.setattr(App, "close", lambda app: (closed.append(app), close(app)))
+    apps = world.apps()
+    longest_unused = []
+    for owner in ("first", "second"):
+        with apps.using(owner) as app:
+            longest_unused.append(app)
+            world.now += 1
+    monkeypatch.setattr(apps, "_lock", MeetingLock())
+    opened = []
+
+    def come(owner: str) -> None:
+        with apps.using(owner) as app:
+            opened.append(app)
+
+    threads = [threading.Thread(target=come, args=(owner,)) for owner in ("ann", "bob")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(opened) == 2
+    assert closed == longest_unused[:1]
+    monkeypatch.setattr(apps, "_lock", threading.Lock())
+    with apps.using("second") as second, apps.using("third") as third:
+        assert second is longest_unused[1]
+        assert third not in opened
+    assert len(closed) == 2
+    apps.close()
+
+
 def test_whoever_left_has_no_file_open(world):
     """Journals and index alike; what is shared stays."""
     apps = world.apps()

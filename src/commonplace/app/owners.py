@@ -79,7 +79,8 @@ class Apps:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
-        self._closing = 0
+        # Places of apps that are not kept any more, or not yet: until closed, or until opened.
+        self._held = 0
         self._closed = False
 
     @contextmanager
@@ -89,7 +90,6 @@ class Apps:
         Raises: Invalid for what is no owner, Unavailable once closed.
         """
         owner = parse_owner(owner)
-        self._make_room(owner)
         kept = self._take(owner)
         try:
             yield kept.app
@@ -109,7 +109,7 @@ class Apps:
                 or (n < count - MOST_OPEN and at < now - MOMENT_S)
                 or at < now - IDLE_S
             ]
-            self._closing += len(leaving)
+            self._held += len(leaving)
         self._let_go(leaving)
 
     def settings_of(self, owner: str) -> Settings:
@@ -141,31 +141,45 @@ class Apps:
         """Those that nobody uses, the longest unused first; within the lock."""
         return sorted((each.left_at, owner) for owner, each in self._kept.items() if not each.users)
 
-    def _make_room(self, owner: str) -> None:
-        """Close the longest unused, where one more owner would be too many."""
+    def _take(self, owner: str) -> _Kept:
+        """The app of an owner, who is one more of those that use it."""
         with self._lock:
             if owner in self._kept:
-                return
-            over = len(self._kept) + self._closing + 1 - MOST_AT_ALL
-            leaving = [self._kept.pop(name) for _, name in self._idle()[: max(over, 0)]]
-            self._closing += len(leaving)
-        self._let_go(leaving)
+                return self._entered(owner)
+            leaving = self._make_room()
+        self._let_go(leaving[1:])
+        for last in leaving[:1]:
+            _close(last.app)
+        with self._lock:
+            self._held -= 1
+            return self._entered(owner)
+
+    def _make_room(self) -> list[_Kept]:
+        """Hold a place for an owner who comes; within the lock.
+
+        Gives the longest unused, whose places those are, where one more would be too many: whoever
+        comes closes them before it opens its own.
+        """
+        over = len(self._kept) + self._held + 1 - MOST_AT_ALL
+        leaving = [self._kept.pop(name) for _, name in self._idle()[: max(over, 0)]]
+        self._held += max(len(leaving), 1)
+        return leaving
 
     def _let_go(self, leaving: Iterable[_Kept]) -> None:
         for each in leaving:
             _close(each.app)
             with self._lock:
-                self._closing -= 1
+                self._held -= 1
 
-    def _take(self, owner: str) -> _Kept:
-        with self._lock:
-            if self._closed:
-                raise Unavailable("The server is stopping.", hint="Try again in a moment.")
-            kept = self._kept.get(owner)
-            if kept is None:
-                kept = self._kept[owner] = _Kept(app=self._open(owner))
-            kept.users += 1
-            return kept
+    def _entered(self, owner: str) -> _Kept:
+        """Within the lock."""
+        if self._closed:
+            raise Unavailable("The server is stopping.", hint="Try again in a moment.")
+        kept = self._kept.get(owner)
+        if kept is None:
+            kept = self._kept[owner] = _Kept(app=self._open(owner))
+        kept.users += 1
+        return kept
 
     def _open(self, owner: str) -> App:
         settings = self.settings_of(owner)
