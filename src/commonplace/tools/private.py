@@ -160,7 +160,7 @@ class PrivateTools:
         """Private journal: find earlier entries by meaning and by words.
 
         Use it before you begin something, when a problem feels familiar, or to recall what the
-        user likes. Returns entries, best first, with score, time, sections, path and an excerpt;
+        user likes. Returns entries, best first, with score, time, sections, ref and an excerpt;
         read one whole with read_journal_entry.
         """
         desk = self._desk()
@@ -195,11 +195,11 @@ class PrivateTools:
         return self._answer(lines, facts, notes)
 
     def read_journal_entry(
-        self, path: Annotated[str, Arg("The path or the ref of an entry, from a search or a list.")]
+        self, path: Annotated[str, Arg("The ref or path of an entry, from a search or a list.")]
     ) -> Answer:
         """Private journal: read one entry whole.
 
-        Use it on a path or ref that search_journal or list_recent_entries gave.
+        Use it on a ref or path that search_journal or list_recent_entries gave.
         """
         desk = self._desk()
         if not desk.shows_paths and PurePath(path).anchor:
