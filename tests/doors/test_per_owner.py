@@ -7,6 +7,7 @@ import shutil
 import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import anyio
@@ -327,16 +328,13 @@ def test_what_is_given_lets_no_place_through(given):
 
 
 @pytest.mark.parametrize("wrong", ["/srv/aa", "/SRV/CP"])
-@pytest.mark.parametrize("more", ["", "/x", "/it's\n", " and /srv/b", "/x" * 100, "\u202e"])
+@pytest.mark.parametrize("more", ["", "/x", "/it's\n", " and /srv/b", "/x" * 100, "\u202e", "é"])
 def test_what_is_repeated_is_told_as_it_was_given(wrong, more):
     """In full, cut, in lower case, in whatever it is given: be it the server's place or not."""
     heard = []
     for given in (f" {PLACE}{more} ", f"{wrong}{more}"):
-        errors = (
-            repr(given.strip()),
-            repr(opening(given.strip(), 80)),
-            repr(given.strip().lower()),
-        )
+        plain = given.strip()
+        errors = (repr(plain), ascii(plain), repr(opening(plain, 80)), repr(plain.lower()))
         veil = Veil([PLACE])
         told = [veil.words(f"No entry {x}. Fine.", {"refs": [given]}) for x in errors]
         heard.append(
@@ -363,3 +361,31 @@ def test_a_guess_is_not_confirmed(apps, sample):
         told = {heard_of(read, {"path": str(path)}) for path in guesses}
     assert len(told) == 1
     assert "Use a ref" in told.pop()
+
+
+GUESSES = ["{}", "notebook:{}#x", "timeline:{}", "/srv/a {} /srv/b", "at " * 9 + "{}" + "x" * 99]
+
+
+def test_no_tool_confirms_a_guess_that_it_repeats(apps, sample):
+    """Whatever argument it is given in: a wrong one is told no otherwise than the right one."""
+    veil = Veil(places_of(apps.settings, user_home=Path.home()))
+    shared = PerOwner(apps, sample, pace=Pace(), veil=veil).toolsets.values()
+    tools = [x for toolset in shared for x in toolset.tools]
+    right = str(home())
+    wrong = f"/{'w' * (len(right) - 1)}"
+    confirmed = []
+    with within(Session("ann")):
+        for tool in tools:
+            usual = WRITES.get(tool.name) or READS[tool.name][0]
+            for name, guess in product(tool.schema["properties"], GUESSES):
+                for given in (guess, [guess]):
+                    hidden = [
+                        heard_of(
+                            tool.call,
+                            json.loads(json.dumps({**usual, name: given}).replace("{}", x)),
+                        ).count("…")
+                        for x in (right, wrong)
+                    ]
+                    if hidden[0] != hidden[1]:
+                        confirmed.append((tool.name, name, given))
+    assert confirmed == []

@@ -470,6 +470,7 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
         ("list_entries", {"limit": 0}, "Invalid limit: 0. Use 1 to 100."),
         ("search_entries", {"limit": 101}, "Invalid limit: 101. Use 1 to 100."),
         ("search_entries", {"tags": ["+"]}, "Invalid tags: '+' names no tag. Write it as +work."),
+        ("search_entries", {"text": "a", "cursor": "x" * 41}, f"Invalid cursor: '{'x' * 40}...'."),
         ("list_entries", {"cursor": "x!"}, "Invalid cursor: 'x!'. Use the one"),
         ("search_entries", {"text": "a", "cursor": "r0.0"}, "Invalid cursor: 'r0.0'. Use the one"),
         ("search_entries", {"text": "a", "cursor": "\ud800"}, "Invalid cursor: '\\ud800'. Use"),

@@ -32,6 +32,7 @@ _OWN_WORDS = frozenset({"notes", "trouble", "why"})
 _NOTE = "\nNote: "
 """Before each of the notes at the end of an answer's text."""
 
+_JOURNAL = re.compile(r"\A\w+:")
 _CUT = ("...", "…")
 # Where a path or a host is over; a point is a part of it, unless the sentence is over too.
 _OVER = re.compile(r"""[\s'"`,;:!?)\]}>]|\.(?:\s|\Z)|\Z""")
@@ -67,17 +68,10 @@ class Veil:
     def _repeated(self, given: str, text: str) -> Iterator[tuple[int, int]]:
         """Where in a text all of what was given stands, as it is or as errors show it."""
         assert self._hidden is not None
-        plain = given.strip()[: len(text) + 1]
-        for form in {x for y in (plain, plain.lower()) for x in (y, repr(y)[1:-1])}:
-            found = self._hidden.search(form)
-            head = form[: found.end()] if found else ""
-            start = text.find(head) if head else -1
-            while start >= 0:
-                end = start + _shared(form, text[start:])
-                is_whole = end - start == len(form)
-                if _OVER.match(text, end) if is_whole else text.startswith(_CUT, end):
-                    yield start, end
-                start = text.find(head, start + 1)
+        forms = _forms(given.strip()[: len(text) + 1])
+        for found in self._hidden.finditer(text):
+            for form in forms:
+                yield from _around(found, form)
 
     def error(self, error: CommonplaceError, named: object = ()) -> CommonplaceError:
         """The same error, as it may be read elsewhere."""
@@ -132,6 +126,28 @@ def _pattern(place: str) -> str:
         return rf"(?<!\w){re.escape(place)}"
     before = r"(?<=\bat )" if place.isalpha() else r"(?<![\w.-])"
     return rf"{before}{re.escape(place)}(?![\w-]|\.\w)"
+
+
+def _forms(given: str) -> set[str]:
+    """How errors show what was given: in lower case, quoted, a ref without journal or entry."""
+    bare = _JOURNAL.sub("", given)
+    plain = {given, bare, given.partition("#")[0], bare.partition("#")[0]}
+    either = plain | {each.lower() for each in plain}
+    return either | {shown(each)[1:-1] for each in either for shown in (repr, ascii)}
+
+
+def _around(found: re.Match[str], form: str) -> Iterator[tuple[int, int]]:
+    """Where around a place the whole of a form stands, or its beginning where it is cut."""
+    text, place = found.string, found[0]
+    before = form.find(place)
+    while 0 <= before <= found.start():
+        start = found.start() - before
+        end = start + _shared(form, text[start:])
+        is_whole = end - start == len(form)
+        is_over = _OVER.match(text, end) if is_whole else text.startswith(_CUT, end)
+        if end >= found.end() and is_over:
+            yield start, end
+        before = form.find(place, before + 1)
 
 
 def _shared(one: str, other: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.text import opening
 from commonplace.core.values import Answer, Found, Interval, Put
 from commonplace.core.when import parse_when
 from commonplace.tools.chronicle_finding import each_hit, find, find_same, living
@@ -408,5 +409,7 @@ def _parse_place(cursor: str) -> tuple[int, int]:
     """How long the first page was, and where the next one begins."""
     place = _PLACE.fullmatch(cursor)
     if place is None:
-        raise Invalid(f"Invalid cursor: {cursor[:40]!r}.", hint="Use the one the last page gave.")
+        raise Invalid(
+            f"Invalid cursor: {opening(cursor, 40)!r}.", hint="Use the one the last page gave."
+        )
     return int(place[1]), int(place[2])
