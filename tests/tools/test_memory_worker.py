@@ -16,6 +16,7 @@ from commonplace.app.memory_postgres import check_worker, working
 from commonplace.app.shared import Shared
 from commonplace.core.errors import Unavailable
 from commonplace.db.postgres import Postgres
+from commonplace.index import postgres_filing
 from commonplace.index.postgres_filing import PostgresFiling
 from commonplace.journals.memory_backlog import MemoryBacklog
 from commonplace.journals.memory_postgres import MemoryPostgres, texts
@@ -98,8 +99,9 @@ class TestSwitches:
         world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
         assert new.work() == 1
 
-    def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with):
+    def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
         """Not before all are made anew; those of a record that has none of the new one stay."""
+        monkeypatch.setattr(postgres_filing, "_FORMER_AT_ONCE", 2)
         mine, bob = world.open("ann"), world.open("bob")
         for number in range(3):
             mine.save_todo(f"harbour {number}")
@@ -125,6 +127,29 @@ class TestSwitches:
         counted = "SELECT user_id, docs, chunks FROM wb_models WHERE model_tag = %s ORDER BY 1"
         assert world.database.rows(counted, OLD) == [("ann", 0, 0), ("bob", 1, 1)]
         assert world.database.rows("SELECT is_cleared FROM wb_upkeep") == [(True,)]
+
+    def test_who_is_succeeded_lets_go_of_no_vector_of_the_next(
+        self, world, worker_with, monkeypatch
+    ):
+        """Even where it had begun to let go of all that are not its own."""
+        for user in ("ann", "bob"):
+            world.open(user).save_todo("harbour")
+        old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
+        old.run_once()
+        new.run_once()
+        world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
+        drop = PostgresFiling.drop_former
+
+        def slow(*args, **given):
+            monkeypatch.setattr(PostgresFiling, "drop_former", drop)
+            world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+            assert old.work() == 2
+            return drop(*args, **given)
+
+        monkeypatch.setattr(PostgresFiling, "drop_former", slow)
+        new.run_once()
+        assert world.database.rows(MODELS) == [(OLD, 2), (NEW, 2)]
+        assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
 
 
 @pytest.fixture
@@ -317,3 +342,35 @@ def test_a_fault_in_tidying_is_told_by_the_worker(world, worker_with, monkeypatc
     with pytest.raises(ValueError, match="ours"):
         worker_with(HashingEncoder()).run(threading.Event())
     assert "Memory was not tidied up: It is away." in caplog.text
+
+
+def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
+    """Also with one that a fault ended; what is under way then enters nobody as at work."""
+    begun, ended, is_over = threading.Event(), threading.Event(), threading.Event()
+
+    def long(_upkeep):
+        begun.set()
+        return ended.wait(60)
+
+    @contextmanager
+    def tidying(upkeep, *, every_s):
+        with contended(upkeep, every_s=every_s) as is_ours:
+            yield is_ours
+        is_over.set()
+
+    def broken(*_, **_given):
+        assert begun.wait(20)
+        raise ValueError("ours")
+
+    contended = MemoryUpkeep.tidying
+    monkeypatch.setattr(MemoryUpkeep, "tidy", long)
+    monkeypatch.setattr(MemoryUpkeep, "tidying", tidying)
+    monkeypatch.setattr(MemoryBacklog, "lease", broken)
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
+    with pytest.raises(ValueError, match="ours"):
+        worker_with(HashingEncoder()).run(threading.Event())
+    ended.set()
+    assert is_over.wait(20)
+    until(lambda: "tidying" not in [thread.name for thread in threading.enumerate()])
+    assert world.database.rows("SELECT 1 FROM wb_workers") == []

@@ -341,8 +341,11 @@ class FilesForAll(Protocol):
         """File vectors of present texts, by owner. Raises: Unavailable, Invalid, Conflict."""
         ...
 
-    def drop_former(self, identity: str, owners: Sequence[str]) -> None:
-        """Drop other encoders' vectors of docs that have ones of this. Raises: Unavailable."""
+    def drop_former(self, identity: str, owner: str, *, still: Still) -> bool:
+        """Drop other encoders' vectors of docs that have ones of this, some at a time.
+
+        still: asked before each time; whether it held to the end. Raises: Unavailable, Conflict.
+        """
         ...
 
 

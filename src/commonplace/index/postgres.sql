@@ -379,17 +379,24 @@ WHERE user_id = {user} AND model_tag = {model};
 DROP INDEX CONCURRENTLY IF EXISTS {index};
 
 -- name: drop_former
--- The vectors of other models leave where a doc has ones of this; they are counted out.
-WITH gone AS (
-    DELETE FROM wb_embeddings AS e
-    WHERE e.user_id = %(user)s AND e.model_tag <> %(model)s AND EXISTS (
+-- The vectors of other models leave where a doc has ones of this, of some docs at a time; they are
+-- counted out. Gives the last doc of these, none at the end.
+WITH lot AS (
+    SELECT DISTINCT e.doc FROM wb_embeddings AS e
+    WHERE e.user_id = %(user)s AND e.doc > %(after)s AND e.model_tag <> %(model)s AND EXISTS (
         SELECT FROM wb_embeddings AS n
         WHERE n.user_id = %(user)s AND n.doc = e.doc AND n.model_tag = %(model)s
     )
+    ORDER BY e.doc LIMIT %(limit)s
+), gone AS (
+    DELETE FROM wb_embeddings AS e USING lot
+    WHERE e.user_id = %(user)s AND e.doc = lot.doc AND e.model_tag <> %(model)s
     RETURNING e.model_tag, e.doc
 ), fewer AS (
     SELECT model_tag, count(DISTINCT doc) AS docs, count(*) AS chunks FROM gone GROUP BY model_tag
+), counted AS (
+    UPDATE wb_models AS m SET
+        docs = m.docs - fewer.docs, chunks = m.chunks - fewer.chunks, change = m.change + 1
+    FROM fewer WHERE m.user_id = %(user)s AND m.model_tag = fewer.model_tag
 )
-UPDATE wb_models AS m SET
-    docs = m.docs - fewer.docs, chunks = m.chunks - fewer.chunks, change = m.change + 1
-FROM fewer WHERE m.user_id = %(user)s AND m.model_tag = fewer.model_tag;
+SELECT max(doc) FROM lot;

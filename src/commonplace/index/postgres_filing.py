@@ -17,9 +17,13 @@ from commonplace.index.postgres_vectors import putting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from commonplace.core.values import Encoded, Filing
+    from commonplace.core.values import Encoded, Filing, Still
     from commonplace.db.postgres import Postgres
     from commonplace.db.postgres_turns import Turns
+
+# Docs whose vectors leave in one transaction, behind which its owner's searches and saves wait.
+_FORMER_AT_ONCE = 1_000
+_BEFORE_ALL = -1 << 63
 
 
 class PostgresFiling:
@@ -46,13 +50,19 @@ class PostgresFiling:
                 for owner, each in sorted(encoded.items())
             )
 
-    def drop_former(self, identity: str, owners: Sequence[str]) -> None:
+    def drop_former(self, identity: str, owner: str, *, still: Still) -> bool:
         """Drop other encoders' vectors; see the port. Raises: Unavailable, Conflict."""
-        with turns(self._database) as given:
-            for owner in sorted(owners):
-                asking = Asking(given.give_to(owner), owner)
+        bound = {"model": plain(identity), "limit": _FORMER_AT_ONCE}
+        after: int | None = _BEFORE_ALL
+        while after is not None:
+            with self._database.within(owner, commit="soon") as conn:
+                asking = Asking(conn, owner)
+                # Nobody files vectors of this owner from here on: what holds now holds to the end.
                 asking.ask("hold")
-                asking.ask("drop_former", model=plain(identity))
+                if not all(asking.tell(still)()):
+                    return False
+                ((after,),) = asking.ask("drop_former", after=after, **bound).fetchall()
+        return True
 
 
 def _filed(given: Turns, filing: Filing) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Tells which lines of the outbox are as somebody has read them, inside another's transaction.
+"""Tells inside another's transaction what holds still: of the outbox, and of who is in charge.
 
 Never reads a record.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.journals import memory_upkeep
 from commonplace.journals.memory_postgres import query
 
 if TYPE_CHECKING:
@@ -34,5 +35,15 @@ def ask_unchanged(
             return [now.get((each.kind, each.ref_id)) == each.changes for each in noted]
 
         return tell
+
+    return ask
+
+
+def ask_in_charge(encoder: str) -> Callable[[Connection], Callable[[], list[bool]]]:
+    """What asks a worker's connection whether former vectors may go still, and tells it."""
+
+    def ask(conn: Connection) -> Callable[[], list[bool]]:
+        found = conn.execute(memory_upkeep.query("is_whole_still"), {"encoder": encoder})
+        return lambda: [bool(is_so) for (is_so,) in found.fetchall()]
 
     return ask

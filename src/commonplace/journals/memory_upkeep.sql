@@ -43,6 +43,10 @@ END
 WHERE encoder = %(encoder)s AND NOT is_cleared
 RETURNING coalesce(whole_at <= now() - make_interval(secs => %(kept_s)s), false);
 
+-- name: is_whole_still
+-- Whether this encoder is in charge, and none was since all was found to have its vectors.
+SELECT encoder = %(encoder)s AND whole_at IS NOT NULL FROM wb_upkeep;
+
 -- name: note_cleared
 -- No vector of another encoder is left.
 UPDATE wb_upkeep SET is_cleared = true WHERE encoder = %(encoder)s;

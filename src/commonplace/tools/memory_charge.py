@@ -60,13 +60,15 @@ class Charge:
     def find(self) -> Encoder | None:
         """The encoder, if it is in charge; tells the others now and then that it is there.
 
-        Raises: Unavailable.
+        None once no stretch of work is left: what tidies up may end after it. Raises: Unavailable.
         """
         encoder = self._slot.get()
         if encoder is None:
             return None
         identity = encoder.identity
         with self._lock:
+            if not self._takers:
+                return None
             now = self._monotonic()
             told = self._told
             if told is None or told[0] != identity or now - told[1] >= policy.BACKLOG_LEASE_S / 4:

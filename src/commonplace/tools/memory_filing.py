@@ -15,7 +15,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Filing, Put
 from commonplace.db.postgres_errors import Lost
 from commonplace.journals.memory_entry import change_noted
-from commonplace.journals.memory_unchanged import ask_unchanged
+from commonplace.journals.memory_unchanged import ask_in_charge, ask_unchanged
 from commonplace.search import policy
 from commonplace.search.word_filing import size_of
 
@@ -95,10 +95,15 @@ class Lots:
             ).keys()
         return filed
 
-    def drop_former(self, identity: str, owners: Sequence[str]) -> bool:
-        """Let go of other encoders' vectors; whether that could be done for all of these."""
-        drop = partial(self._index.drop_former, identity)
-        return len(done_for(owners, drop, "tidied")) == len(owners)
+    def drop_former(self, identity: str, owner: str) -> bool:
+        """Let go of other encoders' vectors; whether they are gone, and this one in charge yet."""
+        try:
+            return self._index.drop_former(identity, owner, still=ask_in_charge(identity))
+        except Lost:
+            raise
+        except CommonplaceError as exc:
+            _log.warning("Former vectors of a user cannot be let go of: %s", exc)
+            return False
 
     def _read(self, tasks: list[Task], lots: Sequence[Sequence[Noted]]) -> None:
         noted = [each for mine in lots for each in mine]

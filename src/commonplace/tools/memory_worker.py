@@ -75,7 +75,7 @@ class MemoryWorker:
         self._encoder.get(_LOAD_S)
         with self._charge.taken():
             filed = self.work(progress=progress)
-            self._tidy()
+            self._tidy(threading.Event())
         return filed
 
     def renew(self) -> int:
@@ -106,7 +106,7 @@ class MemoryWorker:
 
         Tidies up beside it, every so often: nothing waits for that.
         """
-        with self._charge.taken(), _beside() as aside, self._tidying(stop) as tidied:
+        with self._charge.taken(), _beside() as aside, self._tidying() as tidied:
             told = ""
             while not stop.is_set():
                 is_idle = True
@@ -126,53 +126,57 @@ class MemoryWorker:
                     stop.wait(policy.BACKLOG_POLL_S)
 
     @contextmanager
-    def _tidying(self, stop: threading.Event) -> Iterator[Future[None]]:
-        """Tidy up in a thread until stop is set; holds what went wrong with it, if anything did."""
-        ended: Future[None] = Future()
+    def _tidying(self) -> Iterator[Future[None]]:
+        """Tidy up in a thread meanwhile; holds what went wrong with it, if anything did."""
+        told: Future[None] = Future()
+        # Its own: a worker that fails ends without having been told to.
+        ending = threading.Event()
 
         def tidy() -> None:
             try:
-                while not stop.wait(policy.TIDY_EVERY_S):
-                    self._tidy_in_turn(stop)
-                ended.set_result(None)
+                while not ending.wait(policy.TIDY_EVERY_S):
+                    self._tidy_in_turn(ending)
+                told.set_result(None)
             except BaseException as exc:  # noqa: BLE001  told in the worker's own thread
-                ended.set_exception(exc)
+                told.set_exception(exc)
 
         thread = threading.Thread(target=tidy, name="tidying", daemon=True)
         thread.start()
         try:
-            yield ended
+            yield told
         finally:
+            ending.set()
             # A table that is being written anew stays as it was where nobody waits for it.
             thread.join(_ENDING_S)
 
-    def _tidy_in_turn(self, stop: threading.Event) -> None:
+    def _tidy_in_turn(self, ending: threading.Event) -> None:
         try:
-            self._tidy(every_s=policy.TIDY_EVERY_S / 2, stop=stop)
+            self._tidy(ending, every_s=policy.TIDY_EVERY_S / 2)
         except CommonplaceError as exc:
             _log.warning("Memory was not tidied up: %s", exc)
 
-    def _tidy(self, *, every_s: float = 0.0, stop: threading.Event | None = None) -> None:
+    def _tidy(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Tidy up, unless another process does, or has in that time."""
         with self._upkeep.tidying(every_s=every_s) as is_ours:
             if is_ours:
                 self._upkeep.tidy()
-                self._drop_former(stop)
+                self._drop_former(ending)
 
-    def _drop_former(self, stop: threading.Event | None) -> None:
+    def _drop_former(self, ending: threading.Event) -> None:
         """Let go of the vectors of other models, once all are made anew and that was long ago."""
-        encoder = self._charge.find()
+        encoder = None if ending.is_set() else self._charge.find()
         if encoder is None:
             return
-        users = self._upkeep.outlived(encoder.identity, kept_s=policy.FORMER_KEPT_S)
+        identity = encoder.identity
+        users = self._upkeep.outlived(identity, kept_s=policy.FORMER_KEPT_S)
         are_all_done = bool(users)
-        for at in range(0, len(users), policy.FILED_TOGETHER):
-            if stop is not None and stop.is_set():
+        for user in users:
+            # Asked anew each time: it tells the others that this one is in charge still.
+            if ending.is_set() or self._charge.find() is None:
                 return
-            some = users[at : at + policy.FILED_TOGETHER]
-            are_all_done &= self._lots.drop_former(encoder.identity, some)
+            are_all_done &= self._lots.drop_former(identity, user)
         if are_all_done:
-            self._upkeep.cleared(encoder.identity)
+            self._upkeep.cleared(identity)
 
     def _batches(
         self, aside: ThreadPoolExecutor, stop: threading.Event | None = None
