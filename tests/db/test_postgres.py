@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from tests.postgres import SERIES, address
 
-from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Unavailable
+from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.db.postgres import Postgres, parse_address, refuse_unguarded
-from commonplace.db.postgres_errors import Lost, ours
+from commonplace.db.postgres_errors import ours
 from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schema
 
 TABLES = ("wb_message", "wb_todo", "wb_outbox")

@@ -5,9 +5,8 @@ import time
 import psycopg
 import pytest
 
-from commonplace.core.errors import Denied, Invalid, Unavailable
+from commonplace.core.errors import Denied, Invalid, Lost, Unavailable
 from commonplace.db.postgres import Postgres, statement
-from commonplace.db.postgres_errors import Lost
 from commonplace.db.postgres_turns import turns
 
 KEEP = statement("INSERT INTO wb_marks (user_id, source, mark) VALUES (%s, %s, 'x')")

@@ -17,9 +17,8 @@ import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.proof.memory_server import database_on
 
-from commonplace.core.errors import NotFound, Unavailable
+from commonplace.core.errors import Lost, NotFound, Unavailable
 from commonplace.db.postgres import Connection
-from commonplace.db.postgres_errors import Lost
 
 pytestmark = pytest.mark.long
 

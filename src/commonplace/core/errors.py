@@ -56,6 +56,10 @@ class Unavailable(CommonplaceError):
     code = "unavailable"
 
 
+class Lost(Unavailable):
+    """The connection broke, or its deadline passed; what was under way may or may not be done."""
+
+
 class Denied(CommonplaceError):
     """The thing exists and is not yours to touch."""
 

@@ -21,9 +21,9 @@ from psycopg import pq, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Unavailable
+from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.owners import parse_owner
-from commonplace.db.postgres_errors import MIGRATE_HINT, Late, Lost, Translated, ours
+from commonplace.db.postgres_errors import MIGRATE_HINT, Late, Translated, ours
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from commonplace.core.errors import (
     Denied,
     Internal,
     Invalid,
+    Lost,
     Unavailable,
 )
 
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 MIGRATE_HINT = "Run `commonplace memory migrate` as the owner of the database."
 _AGAIN = "Try again in a moment."
-
-
-class Lost(Unavailable):
-    """The connection broke, or its deadline passed; what was under way may or may not be done."""
 
 
 class Late(psycopg.OperationalError):

@@ -13,12 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time, utc_now
-from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.errors import CommonplaceError, Conflict, Lost
 from commonplace.core.memory import KINDS, PREFERENCES_ID, KindTally, Noted, Saved
 from commonplace.core.owners import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres import statement
-from commonplace.db.postgres_errors import Lost
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory import CALLS_KEPT, not_found
 from commonplace.journals.memory_entry import altered, parse_id, parse_ref, ref_of

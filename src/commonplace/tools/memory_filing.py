@@ -11,9 +11,8 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Filing, Put
-from commonplace.db.postgres_errors import Lost
 from commonplace.journals.memory_entry import change_noted
 from commonplace.journals.memory_unchanged import ask_in_charge, ask_unchanged
 from commonplace.search import policy
