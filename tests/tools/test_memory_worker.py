@@ -178,6 +178,54 @@ class TestFiling:
         assert world.database.rows(MODELS) == [(OLD, 3)]
         assert world.database.rows("SELECT 1 FROM wb_outbox WHERE anew OR words_due") == []
 
+    @pytest.mark.parametrize(
+        "table", ["wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_shelves", "wb_index"]
+    )
+    def test_everything_anew_brings_back_what_any_table_has_lost(self, world, worker_with, table):
+        """Found by words and by meaning as before, and counted as it is, also by who was there."""
+        mine = world.open("ann")
+        first = mine.save_todo("harbour")
+        for title in ("harbour gate", "quiet mile"):
+            mine.save_todo(title)
+        worker_with(HashingEncoder()).run_once()
+        mine.delete("todo", first)  # what is filed anew has other ids in its second
+        worker = worker_with(HashingEncoder())
+        worker.run_once()
+
+        def found(memory):
+            hits = memory.search("quiet harbour").hits
+            return sorted((hit.ref, hit.by, hit.similarity) for hit in hits)
+
+        before = found(mine)
+        assert len(before) == 2
+        assert all(near is not None for _, _, near in before)
+        world.database.run(f"DELETE FROM {table}")
+        mine.save_todo("a lantern")
+        assert worker.renew() == 4
+        assert worker.run_once() == 4
+        mine.search("lantern")
+        for memory in (mine, world.open("ann")):
+            assert found(memory) == before
+        counted = "SELECT docs, speaking FROM wb_index"
+        assert world.database.rows(counted) == [(3, 3)]
+        assert world.database.rows("SELECT docs, chunks FROM wb_models") == [(3, 3)]
+        strays = "SELECT 1 FROM wb_words WHERE doc NOT IN (SELECT id FROM wb_docs)"
+        assert world.database.rows(strays) == []
+
+    def test_what_changed_while_it_was_filed_anew_is_filed_anew_once_more(self, world, pool):
+        """Of the change the words that are filed are those that seem to be lacking alone."""
+        mine = world.open("ann")
+        ref_id = mine.save_todo("harbour")
+        backlog = MemoryBacklog(pool)
+        backlog.renew()
+        leased = backlog.lease(9, encoder=OLD, seconds=60)
+        mine.edit_todo(ref_id, done=True)
+        backlog.done(leased, encoder=OLD)
+        again = backlog.lease(9, encoder=OLD, seconds=60)
+        assert [each.anew for each in again] == [True]
+        backlog.done(again, encoder=OLD)
+        assert world.database.rows("SELECT anew FROM wb_outbox") == [(False,)]
+
     def test_words_that_a_search_has_filed_are_not_filed_again(self, world, worker_with):
         """Nor are they for another model: whoever remembers the docs has nothing to read anew."""
         mine = world.open("ann")

@@ -111,6 +111,57 @@ WITH put_shelves AS (
 UPDATE wb_index SET docs = docs + %(more)s, speaking = speaking + %(more_speaking)s
 WHERE user_id = %(user)s AND (%(more)s <> 0 OR %(more_speaking)s <> 0);
 
+-- name: drop_stray_words
+-- The words of docs that were lost leave, as far as they have ids of some seconds.
+DELETE FROM wb_words AS w USING unnest(%(lows)s::bigint[]) AS second (low)
+WHERE w.user_id = %(user)s AND w.doc >= second.low AND w.doc < second.low + 1048576
+    AND NOT EXISTS (SELECT FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.id = w.doc);
+
+-- name: drop_vectors_of_lost
+-- The vectors leave that these docs had under another id, or for another text.
+DELETE FROM wb_embeddings AS e
+USING unnest(%(kinds)s::text[], %(ref_ids)s::text[], %(docs)s::bigint[], %(hashes)s::text[])
+    AS put (kind, ref_id, doc, text_hash)
+WHERE e.user_id = %(user)s AND e.kind = put.kind AND e.ref_id = put.ref_id
+    AND (e.doc <> put.doc OR e.text_hash <> put.text_hash);
+
+-- name: drop_vectors_of_others
+-- The vectors leave that others had under the ids of these docs.
+DELETE FROM wb_embeddings AS e
+USING unnest(%(kinds)s::text[], %(ref_ids)s::text[], %(docs)s::bigint[]) AS put (kind, ref_id, doc)
+WHERE e.user_id = %(user)s AND e.doc = put.doc AND (e.kind, e.ref_id) <> (put.kind, put.ref_id);
+
+-- name: recount_docs
+-- How many docs there are, whatever was counted; where it was another number some were lost, and
+-- whoever remembers any reads all anew.
+UPDATE wb_index AS i SET docs = found.docs, speaking = found.speaking,
+    name = CASE WHEN i.docs = found.docs THEN i.name ELSE gen_random_uuid() END
+FROM (
+    SELECT count(*) AS docs, count(*) FILTER (WHERE NOT blank) AS speaking
+    FROM wb_docs WHERE user_id = %(user)s
+) AS found
+WHERE i.user_id = %(user)s;
+
+-- name: recount_vectors
+-- How many vectors there are of each model, whatever was counted. A count that was lost goes on with
+-- a change that nobody remembers: later than any number of changes, the microseconds since 1970.
+WITH found AS (
+    SELECT model_tag, count(DISTINCT doc) AS docs, count(*) AS chunks
+    FROM wb_embeddings WHERE user_id = %(user)s GROUP BY model_tag
+), none AS (
+    UPDATE wb_models SET docs = 0, chunks = 0, change = change + 1
+    WHERE user_id = %(user)s AND chunks + docs <> 0 AND model_tag NOT IN (SELECT model_tag FROM found)
+)
+INSERT INTO wb_models AS m (user_id, model_tag, dimensions, docs, chunks, change)
+SELECT %(user)s, found.model_tag, (
+    SELECT vector_dims(e.embedding) FROM wb_embeddings AS e
+    WHERE e.user_id = %(user)s AND e.model_tag = found.model_tag LIMIT 1
+), found.docs, found.chunks, extract(epoch FROM clock_timestamp()) * 1000000
+FROM found
+ON CONFLICT (user_id, model_tag) DO UPDATE SET
+    docs = excluded.docs, chunks = excluded.chunks, change = m.change + 1
+WHERE (m.docs, m.chunks) <> (excluded.docs, excluded.chunks);
+
 -- name: drop_bare_shelves
 -- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.
 DELETE FROM wb_shelves AS s WHERE user_id = %(user)s AND NOT EXISTS (

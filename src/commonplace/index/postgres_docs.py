@@ -202,6 +202,9 @@ def _write(asking: Asking, plan: _Plan, change: int) -> None:
     asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
     if plan.moved:
         asking.ask("note_moved")
+    again = [row for row in plan.rows if row["ref"] in plan.anew]
+    if again:
+        _drop_strays(asking, plan, again)
     counted = {"more": plan.docs, "more_speaking": plan.speaking}
     if plan.rows:
         rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
@@ -216,6 +219,23 @@ def _write(asking: Asking, plan: _Plan, change: int) -> None:
         )
     elif plan.docs or plan.speaking:
         asking.ask("count_change", **counted)
+    if again:
+        asking.ask("recount_docs")
+        asking.ask("recount_vectors")
+
+
+def _drop_strays(asking: Asking, plan: _Plan, again: Sequence[Mapping[str, Any]]) -> None:
+    """Words and vectors of docs that were lost, in the way of those that take their place."""
+    asking.ask("drop_stray_words", lows=sorted({_low(row["at_us"]) for row in again}))
+    kinds = [plan.shelves[row["shelf"]].kind for row in again]
+    given = {
+        "kinds": kinds,
+        "ref_ids": [ref_id_of(row["ref"], kind) for row, kind in zip(again, kinds, strict=True)],
+        "docs": [row["id"] for row in again],
+        "hashes": [row["text_hash"] for row in again],
+    }
+    asking.ask("drop_vectors_of_lost", **given)
+    asking.ask("drop_vectors_of_others", **given)
 
 
 def _words_bound(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -325,8 +325,8 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
 
 -- name: lease_done
 -- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
--- has filed it since, for its earlier text may just have been filed over that. What another has leased
--- since stays leased.
+-- has filed it since, for its earlier text may just have been filed over that. Of it nothing was filed
+-- that was lost. What another has leased since stays leased.
 WITH done AS (
     SELECT known.user_id, known.kind, known.ref_id, given.changes
     FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[], %(changes)s::bigint[])
@@ -341,7 +341,7 @@ UPDATE wb_outbox SET
     words_due = wb_outbox.changes <> done.changes AND NOT gone,
     erase = wb_outbox.changes <> done.changes AND gone,
     stale = stale OR wb_outbox.changes <> done.changes,
-    anew = false,
+    anew = anew AND wb_outbox.changes <> done.changes,
     encoder = CASE WHEN %(has_encoder)s THEN %(encoder)s ELSE encoder END
 FROM done
 WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
@@ -384,12 +384,12 @@ WHERE wb_outbox.user_id = done.user_id AND wb_outbox.kind = done.kind
 SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
 
 -- name: renew
--- Everything waits again for its words, even if the index seems to have them, and for its vector;
--- what is gone, to leave the index.
+-- Everything waits again for a worker, for its words even if the index seems to have them, and for
+-- its vector; what is gone, to leave the index. No search sees to it: it could not tell what is lost.
 WITH known AS (
     SELECT user_id, kind, ref_id FROM wb_outbox ORDER BY user_id, kind, ref_id FOR UPDATE
 )
-UPDATE wb_outbox SET due = true, words_due = NOT gone, anew = NOT gone
+UPDATE wb_outbox SET due = true, anew = NOT gone
 FROM known
 WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
     AND wb_outbox.ref_id = known.ref_id;
