@@ -8,7 +8,8 @@ import pytest
 from tests.postgres import SERIES, address
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
-from commonplace.db.postgres import Postgres, parse_address, refuse_unguarded
+from commonplace.db import postgres_migrate
+from commonplace.db.postgres import Postgres, parse_address, queries, refuse_unguarded
 from commonplace.db.postgres_errors import ours
 from commonplace.db.postgres_migrate import migrate_postgres, refuse_other_schema
 
@@ -286,6 +287,20 @@ class TestMigrate:
             thread.join()
         assert sorted(done) == sorted(set(done))
         assert len(done) == sum(len(each) for each in SERIES.values())
+
+    def test_a_table_that_a_backup_reads_is_not_waited_for(self, empty_database, monkeypatch):
+        """Every save would wait behind it; once the backup has ended it can be done."""
+        shorter = {**queries(), "wait_shortly": "SET LOCAL lock_timeout = '50ms'"}
+        monkeypatch.setattr(postgres_migrate, "queries", lambda: shorter)
+        first, *rest = SERIES["records"]
+        migrate_postgres(empty_database.admin_url, {"records": [first]})
+        with psycopg.connect(empty_database.admin_url) as backup:
+            backup.execute("SELECT 1 FROM wb_outbox")
+            with pytest.raises(Unavailable, match="records 0002 was not applied") as refused:
+                migrate_postgres(empty_database.admin_url, SERIES)
+            assert "backup" in refused.value.hint
+        done = migrate_postgres(empty_database.admin_url, {"records": [first, *rest]})
+        assert len(done) == len(rest)
 
     def test_what_is_not_migrated_or_newer_is_refused(self, empty_database, database):
         """Both say what to do."""

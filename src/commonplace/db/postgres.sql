@@ -71,6 +71,10 @@ GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
 -- One process at a time migrates a database; let go of at the end of the transaction.
 SELECT pg_advisory_xact_lock(7166182915201);
 
+-- name: wait_shortly
+-- Whoever saves or searches waits behind one who waits for a table of theirs.
+SET LOCAL lock_timeout = '3s';
+
 -- name: turn
 -- The transaction is this owner's from here on.
 SET LOCAL app.user_id = {owner};

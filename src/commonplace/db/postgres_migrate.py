@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from psycopg.errors import LockNotAvailable
+
 from commonplace.core.errors import Denied, Unavailable
 from commonplace.db.postgres import DEADLINE_S, connect, parse_address, queries, statement
 from commonplace.db.postgres_errors import MIGRATE_HINT, Translated
@@ -26,7 +28,8 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
 
     series: by name, in the order in which they are applied. Several processes may call it at once:
     each step is looked up and applied in one transaction, under one lock. Raises: Unavailable when
-    the database has migrations this program does not know, Denied for a role that may not.
+    the database has migrations this program does not know, or somebody is long in the way; Denied
+    for a role that may not.
     """
     conninfo, name = parse_address(url)
     done: list[str] = []
@@ -35,7 +38,7 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
             done += [
                 f"{each} {migration.number:04} {migration.name}"
                 for migration in migrations
-                if _apply(conn, each, migration)
+                if _applied(conn, name, each, migration)
             ]
         _compare(conn, name, series)
     return done
@@ -50,6 +53,16 @@ def refuse_other_schema(
     _compare(conn, name, series)
 
 
+def _applied(conn: Connection, name: str, series: str, migration: Migration) -> bool:
+    try:
+        return _apply(conn, series, migration)
+    except LockNotAvailable:
+        raise Unavailable(
+            f"{name} has a table of memory in use: {series} {migration.number:04} was not applied.",
+            hint="Wait for the end of a backup or a long report, then migrate again.",
+        ) from None
+
+
 def _apply(conn: Connection, series: str, migration: Migration) -> bool:
     conn.deadline = time.monotonic() + _MIGRATING_S
     with conn.transaction():
@@ -62,6 +75,7 @@ def _apply(conn: Connection, series: str, migration: Migration) -> bool:
             )
         if _one(conn, "applied", series=series) >= migration.number:
             return False
+        conn.execute(statement(queries()["wait_shortly"]))
         conn.execute(statement(migration.sql))
         conn.execute(
             statement(queries()["note_applied"]),
