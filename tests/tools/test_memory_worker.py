@@ -128,6 +128,22 @@ class TestSwitches:
         assert world.database.rows(counted, OLD) == [("ann", 0, 0), ("bob", 1, 1)]
         assert world.database.rows("SELECT is_cleared FROM wb_upkeep") == [(True,)]
 
+    def test_former_vectors_go_also_where_nobody_was_in_charge_when_they_were_made(
+        self, world, worker_with
+    ):
+        """As by workers of before: every record had the new model's when the tables changed."""
+        world.open("ann").save_todo("harbour")
+        new = worker_with(OtherEncoder())
+        for worker in (worker_with(HashingEncoder()), new):
+            worker.work()
+        world.database.run("DELETE FROM wb_upkeep")
+        world.database.run("INSERT INTO wb_upkeep DEFAULT VALUES")
+        new.run_once()
+        assert world.database.rows(MODELS) == [(OLD, 1), (NEW, 1)]
+        world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
+        new.run_once()
+        assert world.database.rows(MODELS) == [(NEW, 1)]
+
     def test_who_is_succeeded_lets_go_of_no_vector_of_the_next(
         self, world, worker_with, monkeypatch
     ):

@@ -20,9 +20,11 @@ DELETE FROM wb_workers WHERE worker = %(worker)s;
 
 -- name: take_charge
 -- An encoder takes over where no worker of the one before is left. Vectors of others are to be let
--- go of once all are made anew, unless there are none.
-UPDATE wb_upkeep SET encoder = %(encoder)s, since = now(), whole_at = NULL,
-    is_cleared = is_cleared
+-- go of once all are made anew, unless there are none: the first in charge cannot tell whose there
+-- are, once any were made.
+UPDATE wb_upkeep SET encoder = %(encoder)s, whole_at = NULL,
+    is_cleared = (is_cleared OR encoder = ''
+            AND NOT EXISTS (SELECT FROM wb_outbox WHERE NOT gone AND encoder > ''))
         AND NOT EXISTS (SELECT FROM wb_outbox
             WHERE NOT gone AND encoder > '' AND encoder < %(encoder)s)
         AND NOT EXISTS (SELECT FROM wb_outbox WHERE NOT gone AND encoder > %(encoder)s)

@@ -1,14 +1,13 @@
 -- Which model the vectors are made with, what was tidied and when, and who is at work.
 
--- One row. encoder: the one in charge, since then; whole_at: since when no record has the vectors of
--- another one; is_cleared: whether those of others were let go of; tidied_at, pruned_at: when the
--- tables, and the log of calls, were last tidied.
+-- One row. encoder: the one in charge; whole_at: since when no record has the vectors of another one;
+-- is_cleared: whether those of others were let go of; tidied_at, pruned_at: when the tables, and the
+-- log of calls, were last tidied.
 CREATE TABLE wb_upkeep (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     encoder text COLLATE "C" NOT NULL DEFAULT '',
-    since timestamptz NOT NULL DEFAULT now(),
     whole_at timestamptz,
-    is_cleared boolean NOT NULL DEFAULT true,
+    is_cleared boolean NOT NULL DEFAULT false,
     tidied_at timestamptz,
     pruned_at timestamptz
 );
