@@ -6,6 +6,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
+from tests.proof.conftest import until
 
 from commonplace.app.memory_postgres import check_database, check_worker
 from commonplace.core.errors import Conflict, Invalid, NotFound
@@ -319,7 +320,9 @@ class TestBacklog:
         backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
         assert upkeep.tidy() == 1
 
-    def test_what_an_older_snapshot_keeps_is_looked_at_again(self, mine, backlog, upkeep, database):
+    def test_what_an_older_snapshot_keeps_is_looked_at_again(
+        self, mine, backlog, upkeep, database, caplog
+    ):
         """Until nobody can see it any more: vacuumed, it may still lie in the pages."""
         mine.delete("todo", mine.save(todo("harbour")).ref_id)
         backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
@@ -334,6 +337,15 @@ class TestBacklog:
             while upkeep.tidy() != 1:
                 assert database.rows("SELECT stale FROM wb_outbox ORDER BY at")[1] == (True,)
             assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (True,)]
+            # Nor is anything written anew for nothing as long as that lasts, and that is told.
+
+            def is_left_alone():
+                before = database.rows("SELECT pg_relation_filenode('wb_todo')")
+                assert upkeep.tidy() == 1
+                return database.rows("SELECT pg_relation_filenode('wb_todo')") == before
+
+            until(is_left_alone)
+            assert "stays in the files" in caplog.text
         while upkeep.tidy():
             pass
         assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (False,)]

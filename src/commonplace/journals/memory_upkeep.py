@@ -5,7 +5,8 @@ Never sees a text: across users its role is shown the outbox, and which workers 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import logging
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.db.postgres import Connection, Postgres
 
+_log = logging.getLogger(__name__)
+# As long as one table may take.
 _VACUUM_S = 3600.0
 # As long as all tables together may take, and more.
 _TIDYING_S = 86_400.0
-# A transaction for each user, and a million of them take minutes.
+# A transaction for each user.
 _PRUNED_EVERY = timedelta(days=1)
-# A table up to this size is written anew, its users waiting for a second at the most.
+# A table up to this size is written anew: its users wait meanwhile.
 _REWRITTEN_BYTES = 32 * 1024 * 1024
 
 
@@ -62,6 +65,7 @@ class MemoryUpkeep:
         self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
         self._clock = clock
         self._worker = uuid4()
+        self._is_told = False
 
     def work_with(self, encoder: str, *, seconds: float) -> str:
         """Be there with this encoder; see the port. Raises: Unavailable."""
@@ -102,12 +106,9 @@ class MemoryUpkeep:
         self._prune_calls()
         with self._database.across() as conn:
             stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
-        if stale:
-            # Outside a transaction; what a running one may still see stays until the next time.
-            with self._database.bare(deadline_s=_VACUUM_S) as conn:
-                is_clean = self._vacuum(conn)
-            if is_clean:
-                self._note_clean(columns_across(stale))
+        # What a running transaction may still see stays until the next time.
+        if stale and not self._is_held_back() and self._vacuum():
+            self._note_clean(columns_across(stale))
         return len(stale)
 
     def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
@@ -124,17 +125,42 @@ class MemoryUpkeep:
         with self._database.across() as conn:
             conn.execute(query("note_cleared"), {"encoder": encoder})
 
-    def _vacuum(self, conn: Connection) -> bool:
+    def _is_held_back(self) -> bool:
+        """Whether a forgotten transaction, say, keeps all that it kept when all was last tidied.
+
+        Tables are not written anew for nothing: they are locked meanwhile.
+        """
+        with self._vacuuming() as conn:
+            with suppress(LockNotAvailable):
+                conn.execute(query("look_far"))
+            is_held_back = _is_so(conn, "is_held_back")
+        if is_held_back and not self._is_told:
+            _log.warning(
+                "What is deleted stays in the files of %s: an old transaction, a prepared one, a"
+                " replica or its slot may need it still.",
+                self._database.name,
+            )
+        self._is_told = is_held_back
+        return is_held_back
+
+    def _vacuum(self) -> bool:
         """Whether no table was so busy that it is to be written anew the next time."""
         is_clean = True
-        conn.execute(query("vacuum_patiently"))
-        try:
-            for table in map(sql.Identifier, self._tables):
+        for table in map(sql.Identifier, self._tables):
+            with self._vacuuming() as conn:
                 is_clean &= _vacuum_table(conn, table)
-        finally:
-            if not conn.closed:
-                conn.execute(query("vacuum_no_more"))
         return is_clean
+
+    @contextmanager
+    def _vacuuming(self) -> Iterator[Connection]:
+        """A connection outside of transactions, for as long as one table may take."""
+        with self._database.bare(deadline_s=_VACUUM_S) as conn:
+            conn.execute(query("vacuum_patiently"))
+            try:
+                yield conn
+            finally:
+                if not conn.closed:
+                    conn.execute(query("vacuum_no_more"))
 
     def _note_clean(self, stale: dict[str, Any]) -> None:
         """Those are clean of which nothing was kept back: the tables themselves tell how far."""
@@ -142,6 +168,7 @@ class MemoryUpkeep:
             row = conn.execute(query("horizon"), {"tables": list(self._tables)}).fetchone()
             if row is not None:
                 conn.execute(query("clean"), {"horizon": row[0], **stale})
+                conn.execute(query("note_horizon"), {"horizon": row[0]})
 
     def _prune_calls(self) -> None:
         """Each user's own, as that user, once a day: across users the log is not seen."""

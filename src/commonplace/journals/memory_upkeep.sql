@@ -110,6 +110,19 @@ LEFT JOIN pg_catalog.pg_class AS beside ON beside.oid = c.reltoastrelid
 CROSS JOIN LATERAL (VALUES (c.relfrozenxid), (beside.relfrozenxid)) AS frozen (xid)
 WHERE frozen.xid IS NOT NULL ORDER BY age(frozen.xid) DESC LIMIT 1;
 
+-- name: look_far
+-- Have a table of one row tell how far back anything is held now.
+VACUUM (FREEZE) wb_upkeep;
+
+-- name: is_held_back
+-- Whether that is as far as when the tables were last tidied: nothing more would leave them.
+SELECT coalesce(u.horizon = c.relfrozenxid, false)
+FROM wb_upkeep AS u, pg_catalog.pg_class AS c WHERE c.oid = 'wb_upkeep'::regclass;
+
+-- name: note_horizon
+-- How far back the tables may hold what is dead, all tidied.
+UPDATE wb_upkeep SET horizon = %(horizon)s::text::xid;
+
 -- name: size
 -- Bytes of a table with its indexes.
 SELECT pg_catalog.pg_total_relation_size(%(table)s::text::regclass);

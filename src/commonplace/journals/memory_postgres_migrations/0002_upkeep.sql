@@ -2,14 +2,15 @@
 
 -- One row. encoder: the one in charge; whole_at: since when no record has the vectors of another one;
 -- is_cleared: whether those of others were let go of; tidied_at, pruned_at: when the tables, and the
--- log of calls, were last tidied.
+-- log of calls, were last tidied; horizon: how far back the tables held what is dead when they were.
 CREATE TABLE wb_upkeep (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     encoder text COLLATE "C" NOT NULL DEFAULT '',
     whole_at timestamptz,
     is_cleared boolean NOT NULL DEFAULT false,
     tidied_at timestamptz,
-    pruned_at timestamptz
+    pruned_at timestamptz,
+    horizon xid
 );
 INSERT INTO wb_upkeep DEFAULT VALUES;
 
@@ -38,5 +39,9 @@ BEGIN
             ' WITH CHECK (true)', guarded);
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO commonplace_worker', guarded);
     END LOOP;
+    -- A table of one row tells what a vacuum could let go of.
+    IF current_setting('server_version_num')::integer >= 170000 THEN
+        EXECUTE format('GRANT MAINTAIN ON wb_upkeep TO commonplace_worker');
+    END IF;
 END
 $$;
