@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.db.postgres import Postgres
     from commonplace.db.postgres_turns import Turns
 
-# Docs whose vectors leave in one transaction, behind which its owner's searches and saves wait.
+# Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
 _FORMER_AT_ONCE = 1_000
 _BEFORE_ALL = -1 << 63
 

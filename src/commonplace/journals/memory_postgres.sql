@@ -164,7 +164,7 @@ UNION ALL
 SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id = %(user_id)s;
 
 -- name: unless_there
--- What is there stays, where a key or a user may have been quicker: costs a fifth of the insert.
+-- What is there stays, where a key or a user may have been quicker: 3 us beside an insert's 12 or 13.
 ON CONFLICT DO NOTHING;
 
 -- name: note_new

@@ -77,8 +77,8 @@ BACKLOG_CHARACTERS = 200_000
 """Characters of what it then encodes, about 10 s; the rest is given back."""
 
 FILED_TOGETHER = 32
-"""Users whose words or vectors a worker files in one transaction: some hundredths of a second, in
-which what else would be filed for them waits."""
+"""Users whose words or vectors a worker files in one transaction, in which what else would be filed
+for them waits: 0.03 s for the words of one to-do each, 0.07 s for those of eight."""
 
 READ_AT_ONCE = 16
 """Records of the outbox read at a time, of which each may be a million characters long."""
