@@ -17,7 +17,7 @@ from commonplace.core.clock import parse_time
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.db.owned import OwnedDatabase, connect_erasing
 from commonplace.db.queries import read_queries
-from commonplace.db.sqlite import BUSY_S, connect_read_only
+from commonplace.db.sqlite import connect_read_only
 from commonplace.journals.timeline_entry import Entry
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _make_room(path: Path) -> None:
 
 
 def _fill_log(conn: sqlite3.Connection) -> None:
-    kept = conn.execute("PRAGMA cache_size").fetchone()[0]
+    kept = [conn.execute(f"PRAGMA {each}").fetchone()[0] for each in ("cache_size", "busy_timeout")]
     # No room in memory: the pages go where they shall. No patience: it is not needed.
     conn.execute("PRAGMA cache_size = 8")
     conn.execute("PRAGMA busy_timeout = 0")
@@ -165,8 +165,8 @@ def _fill_log(conn: sqlite3.Connection) -> None:
     finally:
         with suppress(sqlite3.Error):
             conn.execute("ROLLBACK")
-        conn.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
-        conn.execute(f"PRAGMA cache_size = {int(kept)}")
+        conn.execute(f"PRAGMA cache_size = {int(kept[0])}")
+        conn.execute(f"PRAGMA busy_timeout = {int(kept[1])}")
 
 
 def entry_of(row: tuple[Any, ...]) -> Entry:
