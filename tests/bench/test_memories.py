@@ -23,11 +23,11 @@ def test_every_figure_is_measured_and_small_users_lose_nothing():
         "memory search, a user of 60 records",
         "memory search, a user of 60 records, recall",
         "memory save",
-        "memory worker",
+        "memory worker, 4 users",
     ]
     recalls = [each for name, each in figures.items() if name.endswith("recall")]
     assert [each.measured.median for each in recalls] == [1.0, 1.0]
-    assert figures["memory worker"].note.startswith("8 messages of 4 users")
+    assert figures["memory worker, 4 users"].note.startswith("8 messages of 4 users")
 
 
 def test_a_record_is_known_by_its_ref():
