@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -146,13 +147,26 @@ def test_a_search_finds_what_another_program_just_wrote(search):
     assert set(mine.refs("harbour")) == {"n:1", "n:2"}
 
 
+class Slow(HashingEncoder):
+    """Makes no vector of a text before it is let."""
+
+    def __init__(self):
+        super().__init__()
+        self.may = threading.Event()
+
+    def encode_passages(self, texts):
+        self.may.wait(30)
+        return super().encode_passages(texts)
+
+
 def test_what_waits_for_its_vector_is_told(search, monkeypatch):
     """An encoder that comes late: words find all, and a note counts what meaning misses."""
     monkeypatch.setattr(policy, "VECTORS_WAIT_S", 0.0)
     slot = ReadySlot()
     mine = search([a_doc(f"n:{i}", f"harbour {i}") for i in range(3)], slot=slot)
-    slot.encoder = HashingEncoder()
+    slot.encoder = Slow()
     found = mine.find("harbour")
+    slot.encoder.may.set()
     assert len(found.hits) == 3
     assert found.notes == ("3 entries wait for their vector; words find them.",)
 
