@@ -109,7 +109,10 @@ class IndexFile:
                     conn = use.enter_context(opened.database.using())
                 yield conn, opened
         except Corrupted:
-            self._note_broken()
+            with self._lock:
+                # A thread that comes late with the old file says nothing of one made anew since.
+                if opened is None or _identity(self.path) == opened.identity:
+                    self._note_broken()
             raise
         except sqlite3.OperationalError as exc:
             if opened is not None and _identity(self.path) != opened.identity:
