@@ -82,7 +82,9 @@ def test_the_typescript_client_as_each_of_two_users(mode, revision):
             seen = json.loads(done.stdout)
             assert seen["revision"] == revision
             assert {"search_journal", "journal_toc"} <= set(seen["tools"])
-            assert f"/users/{owner}/private/" in str(seen["written"]["structuredContent"])
+            written = seen["written"]["structuredContent"]
+            assert written["refs"][0].startswith("private:user/")
+            assert "paths" not in written
             assert seen["refused"]["structuredContent"]["code"] == "invalid"
             assert seen["merged"]["structuredContent"]["made_by"] == "client"
             assert seen["asked"] == [1]
