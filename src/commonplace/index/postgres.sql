@@ -16,9 +16,13 @@ UPDATE wb_index SET docs = docs + %(more)s, speaking = speaking + %(more_speakin
 WHERE user_id = %(user)s;
 
 -- name: find_docs
--- What is held under some refs, without the texts.
-SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
-FROM wb_docs WHERE user_id = %(user)s AND ref = ANY (%(refs)s::text[]);
+-- What is held under some refs, without the texts. Here as elsewhere, OFFSET has a row looked up for
+-- each key: a plan for a user of whom nothing is known may read all that one has, and is kept.
+SELECT d.* FROM unnest(%(refs)s::text[]) AS a (ref)
+CROSS JOIN LATERAL (
+    SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
+    FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
+) AS d;
 
 -- name: last_of_seconds
 -- The highest id given in each of some seconds, or none.
@@ -230,8 +234,12 @@ SELECT (SELECT dimensions FROM wb_models WHERE user_id = %(user)s AND model_tag 
     SELECT count(*) FROM wb_embeddings AS e
     WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
 )
-FROM wb_docs AS d JOIN wb_shelves AS s ON s.user_id = d.user_id AND s.id = d.shelf
-WHERE d.user_id = %(user)s AND NOT d.blank AND d.ref = ANY (%(refs)s::text[]);
+FROM unnest(%(refs)s::text[]) AS a (ref)
+CROSS JOIN LATERAL (
+    SELECT id, ref, shelf, text_hash FROM wb_docs
+    WHERE user_id = %(user)s AND ref = a.ref AND NOT blank OFFSET 0
+) AS d
+JOIN wb_shelves AS s ON s.user_id = %(user)s AND s.id = d.shelf;
 
 -- name: drop_model_vectors
 -- The vectors of some docs and one model leave; they are counted by whoever puts others there.
@@ -267,8 +275,10 @@ SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chu
         int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
     )
     FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
-    JOIN wb_words AS w ON w.user_id = %(user)s AND w.term = a.term
-        AND w.doc >= %(low)s AND w.doc < %(high)s
+    CROSS JOIN LATERAL (
+        SELECT doc, body, dated FROM wb_words
+        WHERE user_id = %(user)s AND term = a.term AND doc >= %(low)s AND doc < %(high)s OFFSET 0
+    ) AS w
 )
 FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
@@ -365,8 +375,11 @@ FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 
 -- name: read_docs
 -- Whole docs, of a list of ids.
-SELECT id, ref, shelf, at_us, stamp, tags, text, session, dated, covers
-FROM wb_docs WHERE user_id = %(user)s AND id = ANY (%(ids)s::bigint[]);
+SELECT d.* FROM unnest(%(ids)s::bigint[]) AS a (id)
+CROSS JOIN LATERAL (
+    SELECT id, ref, shelf, at_us, stamp, tags, text, session, dated, covers
+    FROM wb_docs WHERE user_id = %(user)s AND id = a.id OFFSET 0
+) AS d;
 
 -- name: clear
 -- Every doc, vector and mark of a user leaves; what others remember of them ends.

@@ -26,24 +26,37 @@ SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
 WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
 
 -- name: find_all_message
--- Messages of some ids.
-SELECT id, role, content, created_at FROM wb_message
-WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+-- Messages of some ids. Here as elsewhere, OFFSET has a row looked up for each id: a plan for a user
+-- of whom nothing is known may read all that one has, and is kept.
+SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
+CROSS JOIN LATERAL (
+    SELECT id, role, content, created_at FROM wb_message
+    WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
+) AS r;
 
 -- name: find_all_journal
 -- Journal entries of some ids.
-SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
-WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
+CROSS JOIN LATERAL (
+    SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+    WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
+) AS r;
 
 -- name: find_all_todo
 -- Things to do of some ids.
-SELECT id, title, done, created_at, updated_at FROM wb_todo
-WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
+CROSS JOIN LATERAL (
+    SELECT id, title, done, created_at, updated_at FROM wb_todo
+    WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
+) AS r;
 
 -- name: find_all_gratitude
 -- Gratitude of some ids.
-SELECT id, content, created_at, updated_at FROM wb_gratitude
-WHERE user_id = %(user_id)s AND id = ANY (%(ids)s::text[]);
+SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
+CROSS JOIN LATERAL (
+    SELECT id, content, created_at, updated_at FROM wb_gratitude
+    WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
+) AS r;
 
 -- name: find_all_preference
 -- The preferences, if their id is among these.
@@ -399,6 +412,9 @@ WHERE wb_outbox.user_id = known.user_id AND wb_outbox.kind = known.kind
 SELECT count(*), coalesce(extract(epoch FROM now() - min(at)), 0) FROM wb_outbox WHERE due;
 
 -- name: last_changes
--- How often records of these kinds and ids have changed by now.
-SELECT kind, ref_id, changes FROM wb_outbox
-WHERE user_id = %(user_id)s AND kind = ANY (%(kinds)s::text[]) AND ref_id = ANY (%(ids)s::text[]);
+-- How often some records have changed by now.
+SELECT known.* FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS a (kind, id)
+CROSS JOIN LATERAL (
+    SELECT kind, ref_id, changes FROM wb_outbox
+    WHERE user_id = %(user_id)s AND kind = a.kind AND ref_id = a.id OFFSET 0
+) AS known;

@@ -23,12 +23,12 @@ def ask_unchanged(
     """What asks a connection of their one user which of these changed no more, and tells it."""
     asked = {
         "user_id": noted[0].owner,
-        "kinds": sorted({each.kind for each in noted}),
+        "kinds": [each.kind for each in noted],
         "ids": [each.ref_id for each in noted],
     }
 
     def ask(conn: Connection) -> Callable[[], list[bool]]:
-        found = conn.execute(query("last_changes"), asked)
+        found = conn.execute(query("last_changes"), asked, prepare=True)
 
         def tell() -> list[bool]:
             now = {(kind, ref_id): changes for kind, ref_id, changes in found.fetchall()}
