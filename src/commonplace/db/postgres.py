@@ -48,6 +48,8 @@ _BEGIN_S = 6.0
 # libpq waits no shorter.
 _PROBE_S = 2
 _IDLE_S = 5.0
+# More often than any statement is sent that is not said to be worth it.
+_NEVER = 1 << 30
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
@@ -84,6 +86,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up at its deadline: a frozen server answers nothing for ever.
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
+    A statement run with `prepare=True` is planned once for everybody, where no proxy is in between:
+    for those alone that meet the same few rows of whoever has many and whoever has few.
     """
 
     deadline: float | None = None
@@ -348,8 +352,8 @@ class Postgres:
                 self._made = ConnectionPool(
                     self._conninfo,
                     connection_class=Connection,
-                    # A proxy gives the next transaction another session: none may be prepared.
                     kwargs={"autocommit": True, "prepare_threshold": None},
+                    configure=_let_prepare,
                     min_size=0,
                     max_size=self._most,
                     open=True,
@@ -478,6 +482,17 @@ def _only(conn: Connection, query: str) -> tuple[Any, ...]:
     row = conn.execute(statement(queries()[query])).fetchone()
     assert row is not None
     return row
+
+
+def _let_prepare(conn: Connection) -> None:
+    """Let statements be prepared in a session of our own.
+
+    A proxy gives the next transaction another session, where they are not; it also names another
+    process when it is connected to than the one that answers.
+    """
+    (answering,) = _only(conn, "session")
+    if answering == conn.info.backend_pid:
+        conn.prepare_threshold = _NEVER
 
 
 def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:

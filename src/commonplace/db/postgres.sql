@@ -20,6 +20,10 @@ SET LOCAL synchronous_commit = off;
 SELECT rolname, rolsuper, rolbypassrls, current_setting('server_encoding')
 FROM pg_catalog.pg_roles WHERE rolname = current_user;
 
+-- name: session
+-- The process that answers.
+SELECT pg_catalog.pg_backend_pid();
+
 -- name: tables
 -- The tables among these names: whether we own one, whether its rows are guarded for everybody.
 SELECT relname, pg_catalog.pg_has_role(current_user, relowner, 'MEMBER'),

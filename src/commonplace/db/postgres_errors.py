@@ -48,6 +48,8 @@ _STATES: dict[str, _Told] = {
     "0P000": (Unavailable, "does not know this role", MIGRATE_HINT),
     "3D000": (Unavailable, "does not exist", "Make it, or name another one."),
     "42501": (Denied, "does not let this role do that", MIGRATE_HINT),
+    # What a plan that was kept comes upon.
+    "0A000": (Unavailable, "cannot do that, or was altered meanwhile", _AGAIN),
     "40001": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
     "40P01": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
 }

@@ -173,8 +173,9 @@ class MemoryPostgres:
         mine = {"user_id": self._owner}
         pruned = self._pruned_at
         try:
-            with self._database.joined(self._owner, last=True) as conn:
-                conn.execute(query("note_call"), {**row_of_call(call, now), **mine})
+            with self._database.joined(self._owner) as conn:
+                row = {**row_of_call(call, now), **mine}
+                conn.execute(query("note_call"), row, prepare=True)
                 if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
                     before = render_time(now - CALLS_KEPT)
                     conn.execute(query("prune_calls"), {"before": before, **mine})
@@ -207,7 +208,10 @@ class MemoryPostgres:
 
     def unfiled(self, limit: int) -> list[Noted]:
         """What changed and whose words no index has yet; see `Defers`. Raises: Unavailable."""
-        return [noted_of((self._owner, *row)) for row in self._ask("unfiled", limit=limit)]
+        with self._database.joined(self._owner) as conn:
+            asked = {"user_id": self._owner, "limit": limit}
+            rows = conn.execute(query("unfiled"), asked, prepare=True).fetchall()
+        return [noted_of((self._owner, *row)) for row in rows]
 
     def filed(self, noted: Sequence[Noted]) -> None:
         """The words of these are in the index; see `Defers`. Raises: Unavailable."""
@@ -230,7 +234,9 @@ class MemoryPostgres:
                 with conn.pipeline():
                     asked = {
                         kind: conn.execute(
-                            query(f"find_all_{kind}"), {"user_id": self._owner, "ids": some}
+                            query(f"find_all_{kind}"),
+                            {"user_id": self._owner, "ids": some},
+                            prepare=True,
                         )
                         for kind, some in ids.items()
                     }
@@ -242,11 +248,11 @@ class MemoryPostgres:
     def _add(self, record: Record, *, keyed: bool) -> Saved:
         named = self._named(record.kind, record.id)
         with self._database.within(self._owner) as conn:
-            if keyed and conn.execute(query("is_gone"), named).fetchone():
+            if keyed and conn.execute(query("is_gone"), named, prepare=True).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
             if not keyed:
-                conn.execute(query(f"add_{record.kind}"), self._row(record))
-                conn.execute(query("note_new"), named)
+                conn.execute(query(f"add_{record.kind}"), self._row(record), prepare=True)
+                conn.execute(query("note_new"), named, prepare=True)
             elif not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
                 return Saved(ref_id=record.id, record=known, is_new=False)
@@ -271,7 +277,7 @@ class MemoryPostgres:
 
     def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
         asked = statement(texts()[f"find_{kind}"] + lock)
-        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
+        row = conn.execute(asked, self._named(kind, ref_id), prepare=True).fetchone()
         return None if row is None else record_of(kind, row, instant=_instant)
 
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
@@ -291,9 +297,10 @@ def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
     Two statements: as one, planned anew each time, they take half as long again.
     """
     unless_there = f" {texts()['unless_there']}" if name.startswith("add_") else ""
-    if not conn.execute(statement(texts()[name] + unless_there), values).rowcount:
+    changing = statement(texts()[name] + unless_there)
+    if not conn.execute(changing, values, prepare=True).rowcount:
         return False
-    conn.execute(query("note_change"), values)
+    conn.execute(query("note_change"), values, prepare=True)
     return True
 
 

@@ -35,7 +35,8 @@ class MemoryReading:
             for (owner, kind), some in groupby(sorted(noted, key=_shelf), key=_shelf):
                 ids = {"user_id": owner, "ids": [each.ref_id for each in some]}
                 conn = given.give_to(owner)
-                asked.append((owner, kind, conn.execute(query(f"find_all_{kind}"), ids)))
+                found_all = conn.execute(query(f"find_all_{kind}"), ids, prepare=True)
+                asked.append((owner, kind, found_all))
             for owner, kind, rows in asked:
                 for row in rows:
                     record = record_of(kind, row, instant=_instant)
