@@ -214,3 +214,34 @@ def test_warming_up_answers_nothing_and_raises_nothing(search):
     mine.finder.warm()
     search([a_doc("n:1", "harbour")], slot=ReadySlot()).finder.warm()
     assert mine.refs("harbour") == ["n:1"]
+
+
+@pytest.mark.parametrize(("is_brief", "first"), [(True, "encoded"), (False, "asked")])
+def test_an_index_that_answers_sooner_is_asked_after_the_encoder(search, is_brief, first):
+    """Of one that takes longer the words are looked up while the question is encoded."""
+    order = []
+    asked = threading.Event()
+
+    class Noting(HashingEncoder):
+        def encode_query(self, text):
+            if not is_brief:
+                assert asked.wait(10)
+            order.append("encoded")
+            return super().encode_query(text)
+
+    class Told:
+        def __init__(self, index):
+            self._index = index
+            self.is_brief = is_brief
+
+        def candidates(self, question):
+            order.append("asked")
+            asked.set()
+            return self._index.candidates(question)
+
+    mine = search([a_doc("n:1", "harbour")])
+    mine.slot.encoder = Noting()
+    finder = Finder(index=Told(mine.index), encoder=mine.slot, filing=mine.filing)
+    question = Question(text="harbour", within=Filter(), limit=1, floor=0.1, policy=policy.PRIVATE)
+    assert [hit.doc.ref for hit in finder.find(question).hits] == ["n:1"]
+    assert order[0] == first

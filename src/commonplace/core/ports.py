@@ -292,6 +292,20 @@ class Index(Protocol):
 
 
 @runtime_checkable
+class Brief(Protocol):
+    """An index that may answer sooner than a question is encoded.
+
+    Then it is asked once that is done: both beside each other compute a tenth more, and a
+    transaction would wait for the encoder.
+    """
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it does, by what is known now."""
+        ...
+
+
+@runtime_checkable
 class Resting(Protocol):
     """Indexes that can let go of an owner's files until they are used again."""
 

@@ -135,6 +135,11 @@ class PostgresOwnerIndex:
         self._common = common
         self._owner = owner
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether the docs are few; see `core.ports.Brief`."""
+        return self._is_few(self._common.remembered.of(self._owner))
+
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
     ) -> None:
@@ -187,7 +192,8 @@ class PostgresOwnerIndex:
         # What is remembered is older than the transaction: it was read before this one begins.
         known = self._common.remembered.of(self._owner)
         sought = Sought(asked.words, known, span_of(asked.within.within))
-        with self._joined(last=True) as asking:
+        # Of large users it is asked while the question is encoded: no connection waits for that.
+        with self._joined(last=not self._is_few(known)) as asking:
             model = plain(asked.identity)
             known, vectors, sent = self._looked(asking, known, model, sought.first)
             reach = reach_of(asking, known, asked.within)
@@ -273,6 +279,10 @@ class PostgresOwnerIndex:
         with self._common.database.joined(self._owner, last=last) as conn:
             yield Asking(conn, self._owner)
 
+    def _is_few(self, known: Known) -> bool:
+        """Whether they are of a small user, whose rows are kept."""
+        return len(known.roll) <= self._common.held_chunks
+
     def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
         docs, pending = asking.ask("read_counts", model=plain(identity)).fetchone() or (0, 0)
         return docs, pending
@@ -284,8 +294,7 @@ class PostgresOwnerIndex:
         with asking.at_once():
             asked = asking.ask("read_position", model=model, **words)
             # Of small ones it is not asked: to look into the catalog costs as much as the rest.
-            is_large = len(known.roll) > self._common.held_chunks
-            index = self._ask_nearest(asking, model) if is_large else None
+            index = None if self._is_few(known) else self._ask_nearest(asking, model)
             position = asked.fetchone()
         if position is None:
             return NOTHING, None, None
@@ -350,6 +359,6 @@ class PostgresOwnerIndex:
                 for row in rows
                 if (on := known.shelves.get(row[2])) is not None
             }
-            if len(known.roll) <= self._common.held_chunks:
+            if self._is_few(known):
                 self._common.docs.keep(self._owner, held=HeldDocs(name, change, docs))
         return {key: docs[key] for key in keys if key in docs}

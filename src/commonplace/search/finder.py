@@ -6,12 +6,13 @@ Never writes, and never ranks: the index narrows and measures, `rank` and `fold`
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.ports import Brief
 from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, Filter, Found, Hit
 from commonplace.search import policy as numbers
@@ -105,9 +106,8 @@ class Finder:
                 f"The query has {len(question.text):,} characters.",
                 hint=f"Use at most {numbers.MAX_QUERY_LENGTH:,}: a question, not a document.",
             )
-        # While the question is encoded the journals are looked at, and its words are looked up.
         ready = self._encoder.get()
-        encoding = self._aside.submit(_encoded, self._encoder, ready, question.text)
+        encoding = self._encoding(ready, question.text)
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         identity = encoding.result().identity if ready is None else ready.identity
         if identity:
@@ -143,6 +143,17 @@ class Finder:
             vector=encoding.result().vector,
             identity=identity,
         )
+
+    def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
+        """While a question is encoded the journals are looked at, and its words are looked up.
+
+        Unless that takes less time than it does.
+        """
+        if ready is None or not (isinstance(self._index, Brief) and self._index.is_brief):
+            return self._aside.submit(_encoded, self._encoder, ready, text)
+        encoded: Future[_Encoded] = Future()
+        encoded.set_result(_encoded(self._encoder, ready, text))
+        return encoded
 
 
 class _Encoded(NamedTuple):
