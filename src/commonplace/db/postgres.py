@@ -12,9 +12,9 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg import pq, sql
@@ -28,7 +28,6 @@ from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from psycopg.abc import PQGen
 
@@ -105,16 +104,19 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise Late("deadline") from None
 
 
-class _Joint(threading.local):
-    """A transaction that several questions of a thread share. owner: whose; nobody's outside.
+class _Shared(NamedTuple):
+    """A transaction that several questions share, until when others may, and what ends it."""
 
-    held: what ends it, None while there is none. is_used: whether a question is being asked in it.
-    """
+    conn: Connection
+    until: float
+    ending: ExitStack
+
+
+class _Joint(threading.local):
+    """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked."""
 
     owner = ""
-    held: AbstractContextManager[Connection] | None = None
-    conn: Connection | None = None
-    until = 0.0
+    shared: _Shared | None = None
     is_used = False
 
 
@@ -194,9 +196,9 @@ class Postgres:
         try:
             yield conn
         except BaseException:
-            held, self._joint.held = self._joint.held, None
-            if held is not None:
-                held.__exit__(*sys.exc_info())
+            shared, self._joint.shared = self._joint.shared, None
+            if shared is not None:
+                shared.ending.__exit__(*sys.exc_info())
             raise
         finally:
             self._joint.is_used = False
@@ -233,23 +235,23 @@ class Postgres:
     def _join(self) -> Connection:
         """The connection of this thread's shared transaction, which begins now if there is none."""
         joint = self._joint
-        if time.monotonic() > joint.until:
+        if joint.shared is not None and time.monotonic() > joint.shared.until:
             self._part()
-        if joint.held is None:
-            held = self._transaction(parse_owner(joint.owner), "soon", None)
-            joint.conn = held.__enter__()
-            joint.held, joint.until = held, time.monotonic() + self._deadline_s / 2
-        assert joint.conn is not None
-        return joint.conn
+        if joint.shared is None:
+            ending = ExitStack()
+            owner = parse_owner(joint.owner)
+            conn = ending.enter_context(self._transaction(owner, "soon", None))
+            joint.shared = _Shared(conn, time.monotonic() + self._deadline_s / 2, ending)
+        return joint.shared.conn
 
     def _part(self) -> None:
         """End this thread's shared transaction, unless it is being asked something."""
         joint = self._joint
-        if joint.held is None or joint.is_used:
+        if joint.shared is None or joint.is_used:
             return
-        held, joint.held = joint.held, None
+        shared, joint.shared = joint.shared, None
         try:
-            held.__exit__(None, None, None)
+            shared.ending.close()
         except CommonplaceError as exc:
             # What was read is read.
             _log.warning("A transaction of questions did not end well: %s", exc)
