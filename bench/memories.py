@@ -40,7 +40,7 @@ SMALL_MS, LARGE_MS = 5.0, 25.0
 SMALL_RECALL, LARGE_RECALL = 1.0, 0.98
 SAVE_SHARE, WORKER_SHARE = 1.3, 0.85
 _TOP = policy.MEMORY_K
-_FEW = 8
+_FEW, _SOME = 8, 6
 _SPUN_S = 0.01
 _SERVING = "commonplace_app"
 _NOTE = "messages of 15 to 30 words; vectors mixed from real ones."
@@ -85,7 +85,8 @@ def memory_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
         ):
             yield from _searches(app, encoder, full, sizes)
             yield _save_figure(app, full, sizes)
-            for users in (full.users[:_FEW], full.users):
+            # Of few users much waits, of more some, and of all a record each.
+            for users in (full.users[:_FEW], full.users[: sizes.filed // _SOME], full.users):
                 yield _worker_figure(app, encoder, users, sizes)
 
 

@@ -12,7 +12,7 @@ def test_every_figure_is_measured_and_small_users_lose_nothing():
     """A few users and a large one on a real server; each finds its nearest records, all of them."""
     # A socket's path is short.
     scratch = Path(tempfile.mkdtemp(prefix="cp-bench-"))
-    sizes = Sizes(users=4, rows=10, large=60, questions=3, saves=4, filed=8)
+    sizes = Sizes(users=4, rows=10, large=60, questions=3, saves=4, filed=12)
     try:
         figures = {each.name: each for each in memory_figures(sizes, scratch)}
     finally:
@@ -24,10 +24,11 @@ def test_every_figure_is_measured_and_small_users_lose_nothing():
         "memory search, a user of 60 records, recall",
         "memory save",
         "memory worker, 4 users",
+        "memory worker, 2 users",
     ]
     recalls = [each for name, each in figures.items() if name.endswith("recall")]
     assert [each.measured.median for each in recalls] == [1.0, 1.0]
-    assert figures["memory worker, 4 users"].note.startswith("8 messages of 4 users")
+    assert figures["memory worker, 4 users"].note.startswith("12 messages of 4 users")
 
 
 def test_a_record_is_known_by_its_ref():

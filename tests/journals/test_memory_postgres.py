@@ -1,6 +1,7 @@
 """What Postgres adds to a user's memory: company, a queue of what waits, and its own kinds of hostile ids."""
 
 import threading
+from collections import Counter
 from datetime import timedelta
 
 import psycopg
@@ -172,6 +173,19 @@ class TestBacklog:
         assert taken(backlog) == [(first[0].owner, first[0].ref_id)]
         database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
         assert set(taken(backlog)) == set(refs)
+
+    def test_of_many_some_of_each_come_together(self, pool, backlog):
+        """Of the eight users who wait longest, an eighth each; of fewer, what waits of all."""
+        stores = [MemoryPostgres(pool, owner=f"user-{n}") for n in range(10)]
+        for _ in range(3):
+            for each in stores:
+                each.save(todo("x"))
+        leased = [Counter(owner for owner, _ in taken(backlog, limit=16)) for _ in range(3)]
+        assert leased == [
+            {f"user-{n}": 2 for n in range(8)},
+            {f"user-{n}": 1 if n < 8 else 3 for n in range(10)},
+            {},
+        ]
 
     def test_a_lease_that_ran_out_is_another_s(self, mine, backlog, other_backlog, database):
         """Whoever had it before neither holds it nor ends it, though what it filed is filed."""

@@ -262,8 +262,43 @@ DELETE FROM wb_tool_invocation_log WHERE user_id = %(user_id)s AND created_at < 
 SELECT tool, status, duration_ms, top_k_effective, filters, created_at FROM wb_tool_invocation_log
 WHERE user_id = %(user_id)s ORDER BY id DESC LIMIT %(limit)s;
 
+-- name: lease_by_user
+-- The worker takes what waits, of the users of whom something waits longest, some of each: to file ten
+-- records of one user costs as much as two of two. Nothing, if another worker is taking the same.
+-- Whether one is due is asked last: right after an import the planner takes an index over those for
+-- an empty one, and would read it all for each.
+UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
+    leased_by = %(worker)s
+FROM (
+    SELECT o.user_id, o.kind, o.ref_id
+    FROM (
+        SELECT user_id, kind, ref_id FROM (
+            SELECT user_id, kind, ref_id, at, min(at) OVER mine AS since,
+                row_number() OVER (mine ORDER BY at, kind, ref_id) AS place
+            FROM (
+                SELECT user_id, kind, ref_id, at FROM wb_outbox
+                WHERE due AND (leased_until IS NULL OR leased_until < now())
+                ORDER BY at LIMIT %(seen)s
+            ) AS oldest
+            WINDOW mine AS (PARTITION BY user_id)
+        ) AS ranked
+        ORDER BY place > %(share)s, since, user_id, at LIMIT %(limit)s
+    ) AS chosen
+    CROSS JOIN LATERAL (
+        SELECT user_id, kind, ref_id, due FROM wb_outbox AS known
+        WHERE known.user_id = chosen.user_id AND known.kind = chosen.kind
+            AND known.ref_id = chosen.ref_id AND (leased_until IS NULL OR leased_until < now())
+        OFFSET 0 FOR UPDATE SKIP LOCKED
+    ) AS o
+    WHERE o.due
+) AS taken
+WHERE wb_outbox.user_id = taken.user_id AND wb_outbox.kind = taken.kind
+    AND wb_outbox.ref_id = taken.ref_id
+RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
+    NOT words_due, anew;
+
 -- name: lease_due
--- The worker takes what waits longest, of any user, and what another has had for too long.
+-- Likewise what waits longest, whoever's it is, and no other worker is taking.
 UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
     leased_by = %(worker)s
 FROM (
