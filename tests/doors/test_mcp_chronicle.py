@@ -226,12 +226,15 @@ def test_two_servers_told_the_same_at_once_log_it_once(start, database):
 def test_death_between_row_and_index_heals_at_the_next_search(start, faults, database, tmp_path):
     """Killed before each commit in turn: what is in the database is found, what is not is not."""
     start().call("add_entry", {"message": "watered bed 0"})
-    states = set()
-    for nth in (1, 2, 3):
+    states, wanted = set(), {(False, False), (True, False)}
+    for bed, nth in enumerate((1, 2, 3) * 4, 1):
+        # Again, where what is done in the background had one of those commits.
+        if nth == 1 and wanted <= states:
+            break
         server = start(**faults.env)
         server.call("list_entries")
         faults.plan(nth, "kill", "sqlite COMMIT")
-        message = f"watered bed {nth}"
+        message = f"watered bed {bed}"
         server.send("tools/call", {"name": "add_entry", "arguments": {"message": message}})
         answered = bool(server.receive())
         step = faults.lift()
@@ -244,7 +247,7 @@ def test_death_between_row_and_index_heals_at_the_next_search(start, faults, dat
         found = messages(fresh.call("search_entries", {"text": message, "limit": 100}))
         assert (message in found) == bool(there)
         assert sorted(found) == sorted(x for (x,) in rows(database, "SELECT message FROM entries"))
-    assert {(False, False), (True, False)} <= states
+    assert wanted <= states
 
 
 def filed(tmp_path) -> set[str]:
