@@ -291,11 +291,15 @@ class PostgresOwnerIndex:
         self, asking: Asking, known: Known, model: str, words: Mapping[str, Any]
     ) -> tuple[Known, Vectors | None, bytes | None]:
         """What is known now, what there is of a model, and where these words stand."""
-        with asking.at_once():
-            asked = asking.ask("read_position", model=model, **words)
-            # Of small ones it is not asked: to look into the catalog costs as much as the rest.
-            index = None if self._is_few(known) else self._ask_nearest(asking, model)
-            position = asked.fetchone()
+        index: Cursor[tuple[Any, ...]] | None = None
+        if self._is_few(known):
+            # To look into the catalog costs as much as the rest.
+            position = asking.ask("read_position", model=model, **words).fetchone()
+        else:
+            with asking.at_once():
+                asked = asking.ask("read_position", model=model, **words)
+                index = self._ask_nearest(asking, model)
+                position = asked.fetchone()
         if position is None:
             return NOTHING, None, None
         *found, sent = position[2:]

@@ -205,6 +205,8 @@ class _Words:
         """The places with the highest figures of their own, without context."""
         if not self._postings:
             return np.empty(0, dtype=np.int64)
+        if self._docs <= limit:
+            return np.unique(np.concatenate([each.places for each in self._postings]))
         total = np.zeros(self._docs, dtype=np.float32)
         for idf, each in zip(self._idf, self._postings, strict=True):
             count = each.body + each.dated

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import nullcontext
 from datetime import UTC, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -231,7 +232,8 @@ class MemoryPostgres:
         found: dict[tuple[Kind, str], Record] = {}
         if ids:
             with self._database.joined(self._owner) as conn:
-                with conn.pipeline():
+                # Several kinds in one round trip; for one alone that is dearer.
+                with conn.pipeline() if len(ids) > 1 else nullcontext():
                     asked = {
                         kind: conn.execute(
                             query(f"find_all_{kind}"),

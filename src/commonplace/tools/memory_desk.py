@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.memory import Erases, TalliesKinds
+from commonplace.core.memory import AsksTogether, Erases, FindsAll, KeepsCalls, TalliesKinds
 from commonplace.core.ports import Tallying
 from commonplace.core.values import Put
 from commonplace.journals.memory import not_found
@@ -77,6 +77,10 @@ class MemoryDesk:
         shows_cards: bool = False,
     ) -> None:
         self.store = store
+        # What it can besides, asked once: to look takes 20 us.
+        self.together = store.together if isinstance(store, AsksTogether) else None
+        self.note_call = store.note_call if isinstance(store, KeepsCalls) else None
+        self.find_all = store.find_all if isinstance(store, FindsAll) else None
         self.filing = filing
         self.finder = finder
         self.index = index

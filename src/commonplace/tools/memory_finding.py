@@ -8,10 +8,11 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
-from commonplace.core.memory import AsksTogether, Call, FindsAll, KeepsCalls
+from commonplace.core.memory import Call
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import query_terms
 from commonplace.core.values import Filter, Interval
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.memory import Kind, Record
     from commonplace.core.values import By, Found, Hit, Intent
+    from commonplace.search.policy import Policy
     from commonplace.tools.memory_desk import MemoryDesk
 
 IntentAsked: TypeAlias = Literal["auto", "none", "planning", "journaling"]
@@ -94,8 +96,8 @@ def search(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
 
 def _together(desk: MemoryDesk) -> AbstractContextManager[None]:
     """One transaction for several questions, unless they wait for a model in between."""
-    if isinstance(desk.store, AsksTogether) and desk.finder().is_ready:
-        return desk.store.together()
+    if desk.together is not None and desk.finder().is_ready:
+        return desk.together()
     return nullcontext()
 
 
@@ -111,8 +113,8 @@ def _logged(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
         raise
     finally:
         duration_ms = round((time.monotonic() - started) * 1000)
-        if isinstance(desk.store, KeepsCalls):
-            desk.store.note_call(
+        if desk.note_call is not None:
+            desk.note_call(
                 Call(
                     tool=TOOL,
                     status=status,
@@ -132,12 +134,6 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
         raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
     given: dict[str, Intent] = {"planning": "planning", "journaling": "journaling"}
     intent = read_intent(asked.text) if asked.intent == "auto" else given.get(asked.intent)
-    judged = replace(
-        policy.MEMORY,
-        recent=desk.numbers.recency,
-        leans=() if intent is None else policy.MEMORY_LEANS[intent],
-        per_kind=policy.MEMORY_PER_KIND if asked.diverse else 0,
-    )
     found = _found(
         desk,
         Question(
@@ -147,7 +143,7 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
             ),
             limit=top_k,
             floor=desk.numbers.min_score,
-            policy=judged,
+            policy=_judged(desk.numbers.recency, intent, asked.diverse),
             now=desk.clock(),
         ),
     )
@@ -155,7 +151,7 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
     count = _counter(desk)
     kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
     shown = [
-        replace(hit, snippet=snippet, cut=snippet != hit.snippet)
+        hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
         for hit, snippet in zip(hits, kept, strict=False)
     ]
     return MemoryFound(
@@ -167,6 +163,16 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
         interval=asked.within,
         left_out=len(hits) - len(shown),
         notes=found.notes,
+    )
+
+
+@lru_cache(maxsize=64)
+def _judged(recency: float, intent: Intent | None, diverse: bool) -> Policy:  # noqa: FBT001  for the cache
+    return replace(
+        policy.MEMORY,
+        recent=recency,
+        leans=() if intent is None else policy.MEMORY_LEANS[intent],
+        per_kind=policy.MEMORY_PER_KIND if diverse else 0,
     )
 
 
@@ -207,8 +213,8 @@ def _read(desk: MemoryDesk, hits: Sequence[Hit]) -> list[MemoryHit]:
 def _records(desk: MemoryDesk, hits: Sequence[Hit]) -> list[Record | None]:
     named = [parse_ref(hit.doc.ref) for hit in hits]
     try:
-        if isinstance(desk.store, FindsAll):
-            return desk.store.find_all(named)
+        if desk.find_all is not None:
+            return desk.find_all(named)
         return [desk.store.find(kind, ref_id) for kind, ref_id in named]
     except CommonplaceError as exc:
         raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
