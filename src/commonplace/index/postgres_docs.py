@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
+from commonplace.db.postgres_texts import Texts
 from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
 from commonplace.index.postgres_asking import Asking, Longs
 from commonplace.index.stems import tokens
@@ -105,7 +106,7 @@ def changing(
     }
     lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
     changed = asking.ask("next_change")
-    found = asking.ask("find_docs", refs=list(last))
+    found = asking.ask("find_docs", refs=Texts(last))
     numbers = asking.ask("last_of_seconds", lows=lows)
     # Whoever else files for this user waits for us by now, and files what changed before.
     told = None if still is None else asking.tell(still)

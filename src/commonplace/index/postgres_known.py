@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from commonplace.core.text import fold_name
+from commonplace.db.postgres_texts import Texts
 from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
 from commonplace.index.postgres_asking import Longs, numbers
 from commonplace.index.postgres_docs import terms_of
@@ -206,7 +207,7 @@ def _tagged(asking: Asking, roll: Roll, within: Filter) -> Iterator[Mask]:
 
 def _bearing(asking: Asking, tags: Sequence[str]) -> Ids:
     """The docs that bear any of these tags."""
-    asked = {"terms": terms_of(tags), "low": FIRST, "high": LAST}
+    asked = {"terms": Texts(terms_of(tags)), "low": FIRST, "high": LAST}
     ((sent,),) = asking.ask("list_postings", **asked).fetchall()
     docs: Ids = numbers(sent, 4)[1]
     return docs

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from commonplace.db.postgres_texts import Texts
 from commonplace.index.docs import plain
-from commonplace.index.postgres_asking import Floats
+from commonplace.index.postgres_asking import Floats, Longs
 from commonplace.index.postgres_docs import ref_id_of
 from commonplace.index.vectors import checked_passages
 
@@ -38,7 +39,9 @@ def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
 def putting(asking: Asking, model: str, encoded: Sequence[Encoded]) -> Iterator[None]:
     """The same in steps: what is asked before one is answered after it. Raises: Invalid."""
     asking.ask("hold")
-    found = asking.ask("find_encoded", model=model, refs=[plain(each.ref) for each in encoded])
+    found = asking.ask(
+        "find_encoded", model=model, refs=Texts([plain(each.ref) for each in encoded])
+    )
     yield
     rows = found.fetchall()
     held = {ref: _Held(*rest) for _, ref, *rest in rows}
@@ -63,25 +66,29 @@ def _write(
     dimensions: int,
 ) -> None:
     replaced = [on for on, _, _ in fresh.values() if on.chunks]
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("kinds", "ref_ids", "chunks", "docs", "lows", "highs", "hashes")
-    }
+    rows: list[tuple[Any, ...]] = []
     made: list[Vector] = []
     for ref, (on, each, vectors) in fresh.items():
         made.append(vectors)
         for chunk, (low, high) in enumerate(each.spans):
-            row = (on.kind, ref_id_of(ref, on.kind), chunk, on.id, low, high, each.text_hash)
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
+            ref_id = ref_id_of(ref, on.kind)
+            rows.append((on.kind, ref_id, each.text_hash, chunk, on.id, low, high))
     if replaced:
-        asking.ask("drop_model_vectors", model=model, ids=[on.id for on in replaced])
-    floats = Floats(np.concatenate(made))
+        asking.ask("drop_model_vectors", model=model, ids=Longs([on.id for on in replaced]))
+    kinds, ref_ids, hashes, *numbers = zip(*rows, strict=True)
+    chunks, docs, lows, highs = map(Longs, numbers)
     asking.ask(
         "add_vectors",
         model=model,
         dimensions=dimensions,
-        floats=floats,
+        floats=Floats(np.concatenate(made)),
         more=len(fresh) - len(replaced),
-        more_chunks=len(columns["docs"]) - sum(on.chunks for on in replaced),
-        **columns,
+        more_chunks=len(rows) - sum(on.chunks for on in replaced),
+        kinds=Texts(kinds),
+        ref_ids=Texts(ref_ids),
+        hashes=Texts(hashes),
+        chunks=chunks,
+        docs=docs,
+        lows=lows,
+        highs=highs,
     )

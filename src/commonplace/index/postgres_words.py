@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from commonplace.core.text import query_terms
+from commonplace.db.postgres_texts import Texts
 from commonplace.index.docs import prefix_end
 from commonplace.index.postgres_asking import numbers
 from commonplace.index.postgres_docs import term_of
@@ -118,7 +119,7 @@ def _whole(asked: Sequence[Stem]) -> list[Stem]:
 
 
 def _bound(whole: Sequence[Stem], span: Span) -> dict[str, Any]:
-    terms = [term_of(stem.token) for stem in whole]
+    terms = Texts([term_of(stem.token) for stem in whole])
     return {"terms": terms, "low": span.low, "high": span.high}
 
 

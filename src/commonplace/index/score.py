@@ -126,8 +126,12 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     roll, cosines = measured.roll, measured.near
     words = _Words(roll, list(measured.postings.values()), weighing)
     near = roll.places_of(cosines.nearest(asked.limit))
-    best = np.union1d(words.best(asked.limit), near[near >= 0])
-    places = roll.around(best, weighing.around)
+    near = near[near >= 0]
+    if len(near) == len(roll):  # of a few docs each is a candidate
+        places = np.arange(len(roll))
+    else:
+        best = np.union1d(words.best(asked.limit), near)
+        places = roll.around(best, weighing.around)
     lending = roll.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
     similarity, nearness = _meaning(roll, cosines, places, lending)

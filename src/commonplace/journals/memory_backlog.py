@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from commonplace.core.errors import Conflict, Denied
+from commonplace.db.postgres_texts import Texts
 from commonplace.journals.memory_postgres import columns_of, noted_of, query
 
 if TYPE_CHECKING:
@@ -105,6 +106,6 @@ def refuse_other_role(conn: Connection) -> None:
         )
 
 
-def columns_across(noted: Sequence[Noted]) -> dict[str, list[Any]]:
+def columns_across(noted: Sequence[Noted]) -> dict[str, Any]:
     """Lines of any users as the queries take them that mark several."""
-    return {"users": [each.owner for each in noted], **columns_of(noted)}
+    return {"users": Texts([each.owner for each in noted]), **columns_of(noted)}

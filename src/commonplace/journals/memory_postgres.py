@@ -19,6 +19,7 @@ from commonplace.core.memory import KINDS, PREFERENCES_ID, KindTally, Noted, Sav
 from commonplace.core.owners import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres import statement
+from commonplace.db.postgres_texts import Texts
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory import CALLS_KEPT, not_found
 from commonplace.journals.memory_entry import altered, parse_id, parse_ref, ref_of
@@ -237,7 +238,7 @@ class MemoryPostgres:
                     asked = {
                         kind: conn.execute(
                             query(f"find_all_{kind}"),
-                            {"user_id": self._owner, "ids": some},
+                            {"user_id": self._owner, "ids": Texts(some)},
                             prepare=True,
                         )
                         for kind, some in ids.items()
@@ -312,11 +313,11 @@ def noted_of(row: tuple[Any, ...]) -> Noted:
     return Noted(owner=owner, kind=kind, ref_id=ref_id, changes=changes, gone=gone)
 
 
-def columns_of(noted: Sequence[Noted]) -> dict[str, list[Any]]:
+def columns_of(noted: Sequence[Noted]) -> dict[str, Any]:
     """Lines of the outbox as the queries take them that mark several."""
     return {
-        "kinds": [each.kind for each in noted],
-        "ids": [each.ref_id for each in noted],
+        "kinds": Texts([each.kind for each in noted]),
+        "ids": Texts([each.ref_id for each in noted]),
         "changes": [each.changes for each in noted],
     }
 

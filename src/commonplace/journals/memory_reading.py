@@ -9,6 +9,7 @@ from datetime import UTC
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from commonplace.db.postgres_texts import Texts
 from commonplace.db.postgres_turns import turns
 from commonplace.journals.memory_postgres import query
 from commonplace.journals.memory_rows import record_of
@@ -33,7 +34,7 @@ class MemoryReading:
         with turns(self._database) as given:
             asked = []
             for (owner, kind), some in groupby(sorted(noted, key=_shelf), key=_shelf):
-                ids = {"user_id": owner, "ids": [each.ref_id for each in some]}
+                ids = {"user_id": owner, "ids": Texts([each.ref_id for each in some])}
                 conn = given.give_to(owner)
                 found_all = conn.execute(query(f"find_all_{kind}"), ids, prepare=True)
                 asked.append((owner, kind, found_all))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.db.postgres_texts import Texts
 from commonplace.journals import memory_upkeep
 from commonplace.journals.memory_postgres import query
 
@@ -23,8 +24,8 @@ def ask_unchanged(
     """What asks a connection of their one user which of these changed no more, and tells it."""
     asked = {
         "user_id": noted[0].owner,
-        "kinds": [each.kind for each in noted],
-        "ids": [each.ref_id for each in noted],
+        "kinds": Texts([each.kind for each in noted]),
+        "ids": Texts([each.ref_id for each in noted]),
     }
 
     def ask(conn: Connection) -> Callable[[], list[bool]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
@@ -148,7 +148,7 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
         ),
     )
     hits = _read(desk, found.hits)
-    count = _counter(desk)
+    count = partial(_count, desk)
     kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
     shown = [
         hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
@@ -220,12 +220,12 @@ def _records(desk: MemoryDesk, hits: Sequence[Hit]) -> list[Record | None]:
         raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
 
 
-def _counter(desk: MemoryDesk) -> Callable[[str], int]:
-    """How tokens are counted: by the encoder's tokenizer, else by bytes."""
+def _count(desk: MemoryDesk, text: str) -> int:
+    """Tokens by the encoder's tokenizer, else by bytes."""
     encoder: object = desk.encoder.get()
     if isinstance(encoder, CountsTokens):
-        return encoder.count_tokens
-    return lambda text: -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
+        return encoder.count_tokens(text)
+    return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
 
 
 def within_budget(snippets: Sequence[str], count: Callable[[str], int], budget: int) -> list[str]:
