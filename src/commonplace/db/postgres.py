@@ -12,8 +12,8 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, lru_cache
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import psycopg
@@ -194,7 +194,11 @@ class Postgres:
         conn = self._join()
         self._joint.is_used = True
         try:
-            yield conn
+            # What nobody waits for goes to the server with the end.
+            with conn.pipeline() if last else nullcontext():
+                yield conn
+                if last:
+                    self._end(partial(self._commit, conn))
         except BaseException:
             shared, self._joint.shared = self._joint.shared, None
             if shared is not None:
@@ -250,10 +254,13 @@ class Postgres:
         if joint.shared is None or joint.is_used:
             return
         shared, joint.shared = joint.shared, None
+        self._end(shared.ending.close)
+
+    def _end(self, end: Callable[[], None]) -> None:
+        """End a transaction of questions; a failure is told in the log: what was read is read."""
         try:
-            shared.ending.close()
+            end()
         except CommonplaceError as exc:
-            # What was read is read.
             _log.warning("A transaction of questions did not end well: %s", exc)
 
     @contextmanager

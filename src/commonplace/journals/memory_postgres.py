@@ -175,7 +175,7 @@ class MemoryPostgres:
         mine = {"user_id": self._owner}
         pruned = self._pruned_at
         try:
-            with self._database.joined(self._owner) as conn:
+            with self._database.joined(self._owner, last=True) as conn:
                 row = {**row_of_call(call, now), **mine}
                 conn.execute(query("note_call"), row, prepare=True)
                 if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
