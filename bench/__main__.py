@@ -109,7 +109,7 @@ FULL = Plan(
     recall=recalls.Sizes(entries=100_000, questions=60, colds=11, servers=3),
     timeline=timelines.Sizes(a_day=1_000, days=365, entries=MILLION, adds=200, questions=60),
     memories=memories.Sizes(
-        users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=1_200
+        users=1_000, rows=100, large=100_000, questions=60, saves=400, filed=3_000
     ),
     http=https.Sizes(owners=16, records=500, clients=32, seconds=60.0, warm_s=15.0),
 )

@@ -86,8 +86,9 @@ def memory_figures(sizes: Sizes, scratch: Path) -> Iterator[Figure]:
             yield from _searches(app, encoder, full, sizes)
             yield _save_figure(app, full, sizes)
             # Of few users much waits, of more some, and of all a record each.
-            for users in (full.users[:_FEW], full.users[: sizes.filed // _SOME], full.users):
-                yield _worker_figure(app, encoder, users, sizes)
+            for users in (_FEW, sizes.filed // _SOME):
+                yield _worker_figure(app, encoder, full.users[:users], sizes.filed)
+            yield _worker_figure(app, encoder, full.users, sizes.users)
 
 
 @contextmanager
@@ -304,9 +305,9 @@ def _save_bare(conn: psycopg.Connection, user: str, ref_id: str, text: str) -> N
     conn.execute("COMMIT")
 
 
-def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], sizes: Sizes) -> Figure:
-    """Texts of some users: how fast the worker files them, and the encoder makes vectors."""
-    texts = list(islice(make_lines(seed=42), sizes.filed))
+def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], filed: int) -> Figure:
+    """So many texts of users in turns: how fast a worker files them, an encoder makes vectors."""
+    texts = list(islice(make_lines(seed=42), filed))
     stores = [app.memory.desk_of(user).store for user in users]
     with working(app.shared) as worker:
         worker.work()  # what was saved to be measured
@@ -315,7 +316,7 @@ def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], sizes: Size
             stores[number % len(stores)].save(draft)
         encoder.encode_passages(texts[:50])
         began = time.perf_counter()
-        filed = worker.work()
+        assert worker.work() == filed
         rate = filed / (time.perf_counter() - began)
     others = [f"{text}." for text in sorted(texts, key=len)]
     began = time.perf_counter()
@@ -330,6 +331,6 @@ def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], sizes: Size
         limit=floor.median * WORKER_SHARE,
         rule=f"{WORKER_SHARE} x the encoder's rate",
         at_least=True,
-        note=f"{filed:,} messages of {len(stores)} users; the floor encodes as many texts of those"
-        " lengths.",
+        note=f"{filed:,} messages of {len(stores):,} users in turns; the floor encodes as many texts"
+        " of those lengths.",
     )

@@ -28,7 +28,7 @@ def test_every_figure_is_measured_and_small_users_lose_nothing():
     ]
     recalls = [each for name, each in figures.items() if name.endswith("recall")]
     assert [each.measured.median for each in recalls] == [1.0, 1.0]
-    assert figures["memory worker, 4 users"].note.startswith("12 messages of 4 users")
+    assert figures["memory worker, 4 users"].note.startswith("4 messages of 4 users")
 
 
 def test_a_record_is_known_by_its_ref():
