@@ -331,6 +331,6 @@ def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], filed: int)
         limit=floor.median * WORKER_SHARE,
         rule=f"{WORKER_SHARE} x the encoder's rate",
         at_least=True,
-        note=f"{filed:,} messages of {len(stores):,} users in turns; the floor encodes as many texts"
-        " of those lengths.",
+        note=f"{filed:,} messages of {len(stores):,} users in turns; the floor encodes as many"
+        " texts of those lengths.",
     )

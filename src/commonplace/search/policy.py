@@ -70,7 +70,7 @@ WORD_CHARACTERS = 1_000_000
 WORDS_AT_A_SEARCH = 2_000
 """Changes whose words a search files before it looks, where saves leave that to it: about 2 s."""
 
-BACKLOG_BATCH = 256
+BACKLOG_BATCH = 512
 """Changes that a worker leases at a time."""
 
 BACKLOG_CHARACTERS = 200_000
