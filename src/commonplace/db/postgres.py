@@ -13,7 +13,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import psycopg
@@ -192,18 +192,17 @@ class Postgres:
                 yield conn
             return
         conn = self._join()
-        self._joint.is_used = True
+        self._joint.is_used, is_ending = True, False
         try:
             # What nobody waits for goes to the server with the end.
             with conn.pipeline() if last else nullcontext():
                 yield conn
-                if last:
-                    self._end(partial(self._commit, conn))
+                if is_ending := last:
+                    self._commit(conn)
         except BaseException:
-            shared, self._joint.shared = self._joint.shared, None
-            if shared is not None:
-                shared.ending.__exit__(*sys.exc_info())
-            raise
+            with _told() if is_ending else nullcontext():
+                self._drop()
+                raise
         finally:
             self._joint.is_used = False
         if last:
@@ -254,14 +253,14 @@ class Postgres:
         if joint.shared is None or joint.is_used:
             return
         shared, joint.shared = joint.shared, None
-        self._end(shared.ending.close)
+        with _told():
+            shared.ending.close()
 
-    def _end(self, end: Callable[[], None]) -> None:
-        """End a transaction of questions; a failure is told in the log: what was read is read."""
-        try:
-            end()
-        except CommonplaceError as exc:
-            _log.warning("A transaction of questions did not end well: %s", exc)
+    def _drop(self) -> None:
+        """End this thread's shared transaction with the failure that is being handled."""
+        shared, self._joint.shared = self._joint.shared, None
+        if shared is not None:
+            shared.ending.__exit__(*sys.exc_info())
 
     @contextmanager
     def _transaction(
@@ -502,6 +501,15 @@ def _let_prepare(conn: Connection) -> None:
     (answering,) = _only(conn, "session")
     if answering == conn.info.backend_pid:
         conn.prepare_threshold = _NEVER
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """The end of a transaction of questions: a failure is logged alone; what was read is read."""
+    try:
+        yield
+    except CommonplaceError as exc:
+        _log.warning("A transaction of questions did not end well: %s", exc)
 
 
 def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
