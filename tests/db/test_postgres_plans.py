@@ -28,6 +28,24 @@ def test_a_session_of_our_own_keeps_the_plans_it_is_told_to(database):
         pool.close()
 
 
+def test_a_plan_made_while_little_was_there_looks_rows_up(database):
+    """Whoever reads a small table as a whole would go on to, however much comes."""
+    database.run("CREATE TABLE plain (a integer PRIMARY KEY)")
+    database.run("INSERT INTO plain VALUES (1), (2)")
+    database.run("ANALYZE plain")
+    database.run("GRANT SELECT ON plain TO commonplace_app")
+    pool = opened(database.app_url, most=1)
+    try:
+        with pool.within("ann") as conn:
+            conn.execute("SELECT a FROM plain WHERE a = %s::integer", ["1"], prepare=True)
+            ((name,),) = conn.execute("SELECT name FROM pg_prepared_statements").fetchall()
+            conn.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+            plan = conn.execute(f"EXPLAIN EXECUTE {name} ('1')").fetchall()
+        assert "plain_pkey" in plan[0][0]
+    finally:
+        pool.close()
+
+
 def test_none_is_kept_behind_a_proxy(database):
     """Its next transaction may have another session, where they are not."""
     relay = Relay(database.app_url)

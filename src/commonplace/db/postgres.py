@@ -493,13 +493,14 @@ def _only(conn: Connection, query: str) -> tuple[Any, ...]:
 
 
 def _let_prepare(conn: Connection) -> None:
-    """Let statements be prepared in a session of our own.
+    """Let statements be prepared in a session of our own, and have their plans look rows up.
 
     A proxy gives the next transaction another session, where they are not; it also names another
     process when it is connected to than the one that answers.
     """
     (answering,) = _only(conn, "session")
     if answering == conn.info.backend_pid:
+        conn.execute(statement(queries()["look_up"]))
         conn.prepare_threshold = _NEVER
 
 

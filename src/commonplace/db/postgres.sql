@@ -24,6 +24,10 @@ FROM pg_catalog.pg_roles WHERE rolname = current_user;
 -- The process that answers.
 SELECT pg_catalog.pg_backend_pid();
 
+-- name: look_up
+-- A plan that is kept may have been made while a table was small enough to be read as a whole.
+SET enable_seqscan = off;
+
 -- name: tables
 -- The tables among these names: whether we own one, whether its rows are guarded for everybody.
 SELECT relname, pg_catalog.pg_has_role(current_user, relowner, 'MEMBER'),
