@@ -269,7 +269,8 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
 -- How far the docs are, and of a model what `read_known` tells: most often nothing came since. With
 -- it, where some words stand in a span of time, and how often in text and in date: one statement
 -- costs the server half of what two do. A server that was started since, to which not all may have
--- come that another had, gives the docs another name: no change number of before counts.
+-- come that another had, gives the docs another name: no change number of before counts. The span is
+-- asked of word and doc together: a plan that is kept may else read all docs' words for each.
 SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chunks, m.change, (
     SELECT string_agg(
         int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
@@ -277,7 +278,8 @@ SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chu
     FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS a (term, number)
     CROSS JOIN LATERAL (
         SELECT doc, body, dated FROM wb_words
-        WHERE user_id = %(user)s AND term = a.term AND doc >= %(low)s AND doc < %(high)s OFFSET 0
+        WHERE user_id = %(user)s AND term = a.term
+            AND (term, doc) >= (a.term, %(low)s) AND (term, doc) < (a.term, %(high)s) OFFSET 0
     ) AS w
 )
 FROM wb_index AS i
