@@ -398,14 +398,22 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, wb_outbox.changes
     wb_outbox.changes <> done.changes;
 
 -- name: hold
--- What is leased and takes long stays leased.
+-- What is leased and takes long stays leased. Looked up one by one: the planner takes those of one
+-- worker for few, and would compare each of them with each that is given.
 WITH done AS (
     SELECT known.user_id, known.kind, known.ref_id
-    FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[]) AS given (user_id, kind, id)
-    JOIN wb_outbox AS known ON known.user_id = given.user_id AND known.kind = given.kind
-        AND known.ref_id = given.id
-    WHERE known.leased_by = %(worker)s AND known.leased_until IS NOT NULL
-    ORDER BY known.user_id, known.kind, known.ref_id FOR UPDATE OF known
+    FROM (
+        SELECT user_id COLLATE "C", kind COLLATE "C", id COLLATE "C"
+        FROM unnest(%(users)s::text[], %(kinds)s::text[], %(ids)s::text[])
+            AS given (user_id, kind, id)
+        ORDER BY 1, 2, 3
+    ) AS given (user_id, kind, id)
+    CROSS JOIN LATERAL (
+        SELECT user_id, kind, ref_id FROM wb_outbox
+        WHERE user_id = given.user_id AND kind = given.kind AND ref_id = given.id
+            AND leased_by = %(worker)s AND leased_until IS NOT NULL
+        OFFSET 0 FOR UPDATE
+    ) AS known
 )
 UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s)
 FROM done
