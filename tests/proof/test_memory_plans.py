@@ -26,6 +26,10 @@ SELECT t.relname, t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0)
 FROM pg_stat_user_tables AS t LEFT JOIN pg_stat_user_indexes AS i USING (relid)
 GROUP BY t.relid, t.relname, t.seq_tup_read
 """
+DUE = """
+INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)
+SELECT 'whale', 'message', 'old-' || n, false, false, true FROM generate_series(1, %s) AS n
+"""
 SESSIONS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND usename LIKE 'commonplace%%'
@@ -94,3 +98,17 @@ def test_plans_made_while_there_was_little_read_as_little_of_much(database, tmp_
 
     looked_at = use(database, tmp_path, go_on)
     assert looked_at["wb_words"] <= FEW
+
+
+def test_who_came_since_the_planner_looked_is_filed_by_key(database, tmp_path):
+    """To it the docs of somebody new are so few that any index would do."""
+    ann = PostgresMemoryWorld(database, tmp_path, worker=False)
+    for n in range(20):
+        ann.open("ann").save_message("user", f"tide {n}")
+    ann.work()
+    ann.close()
+    database.run("ANALYZE")
+    for fill in (MESSAGES, DUE):
+        database.run(fill, MANY)
+    looked_at = use(database, tmp_path, lambda world, _: world.work())
+    assert looked_at["wb_docs"] <= 10 * MANY
