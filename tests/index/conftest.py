@@ -1,6 +1,7 @@
 """An index on disk, and ways to break it."""
 
 import contextlib
+import importlib
 import os
 import shutil
 import tempfile
@@ -56,7 +57,8 @@ def open_to_all():
 @pytest.fixture
 def as_plain_user(opened, law):
     """A context in which a read-only folder means something: root may write anywhere."""
-    # What is read from the package once is read now: its folder may be closed to others.
+    # What is read from packages once is read now: their folders may be closed to others.
+    importlib.import_module("mmap")  # numpy's, once it reads a matrix
     law.filled(opened(), [a_doc("n:1", "harbour")], "somebody else")
 
     @contextlib.contextmanager
