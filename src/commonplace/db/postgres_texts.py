@@ -33,12 +33,17 @@ class _TextsDumper(Dumper):
 
     def dump(self, obj: Texts) -> bytes:
         """An array of one dimension. Raises: UnicodeError."""
-        cells = [each.encode() for each in obj.texts]
-        if not cells:
-            return struct.pack(">3i", 0, 0, _TEXT)
-        lengths = map(_LENGTH.pack, map(len, cells))
-        parts = [part for pair in zip(lengths, cells, strict=True) for part in pair]
-        return b"".join([struct.pack(">5i", 1, 0, _TEXT, len(cells), 1), *parts])
+        texts = [each.encode() for each in obj.texts]
+        lengths = map(_LENGTH.pack, map(len, texts))
+        cells = [part for pair in zip(lengths, texts, strict=True) for part in pair]
+        return as_array(b"".join(cells), count=len(texts), oid=_TEXT)
+
+
+def as_array(cells: bytes, *, count: int, oid: int) -> bytes:
+    """An array of one dimension, in Postgres's own form. cells: each one after its length."""
+    if not count:
+        return struct.pack(">3i", 0, 0, oid)
+    return struct.pack(">5i", 1, 0, oid, count, 1) + cells
 
 
 _LENGTH = struct.Struct(">i")

@@ -5,7 +5,6 @@ Never opens a connection, and never lets a query run without its user.
 
 from __future__ import annotations
 
-import struct
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from commonplace.db.postgres import statement
+from commonplace.db.postgres_texts import as_array
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
@@ -137,12 +137,10 @@ _LONG = np.dtype([("length", ">i4"), ("number", ">i8")])
 
 
 def _array(numbers: Vector | Ids, cell: np.dtype[Any], oid: int) -> bytes:
-    """An array as Postgres takes it: its head, and each number after its length."""
-    if not len(numbers):
-        return struct.pack(">3i", 0, 0, oid)
+    """An array as Postgres takes it, each number after its length."""
     cells = np.empty(len(numbers), dtype=cell)
     cells["length"], cells["number"] = cell["number"].itemsize, numbers
-    return struct.pack(">5i", 1, 0, oid, len(cells), 1) + cells.tobytes()
+    return as_array(cells.tobytes(), count=len(cells), oid=oid)
 
 
 # Connections take over what is known when they are made, so it is known before any is.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from psycopg import sql
+    from psycopg import Cursor, sql
 
     from commonplace.core.clock import Clock
     from commonplace.core.memory import Call, Draft, Kind, Record, Records
@@ -210,9 +210,7 @@ class MemoryPostgres:
 
     def unfiled(self, limit: int) -> list[Noted]:
         """What changed and whose words no index has yet; see `Defers`. Raises: Unavailable."""
-        with self._database.joined(self._owner) as conn:
-            asked = {"user_id": self._owner, "limit": limit}
-            rows = conn.execute(query("unfiled"), asked, prepare=True).fetchall()
+        rows = self._ask("unfiled", prepare=True, limit=limit)
         return [noted_of((self._owner, *row)) for row in rows]
 
     def filed(self, noted: Sequence[Noted]) -> None:
@@ -236,12 +234,7 @@ class MemoryPostgres:
                 # Several kinds in one round trip; for one alone that is dearer.
                 with conn.pipeline() if len(ids) > 1 else nullcontext():
                     asked = {
-                        kind: conn.execute(
-                            query(f"find_all_{kind}"),
-                            {"user_id": self._owner, "ids": Texts(some)},
-                            prepare=True,
-                        )
-                        for kind, some in ids.items()
+                        kind: ask_all(conn, self._owner, kind, some) for kind, some in ids.items()
                     }
                 for kind, rows in asked.items():
                     records = [record_of(kind, row, instant=_instant) for row in rows]
@@ -283,9 +276,10 @@ class MemoryPostgres:
         row = conn.execute(asked, self._named(kind, ref_id), prepare=True).fetchone()
         return None if row is None else record_of(kind, row, instant=_instant)
 
-    def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+    def _ask(self, name: str, *, prepare: bool = False, **values: object) -> list[tuple[Any, ...]]:
+        asked = {"user_id": self._owner, **values}
         with self._database.joined(self._owner) as conn:
-            return conn.execute(query(name), {"user_id": self._owner, **values}).fetchall()
+            return conn.execute(query(name), asked, prepare=prepare).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record), **self._named(record.kind, record.id), "gone": False}
@@ -305,6 +299,14 @@ def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
         return False
     conn.execute(query("note_change"), values, prepare=True)
     return True
+
+
+def ask_all(
+    conn: Connection, owner: str, kind: Kind, ids: Sequence[str]
+) -> Cursor[tuple[Any, ...]]:
+    """The rows of an owner's records of these ids, as `record_of` takes them."""
+    asked = {"user_id": owner, "ids": Texts(ids)}
+    return conn.execute(query(f"find_all_{kind}"), asked, prepare=True)
 
 
 def noted_of(row: tuple[Any, ...]) -> Noted:

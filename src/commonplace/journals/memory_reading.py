@@ -9,9 +9,8 @@ from datetime import UTC
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commonplace.db.postgres_texts import Texts
 from commonplace.db.postgres_turns import turns
-from commonplace.journals.memory_postgres import query
+from commonplace.journals.memory_postgres import ask_all
 from commonplace.journals.memory_rows import record_of
 
 if TYPE_CHECKING:
@@ -34,10 +33,8 @@ class MemoryReading:
         with turns(self._database) as given:
             asked = []
             for (owner, kind), some in groupby(sorted(noted, key=_shelf), key=_shelf):
-                ids = {"user_id": owner, "ids": Texts([each.ref_id for each in some])}
-                conn = given.give_to(owner)
-                found_all = conn.execute(query(f"find_all_{kind}"), ids, prepare=True)
-                asked.append((owner, kind, found_all))
+                ids = [each.ref_id for each in some]
+                asked.append((owner, kind, ask_all(given.give_to(owner), owner, kind, ids)))
             for owner, kind, rows in asked:
                 for row in rows:
                     record = record_of(kind, row, instant=_instant)
