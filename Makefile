@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 
-.PHONY: demo demo-memory test test-npm test-long check bench bench-retrieval docs lock clean
+.PHONY: demo demo-memory test test-npm test-long proof check bench bench-retrieval docs lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -m commonplace.doors.demo
@@ -60,6 +60,10 @@ test-npm: $(READY) $(WEIGHTS) .tools/ready
 
 test-long: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest -m long
+
+# Everything that tries to break the product, the long part too; writes its counts into the page.
+proof: $(READY) $(WEIGHTS)
+	$(BIN)/python -m pytest tests/proof -m "long or not long" --write-reliability
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace --python-version 3.11 --upgrade -o requirements/dev.txt

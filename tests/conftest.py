@@ -15,6 +15,7 @@ from tests.postgres import (  # noqa: F401  fixtures
     postgres_template,
     postgres_url,
 )
+from tests.proof import reliability
 
 from commonplace.config import SETTINGS
 
@@ -63,6 +64,11 @@ def pytest_addoption(parser):
     parser.addoption(
         "--no-skips", action="store_true", help="A skipped test fails the run, and says why."
     )
+    parser.addoption(
+        "--write-reliability",
+        action="store_true",
+        help="Write what the tests of tests/proof went through into docs/reliability.md.",
+    )
 
 
 def pytest_configure(config):
@@ -74,11 +80,16 @@ def pytest_unconfigure(config):
 
 
 def pytest_runtest_logreport(report):
+    reliability.add_report(report)
     if report.skipped:
         _SKIPPED.append(f"{report.nodeid}: {report.longrepr}")
 
 
 def pytest_sessionfinish(session):
+    if session.config.getoption("--write-reliability") and not session.exitstatus:
+        is_worker = hasattr(session.config, "workerinput")
+        if not is_worker:
+            reliability.write_page()
     if _SKIPPED and session.config.getoption("--no-skips") and not session.exitstatus:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

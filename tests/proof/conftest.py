@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.doors.stdio import RawServer
 from tests.proof.faults import Faults
+from tests.proof.reliability import counted  # noqa: F401  a fixture
 
 from commonplace.app import App
 from commonplace.config import read_settings

@@ -49,7 +49,7 @@ def write_command(text):
     return [*command, "--category", "feelings"]
 
 
-def test_a_death_at_each_step_of_a_write(world, faults):
+def test_a_death_at_each_step_of_a_write(world, faults, counted):
     """Killed before each step in turn: the entry is whole or absent, and whole if acknowledged."""
     # The first write makes folders and files that no later one makes again.
     subprocess.run(write_command("thought 0"), check=True, capture_output=True)
@@ -73,9 +73,10 @@ def test_a_death_at_each_step_of_a_write(world, faults):
     assert {"open", "write", "fsync", "link", "unlink", "sqlite COMMIT"} <= steps
     assert left == {True, False}
     assert_clean(world)
+    counted("a process killed at each step of a write", nth)
 
 
-def test_death_at_random_moments_loses_no_acknowledged_write(world):
+def test_death_at_random_moments_loses_no_acknowledged_write(world, counted):
     """Twenty servers killed while they write: every acknowledged entry is there, none twice."""
     moments = random.Random(2)
     acknowledged = {}
@@ -107,6 +108,7 @@ def test_death_at_random_moments_loses_no_acknowledged_write(world):
     assert len(there) == len(set(there))
     assert set(acknowledged) <= set(there)
     assert len(there) - len(acknowledged) <= KILLS
+    counted("a server killed at a random moment of writing", KILLS)
     for text, paths in acknowledged.items():
         assert all(text in Path(path).read_text() for path in paths)
     assert_clean(world)
