@@ -10,9 +10,12 @@ import sys
 import time
 
 import pytest
+from tests.journals.notebook_killed import run_killed
+from tests.journals.team import Team
 
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.journals import gitrepo_index
+from commonplace.journals.notebook_mend import find_problems, repair
 
 
 @pytest.fixture(autouse=True)
@@ -224,3 +227,127 @@ def _until(holds) -> None:
             return
         time.sleep(0.01)
     raise AssertionError("It did not happen.")
+
+
+def plant(book, *paths: str) -> None:
+    """Commit files under any names to the branch, as a teammate's git may bring them."""
+    head = book.git("rev-parse", "HEAD").stdout.strip()
+    lines = ["commit refs/heads/main", "committer Bob <bob@x.org> 1795395656 +0000"]
+    lines += ["data 3", "odd", f"from {head}"]
+    lines += [f'M 100644 inline "{path}"\ndata 5\nText\n' for path in paths]
+    subprocess.run(
+        ["git", "-C", str(book.folder), "fast-import", "--quiet"],
+        input="\n".join(lines) + "\n",
+        text=True,
+        check=True,
+    )
+    book.git("reset", "-q", "--hard")
+
+
+def test_a_name_that_cannot_be_said_hides_nothing(book):
+    """It is in no list, and not in the index; doctor names it."""
+    notes = book.open()
+    notes.write("a", "x", overview="Known.")
+    odd = (" .md", "notebook:b.md", "c#d.md", "-e.md", " f.md", "g .md", "h/ .md")
+    plant(book, *odd, "i j.md")
+    assert notes.list_sections() == ["a", "i j"]
+    assert [x.id for x in notes.toc()] == ["a", "i j"]
+    since = NothingKnown()
+    assert {x.doc.scope for x in notes.source().scan(since)} == {"a", "i j"}
+    assert notes.write("a", "y").entry_count == 2
+    found = [x.what for x in find_problems(notes)]
+    assert len(found) == 6
+    assert found[0] == "' .md' is in no list of sections: it begins or ends with a blank."
+    assert found[-1] == "2 more files are in no list of sections."
+
+
+class NothingKnown:
+    """An index that holds nothing yet."""
+
+    mark = None
+
+    def stamps(self, _prefix: str) -> dict[str, str]:
+        return {}
+
+
+def test_a_teammates_folder_1500_deep_stops_nobody(tmp_path):
+    """It is synced, it lies in the folder, and is no section; doctor names it."""
+    team = Team(tmp_path)
+    try:
+        team.write(0, "a", "first", "One.")
+        team.sync(0)
+        team.sync(1)
+        deep = "d/" * 1500 + "x.md"
+        commit = "commit refs/heads/main\ncommitter B <b@x> 1795395656 +0000\ndata 4\ndeep\n"
+        subprocess.run(
+            ["git", "-C", str(team.place(1)), "fast-import", "--quiet"],
+            input=f'{commit}from {team.head(1)}\nM 100644 inline "{deep}"\ndata 5\nText\n\n',
+            text=True,
+            check=True,
+        )
+        team.git(1, "reset", "-q", "--hard")
+        team.sync(1)
+        assert team.sync(0).notes == ()
+        assert team.git(0, "status", "--porcelain") == ""
+        team.write(0, "a", "second", "Two.")
+        team.sync(0)
+        assert team.notes[0].list_sections() == ["a"]
+        assert [x.id for x in team.notes[0].toc(depth=64)] == ["a"]
+        (problem,) = find_problems(team.notes[0])
+        assert "more than 100 levels" in problem.what
+    finally:
+        team.close()
+        subprocess.run(["rm", "-rf", *(str(team.place(n)) for n in (0, 1))], check=True)
+
+
+def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
+    """A lock of git's is named, never removed; ours goes with the repair."""
+    notes = book.open()
+    version = notes.write("a", "x", overview="Old.").version
+    assert [*find_problems(notes)] == []
+    lock = book.folder / ".git" / "index.lock"
+    lock.touch()
+    os.utime(lock, (1_700_000_000, 1_700_000_000))
+    (problem,) = find_problems(notes)
+    assert (str(lock) in problem.what, problem.hint, problem.repairable) == (
+        True,
+        f"If no git command runs there, remove it: rm {lock}",
+        False,
+    )
+    assert repair(notes) == []
+    assert lock.exists()
+    lock.unlink()
+    run_killed(_CUT_OFF, book.folder, ledger=book.folder.parent / "one.db", where=version)
+    assert lock.exists()
+    os.utime(lock, (1_700_000_000, 1_700_000_000))
+    assert [x.repairable for x in find_problems(notes)] == [True, True]
+    assert len(repair(notes)) == 2
+    assert [*find_problems(notes)] == []
+    assert not lock.exists()
+    assert book.status() == ""
+    assert (book.folder / "a.md").read_text() == "New.\n\n<!-- entry count: 2 -->\n"
+
+
+_CUT_OFF = """
+from commonplace.journals import gitrepo_index
+gitrepo_index.Index.publish = die
+opened().write("a", "y", overview="New.", base_version=where)
+"""
+
+
+def test_what_a_reset_took_back_unasked_is_brought_again(book):
+    """`git stash` resets to where the branch was when it began, though we wrote meanwhile."""
+    notes = book.open()
+    version = notes.write("a", "x", overview="Old.").version
+    old = book.git("rev-parse", "HEAD").stdout.strip()
+    notes.write("a", "y", overview="New.", base_version=version)
+    book.git("update-ref", "-m", "reset: moving to HEAD", "refs/heads/main", old)
+    book.git("read-tree", "--reset", "-u", old)
+    assert notes.write("b", "z").notes == ()
+    section = notes.read_section("a")
+    assert (section.overview, section.entry_count) == ("New.", 2)
+    assert [x.summary for x in notes.list_entries("a")] == ["y", "x"]
+    assert book.status() == ""
+    book.git("reset", "-q", "--hard", "HEAD~2")
+    notes.write("b", "asked for")
+    assert notes.read_section("a").overview == "Old."

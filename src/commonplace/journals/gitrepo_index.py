@@ -56,15 +56,7 @@ class Index:
         """Read what stands under these paths, all at once. Raises: Unavailable, Denied."""
         if not paths:
             return
-        named = sorted(paths) if len(paths) <= _FEW else []
-        ran = self._repo.git.run(["ls-files", "-s", "-z", "--", *named], index=self._copy)
-        self._known |= dict.fromkeys(paths)
-        for line in ran.out.split(b"\0")[:-1]:
-            facts, _, raw = line.partition(b"\t")
-            mode, blob, stage = facts.decode("ascii").split(" ")
-            path = raw.decode("utf-8", "surrogateescape")
-            if path in paths:
-                self._known[path] = Leaf(mode, blob) if stage == "0" else _UNMERGED
+        self._known |= {**dict.fromkeys(paths), **read_entries(self._repo, paths, self._copy)}
 
     def read(self, paths: set[str]) -> dict[str, Leaf]:
         """What stands under these paths; nothing where nothing does. Raises: as `load`."""
@@ -117,6 +109,23 @@ def locked_index(repo: GitRepo, *, sleep: Callable[[float], None] = time.sleep) 
         index.end()
         with contextlib.suppress(OSError):
             os.unlink(lock)
+
+
+def read_entries(repo: GitRepo, paths: set[str], index: Path | None = None) -> dict[str, Leaf]:
+    """What stands under these paths of git's index, or of a copy; nothing where nothing does.
+
+    Raises: Unavailable, Denied.
+    """
+    named = sorted(paths) if len(paths) <= _FEW else []
+    ran = repo.git.run(["ls-files", "-s", "-z", "--", *named], index=index)
+    found: dict[str, Leaf] = {}
+    for line in ran.out.split(b"\0")[:-1]:
+        facts, _, raw = line.partition(b"\t")
+        mode, blob, stage = facts.decode("ascii").split(" ")
+        path = raw.decode("utf-8", "surrogateescape")
+        if path in paths:
+            found[path] = Leaf(mode, blob) if stage == "0" else _UNMERGED
+    return found
 
 
 def lock_path(repo: GitRepo) -> Path:

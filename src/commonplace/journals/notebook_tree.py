@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Literal
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import translated
-from commonplace.core.text import opening
+from commonplace.core.text import opening, well_formed
 from commonplace.journals.gitrepo_commit import EMPTY_TREES, Moved
-from commonplace.journals.gitrepo_index import locked_index
-from commonplace.journals.gitrepo_trees import REGULAR, Leaf, list_leaves
+from commonplace.journals.gitrepo_index import locked_index, read_entries
+from commonplace.journals.gitrepo_refs import RefMove, move_refs, put_back_to
+from commonplace.journals.gitrepo_trees import REGULAR, Leaf, compare_trees, list_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,11 +88,12 @@ class WorkTree:
             yield notes
             return
         with locked_index(self._repo) as index:
-            if self._repo.head() != head:
-                raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
             former = self._read_note()
             index.load({*changes, *(former.files if former else ())})
             healed, behind = self._heal(former, index)
+            if self._repo.head() != head:
+                index.publish()
+                raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
             found = index.read({*changes})
             staged = sorted(p for p, x in changes.items() if not _stands(found.get(p), x))
             if edits == "refused":
@@ -109,7 +111,7 @@ class WorkTree:
             if newer == head.commit:
                 index.publish()
                 return
-            notes += [f"{x} was left as it is staged there." for x in staged]
+            notes += [f"{_shown(x)} was left as it is staged there." for x in staged]
             try:
                 index.publish()
                 regular = {p: files[p] for p, x in changes.items() if x.is_file}
@@ -136,13 +138,14 @@ class WorkTree:
             return tuple(notes)
 
     def is_behind(self) -> bool:
-        """Whether a process was killed before files and index had followed. Never raises."""
-        with contextlib.suppress(CommonplaceError):
-            note = None if self._repo.is_bare else self._read_note()
-            if note and not note.newer:
-                head = self._repo.head()
-                return head.branch == note.branch and head.commit != note.older
-        return False
+        """Whether index or files are behind the branch through us. Raises: Unavailable, Denied."""
+        note = None if self._repo.is_bare else self._read_note()
+        head = self._repo.head()
+        if note is None or head.branch != note.branch or head.commit == note.older:
+            return False
+        if not note.newer:
+            return True
+        return bool(self._lagging(note, head, read_entries(self._repo, {*note.files})))
 
     def dirty(self, commit: str, changes: Mapping[str, Change]) -> list[str]:
         """Which of the files that are to change a person has changed here, or staged.
@@ -177,7 +180,7 @@ class WorkTree:
         """Raises: Conflict where a person has changed one of these files, or staged it."""
         edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
         if edited:
-            git, names = self._repo.typed, opening(", ".join(edited), 200)
+            git, names = self._repo.typed, _shown(", ".join(edited))
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; no overview was written, since"
                 " the next commit there would undo it.",
@@ -194,20 +197,53 @@ class WorkTree:
         """
         head = self._repo.head()
         if note is None or head.branch != note.branch or head.commit == note.older:
-            return [], {}
-        found = index.read({*note.files})
-        lagging = [p for p, old in note.files.items() if _blob(found.get(p)) == old]
-        if note.newer and not lagging:
-            return [], {}
+            return (self._bring_back(note, head, index) if note else []), {}
+        lagging = self._lagging(note, head, index.read({*note.files}))
+        index.put(lagging)
+        if note.newer:
+            return self._bring_back(note, head, index), {}
         leaves = list_leaves(self._repo, head.commit)
-        if note.newer:
-            lagging = [p for p in lagging if self._is_there(p, leaves.get(p))]
-        index.put({p: leaves.get(p) for p in lagging if leaves.get(p) != found.get(p)})
-        if note.newer:
-            return [], {}
         regular = {p: old for p, old in note.files.items() if p not in leaves or leaves[p].is_file}
         notes, left = self._bring_all(head.commit, regular, {})
         return notes, {path: note.files[path] for path in left}
+
+    def _lagging(
+        self, note: _Note, head: Head, found: Mapping[str, Leaf]
+    ) -> dict[str, Leaf | None]:
+        """What the index is to hold where it stands as before a move; see `_heal`."""
+        same = [path for path, old in note.files.items() if _blob(found.get(path)) == old]
+        if not same:
+            return {}
+        leaves = list_leaves(self._repo, head.commit)
+        return {
+            path: leaves.get(path)
+            for path in same
+            if _blob(leaves.get(path)) != note.files[path]
+            and not (note.newer and not self._is_there(path, leaves.get(path)))
+        }
+
+    def _bring_back(self, note: _Note, head: Head, index: Index) -> list[str]:
+        """Put the branch back where we had put it, after a command of git's that had not seen it.
+
+        A sentence where others have gone on from there, as then only a merge brings it back.
+        """
+        if head.branch != note.branch or note.newer in {"", head.commit}:
+            return []
+        back = put_back_to(self._repo, head.branch, note.newer)
+        if back != head.commit:
+            if back and not self._repo.is_ancestor(note.newer, head.commit):
+                merge = f"{self._repo.typed} merge {note.newer[:12]}"
+                return [f"A command of git's beside a write took it back. Bring it again: {merge}"]
+            return []
+        changes = compare_trees(self._repo, head.commit, note.newer)
+        found = index.read({*changes})
+        index.put(
+            {p: _next(found.get(p), x) for p, x in changes.items() if _stands(found.get(p), x)}
+        )
+        why = "commonplace: what a command beside a write took back"
+        move_refs(self._repo, [RefMove(head.branch, note.newer, head.commit)], why=why)
+        files = {p: _blob(x.before) for p, x in changes.items() if x.is_file}
+        return self._bring_all(note.newer, files, {})[0]
 
     def _is_there(self, path: str, leaf: Leaf | None) -> bool:
         """Whether a file of the folder is what the tree has."""
@@ -244,8 +280,8 @@ class WorkTree:
             for path in some:
                 leaf = leaves.get(path)
                 if leaf is not None and path not in known:
-                    git = f"{self._repo.typed} restore -- {path}"
-                    notes.append(f"{path} is large, and is left to git: {git}.")
+                    git = f"{self._repo.typed} restore -- {_shown(path)}"
+                    notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
                 elif self._bring(path, files[path], known.get(path), notes, left) and leaf:
                     self._set_mode(path, leaf)
         return notes, left
@@ -269,13 +305,12 @@ class WorkTree:
         target = self._repo.folder / path
         if not _is_safe(path):
             note = f"{path!a} was left alone: no folder holds a file of that name safely."
-        elif not self._is_inside(target):
-            note = f"{path} was left alone: a link leads out of the notebook."
         else:
             try:
                 note = self._bring_to(target, path, old_blob, wanted)
             except OSError as exc:
-                note = f"{path} is committed, but not in the folder: {os.strerror(exc.errno or 0)}."
+                why = os.strerror(exc.errno or 0)
+                note = f"{_shown(path)} is committed, but not in the folder: {why}."
                 if exc.errno not in _LASTING:
                     left.append(path)
         if note:
@@ -283,34 +318,47 @@ class WorkTree:
         return not note
 
     def _bring_to(self, target: Path, path: str, old_blob: str, wanted: bytes | None) -> str:
+        shown = _shown(path)
+        if not self._is_inside(path):
+            return f"{shown} was left alone: a link leads out of the notebook."
         found = _read_plain(target)
         if found == wanted or (found is None and wanted is None):
             return ""
         if found is None and old_blob:
-            return f"{path} was removed in the folder and not committed; it was left so."
+            return f"{shown} was removed in the folder and not committed; it was left so."
         if found is not None and not _is_blob(found, old_blob):
-            return f"{path} was edited in the folder and not committed; it was left as it is there."
+            return (
+                f"{shown} was edited in the folder and not committed; it was left as it is there."
+            )
         if found is not None and wanted is not None and _has_crlf(found, old_blob):
             wanted = wanted.replace(b"\n", b"\r\n")
-        self._put(target, wanted)
+        self._put(target, path, wanted)
         return ""
 
-    def _is_inside(self, target: Path) -> bool:
+    def _folders_of(self, path: str) -> Iterator[str]:
+        """The folders that a file lies in, from the top; a tree may be thousands deep."""
+        folder = str(self._repo.folder)
+        for part in path.split("/")[:-1]:
+            folder = f"{folder}{os.sep}{part}"
+            yield folder
+
+    def _is_inside(self, path: str) -> bool:
         """Whether every folder on the way is a folder itself, or not there yet."""
-        for folder in (x for x in target.parents if x.is_relative_to(self._repo.folder)):
-            with contextlib.suppress(FileNotFoundError):
+        for folder in self._folders_of(path):
+            try:
                 if not stat.S_ISDIR(os.lstat(folder).st_mode):
                     return False
+            except FileNotFoundError:
+                break
         return True
 
-    def _put(self, target: Path, content: bytes | None) -> None:
+    def _put(self, target: Path, path: str, content: bytes | None) -> None:
         if content is None:
             os.unlink(target)
             with contextlib.suppress(OSError):
                 os.removedirs(target.parent)
             return
-        # Not makedirs, which calls itself for each folder: a tree may be thousands deep.
-        for folder in reversed(target.parents):
+        for folder in self._folders_of(path):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)
         # Not synced: the commit is the truth, and git brings the file back.
@@ -355,6 +403,11 @@ class WorkTree:
 
 def _blob(leaf: Leaf | None) -> str:
     return leaf.blob if leaf else ""
+
+
+def _shown(path: str) -> str:
+    """A path as a sentence may hold it, whatever its bytes are."""
+    return opening(well_formed(path), 200)
 
 
 def _stands(found: Leaf | None, change: Change) -> bool:
