@@ -19,7 +19,7 @@ from commonplace.journals.notebook_mend import find_problems, repair
 SECTIONS = ("s0", "s1", "d/s2")
 
 _WRITER = """
-import os, random, sys
+import os, random, sys, threading
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.core.errors import Conflict, NotFound, Unavailable
@@ -27,7 +27,7 @@ from commonplace.journals.notebook import Notebook
 folder, ledger, name, stop = sys.argv[1:]
 notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC,
                  clock=lambda: datetime.now(UTC), auto_gc=False)
-number = 0
+number, pause = 0, threading.Event()
 while not os.path.exists(stop):
     number += 1
     section, text = random.choice(("s0", "s1", "d/s2")), f"{name} {number}"
@@ -42,6 +42,7 @@ while not os.path.exists(stop):
             print("line", made.entry.id, section, f"{name}-{number}.", flush=True)
     except (Conflict, Unavailable) as exc:
         print("refused", type(exc).__name__, exc.message, flush=True)
+        pause.wait(0.02)
 """
 
 _LOCKED = re.compile(r"index\.lock|cannot lock ref|could not write index|unable to write new index")
@@ -173,6 +174,14 @@ class Office:
         self.writers[which].wait()
         self.writers[which] = self.hire()
 
+    def look_on(self) -> None:
+        """Wait until somebody has written, or a second."""
+        known, waiting = len(self.told), threading.Event()
+        for _ in range(100):
+            if len(self.told) > known:
+                return
+            waiting.wait(0.01)
+
     def work(self, commands: int) -> None:
         """So many commands in any order; then everybody goes home."""
         verbs = (self.other, self.all, self.edit, self.checkout, self.stash, self.amend)
@@ -182,6 +191,8 @@ class Office:
         try:
             for _ in range(commands):
                 self.tried += 1
+                if self.random.random() < 0.5:
+                    self.look_on()
                 self.random.choice(verbs)()
         finally:
             self.stop.touch()
