@@ -272,21 +272,18 @@ class NothingKnown:
 
 def test_a_teammates_folder_1500_deep_stops_nobody(tmp_path):
     """It is synced, it lies in the folder, and is no section; doctor names it."""
-    team = Team(tmp_path)
+    team = Team(tmp_path, people=1)
     try:
         team.write(0, "a", "first", "One.")
         team.sync(0)
-        team.sync(1)
-        deep = "d/" * 1500 + "x.md"
         commit = "commit refs/heads/main\ncommitter B <b@x> 1795395656 +0000\ndata 4\ndeep\n"
+        file = f'M 100644 inline "{"d/" * 1500}x.md"\ndata 5\nText\n\n'
         subprocess.run(
-            ["git", "-C", str(team.place(1)), "fast-import", "--quiet"],
-            input=f'{commit}from {team.head(1)}\nM 100644 inline "{deep}"\ndata 5\nText\n\n',
+            ["git", "-C", str(team.bare), "fast-import", "--quiet"],
+            input=f"{commit}from {team.head(0)}\n{file}",
             text=True,
             check=True,
         )
-        team.git(1, "reset", "-q", "--hard")
-        team.sync(1)
         assert team.sync(0).notes == ()
         assert team.git(0, "status", "--porcelain") == ""
         team.write(0, "a", "second", "Two.")
@@ -297,7 +294,7 @@ def test_a_teammates_folder_1500_deep_stops_nobody(tmp_path):
         assert "more than 100 levels" in problem.what
     finally:
         team.close()
-        subprocess.run(["rm", "-rf", *(str(team.place(n)) for n in (0, 1))], check=True)
+        subprocess.run(["rm", "-rf", str(team.place(0))], check=True)
 
 
 def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
