@@ -307,3 +307,17 @@ def test_a_language_model_is_told_of(monkeypatch):
     ((where, what),) = problems()
     assert (where, "cannot be reached" in what) == ("language", True)
     assert "sk-" not in run("doctor").output
+
+
+def test_a_notebook_that_git_has_locked(home):
+    """Doctor says where the notebook is and which lock holds it up; repair leaves that alone."""
+    assert run("notebook", "write", "api", "Said.").exit_code == 0
+    assert problems(code=0) == []
+    lock = home / "users" / "me" / "notebook" / ".git" / "index.lock"
+    assert str(lock.parent.parent) in notes()
+    lock.touch()
+    os.utime(lock, (1_700_000_000, 1_700_000_000))
+    ((where, what),) = problems()
+    assert (where, what.startswith(f"{lock} has locked the notebook for")) == ("notebook", True)
+    assert repaired(code=1) == ""
+    assert lock.exists()

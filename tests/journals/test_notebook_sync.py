@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 from tests.journals.team import Team
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
-from commonplace.journals import notebook_sync
+from commonplace.journals import gitrepo_index, notebook_sync
 from commonplace.journals.notebook_format import hand_id
 
 COUNT = "<!-- entry count: {} -->\n"
@@ -586,15 +587,19 @@ def test_nothing_is_synced_in_the_middle_of_something(team, words, match):
         team.sync(0)
 
 
-def test_a_stale_lock_of_the_index(team):
-    """The branch is synced, the lock is named; the next one brings the folder up to date."""
+def test_a_stale_lock_of_the_index(team, monkeypatch):
+    """It is named, and nothing is synced: the index would be left behind for a commit to revert."""
+    monkeypatch.setattr(gitrepo_index, "WAIT_S", 0.0)
     team.write(0, "a", "x")
     both(team)
     team.write(1, "a", "y")
     team.sync(1)
     lock = team.place(0) / ".git" / "index.lock"
     lock.touch()
-    assert f"remove {lock}" in team.sync(0).notes[0]
+    before = team.states(0)
+    with pytest.raises(Unavailable, match=re.escape(f"remove {lock}")):
+        team.sync(0)
+    assert team.states(0) == before
     lock.unlink()
     team.sync(0)
     assert team.files(0) == {"a": COUNT.format(2)}

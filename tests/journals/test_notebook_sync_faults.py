@@ -113,7 +113,7 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
 
 
 _KILLED = """
-from commonplace.journals import notebook_sync, notebook_tree
+from commonplace.journals import gitrepo_index, notebook_sync, notebook_tree
 at, _, what = where.partition(" ")
 owner, name = {
     "fetch": (notebook_sync, "fetch"),
@@ -121,7 +121,7 @@ owner, name = {
     "push": (notebook_sync, "push"),
     "branch": (notebook_sync, "move_refs"),
     "file": (notebook_tree.WorkTree, "_put"),
-    "index": (notebook_tree, "refresh_index"),
+    "index": (gitrepo_index.Index, "publish"),
 }[what]
 real = getattr(owner, name)
 if what == "branch":
@@ -174,13 +174,18 @@ def test_a_folder_that_a_killed_sync_left_behind_is_no_edit(team, monkeypatch):
     team.write(1, "a", "Bob", "One.\n\nTwo!")
     team.sync(1)
     with monkeypatch.context() as killed:
-        killed.setattr("commonplace.journals.notebook_tree.WorkTree.refresh", lambda _self: ())
-        team.sync(0)
-    assert team.git(0, "status", "--porcelain") == "M  a.md\n"
+        killed.setattr("commonplace.journals.notebook_tree.WorkTree._bring_all", _killed)
+        with pytest.raises(Killed):
+            team.sync(0)
+    assert team.git(0, "status", "--porcelain") == " M a.md\n"
     team.write(1, "a", "Bob again")
     team.sync(1)
     team.sync(0)
     assert team.files(0) == team.files(1)
+
+
+def _killed(*_args):
+    raise Killed
 
 
 _SYNCER = """

@@ -194,6 +194,10 @@ def test_the_table_of_contents(world):
         "    - p/api/errors (1 entry, 2026-11-22 12:00)"
     )
     assert [x["id"] for x in world("toc", id="p").facts["subsections"]] == ["p/api"]
+    leaf = world("toc", id="notebook:p/api/errors")
+    assert leaf.text.endswith("There are no sections below it.")
+    assert leaf.text.startswith("- p/api/errors (")
+    assert (leaf.facts["section"]["id"], leaf.facts["subsections"]) == ("p/api/errors", [])
 
 
 def test_a_moved_section_keeps_its_history(world):

@@ -220,22 +220,25 @@ def is_leftover(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[int | None]:
     """Hold the folder's lock against other threads and processes that ask for it here.
 
-    Freed by the system when the process dies. Holds nothing where folders cannot be locked.
+    Yields the descriptor that holds it, None where folders cannot be locked. Freed by the system
+    when the process dies, and every child process that the descriptor was handed to.
     """
     try:
         import fcntl  # noqa: PLC0415  absent on Windows
     except ImportError:
-        yield
+        yield None
         return
     with translated(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        is_held = False
         with contextlib.suppress(OSError):  # network shares that know no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+            is_held = True
+        yield descriptor if is_held else None
     finally:
         with contextlib.suppress(OSError):  # what was done under the lock stands
             os.close(descriptor)

@@ -72,6 +72,7 @@ class Checkup:
             ("folders", self._look_at_folders),
             ("journal", self._look_at_journal),
             ("chronicle", self._look_at_chronicle),
+            ("notebook", self._look_at_notebook),
             ("timeline", self._look_at_timeline),
             ("database", self._look_at_database),
             ("index", self._look_at_index),
@@ -97,6 +98,7 @@ class Checkup:
             ("weights", self._weights.repair),
             ("journal", self._mend_journal),
             ("chronicle", self._mend_chronicle),
+            ("notebook", self._mend_notebook),
             ("timeline", self._mend_timeline),
             ("index", index.repair if isinstance(index, Mendable) else list),
             ("index", lambda: self._catch_up(progress)),
@@ -173,6 +175,14 @@ class Checkup:
             yield from chronicle.problems()
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_notebook(self) -> Iterator[Finding]:
+        from commonplace.journals.notebook_mend import find_problems  # noqa: PLC0415  for one command
+
+        if self._app.notebook.is_there():
+            notebook = self._app.notebook.journal
+            yield f"{notebook.folder}{'' if notebook.exists else ', not made yet'}"
+            yield from find_problems(notebook)
 
     def _look_at_timeline(self) -> Iterator[Finding]:
         from commonplace.journals.timeline_mend import find_problems  # noqa: PLC0415  for one command
@@ -310,6 +320,11 @@ class Checkup:
         from commonplace.journals.timeline_mend import repair  # noqa: PLC0415  for one command
 
         return repair(self._app.timeline.journal)
+
+    def _mend_notebook(self) -> list[str]:
+        from commonplace.journals.notebook_mend import repair  # noqa: PLC0415  for one command
+
+        return repair(self._app.notebook.journal) if self._app.notebook.is_there() else []
 
     def _mend_chronicle(self) -> list[str]:
         return self._app.chronicle.journal.repair()

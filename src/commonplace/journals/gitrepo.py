@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.files import make_folder, translated
+from commonplace.core.files import locked, make_folder, translated
 from commonplace.journals.gitrepo_run import Git, run_anywhere, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Blob", "GitRepo", "Head", "find_repo", "init_repo", "is_repo"]
 
@@ -69,12 +69,27 @@ class GitRepo:
     shared: the one it keeps for all work trees of the repository.
     """
 
-    def __init__(self, folder: Path, *, own: Path, shared: Path, is_bare: bool) -> None:
+    def __init__(
+        self, folder: Path, *, own: Path, shared: Path, is_bare: bool, lock: int | None = None
+    ) -> None:
         self.folder = folder
         self.own = own
         self.shared = shared
         self.is_bare = is_bare
-        self.git = Git(folder, is_bare=is_bare)
+        self.lock = lock
+        self.git = Git(folder, is_bare=is_bare, lock=lock)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[GitRepo]:
+        """Hold the lock of its writers; yields the repository as the one writer uses it.
+
+        Its `lock` is a descriptor that every command of git's holds as well: what a killed writer
+        had begun ends before the next one begins. None where folders cannot be locked.
+        """
+        with locked(self.own) as lock:
+            yield GitRepo(
+                self.folder, own=self.own, shared=self.shared, is_bare=self.is_bare, lock=lock
+            )
 
     @property
     def typed(self) -> str:
@@ -194,6 +209,13 @@ class GitRepo:
             if facts[:6].decode("ascii", "replace") in _REGULAR:
                 found.append(path.decode("utf-8", "surrogateescape"))
         return found
+
+    def digits(self, head: Head) -> int:
+        """How long the names of its objects are. Raises: Unavailable, Denied."""
+        if head.commit:
+            return len(head.commit)
+        ran = self.git.run(["rev-parse", "--show-object-format"])
+        return 64 if ran.out.strip() == b"sha256" else 40
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether one commit lies in the history of another; False where one of them is gone."""

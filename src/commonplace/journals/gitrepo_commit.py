@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid
+from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.gitrepo_run import LONG_PATIENCE_S, PATIENCE_S, explained
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ EMPTY_TREES = {
 class Draft:
     """A commit to be made on a parent. at: its author's time; now: the committer's.
 
-    puts: the new bytes of files by path. links: mode and name of an object that is there, by path.
+    puts: the new bytes of files by path; modes: of those that are not 100644. links: mode and name
+    of an object that is there, by path.
     renames: paths to other paths, before the puts. drops: paths to remove. others: further parents,
     of a merge.
     """
@@ -51,6 +52,7 @@ class Draft:
     now: datetime
     zone: tzinfo
     puts: Mapping[str, bytes] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
     drops: Sequence[str] = ()
     others: Sequence[str] = ()
@@ -172,7 +174,8 @@ def _render(ref: str, start: str, draft: Draft) -> bytes:
     for path, (mode, name) in draft.links.items():
         parts.append(f"M {mode} {name} {_quoted(path)}\n".encode())
     for path, content in draft.puts.items():
-        parts.append(f"M 100644 inline {_quoted(path)}\ndata {len(content)}\n".encode())
+        mode = draft.modes.get(path, "100644")
+        parts.append(f"M {mode} inline {_quoted(path)}\ndata {len(content)}\n".encode())
         parts += [content, b"\n"]
     return b"".join(parts)
 
@@ -206,21 +209,3 @@ def _remove_crash_reports(repo: GitRepo) -> None:
             if name.name.startswith("fast_import_crash_"):
                 with contextlib.suppress(OSError):
                     os.unlink(name.path)
-
-
-def refresh_index(repo: GitRepo, older: str, newer: str) -> str:
-    """Bring git's index from one commit to another, where nobody staged anything else there.
-
-    older: empty for a branch that had no commit. Why it could not be done, as a sentence; empty
-    when it is done. No file is read or written: filters have no part in it.
-    """
-    if repo.is_bare:
-        return ""
-    before = older or EMPTY_TREES[len(newer)]
-    try:
-        repo.git.run(["read-tree", "-i", "-m", "--end-of-options", before, newer])
-    except CommonplaceError as exc:
-        if "locked" in exc.message:
-            return str(exc)
-        return "What is staged there for the next commit was left as it is."
-    return ""

@@ -5,6 +5,9 @@ Never touches a work tree, and never moves a ref that somebody else moved meanwh
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.journals.gitrepo import GitRepo
+
+# Commands that put a branch where they had found it when they began, whatever moved it since.
+_BACK = re.compile(r"reset: moving to HEAD|rebase \(abort\): .*")
+_LAST_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,25 @@ def move_refs(repo: GitRepo, moves: Sequence[RefMove], *, why: str) -> None:
     if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
         raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
     raise explained(repo.folder, "update-ref", ran)
+
+
+def put_back_to(repo: GitRepo, branch: str, commit: str) -> str:
+    """Where a command of git's put a branch, that had read it before it came to be at a commit.
+
+    Nobody asked for that: `git stash`, say, resets to where the branch was when it began. Empty
+    where no such move from the commit is in the last lines of the reflog. Never raises.
+    """
+    lines: list[str] = []
+    with contextlib.suppress(OSError), open(repo.shared / "logs" / branch, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(size - _LAST_LINES, 0))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    for line in reversed(lines):
+        facts, _, why = line.partition("\t")
+        old, new, *_ = [*facts.split(" "), "", ""]
+        if old == commit:
+            return new if _BACK.fullmatch(why) and new != old else ""
+    return ""
 
 
 def _render(move: RefMove) -> str:

@@ -109,14 +109,26 @@ class Ran:
     err: str
 
 
+class LockHeld(Unavailable):
+    """A lock file of git's is there: another command works, or was cut off. Nothing was written."""
+
+    def __init__(self, folder: Path, lock: Path | str) -> None:
+        super().__init__(
+            f"The notebook {folder} is locked: {lock} is there.",
+            hint=f"Wait for the git command that holds it; if none runs, remove {lock}.",
+        )
+
+
 class Git:
     """The git command in one repository. Thread-safe; holds nothing open between calls.
 
-    folder: the work tree, or a bare repository itself. is_bare: it has no work tree.
+    folder: the work tree, or a bare repository itself. is_bare: it has no work tree. lock: a
+    descriptor that every command of `run` holds as well.
     """
 
-    def __init__(self, folder: Path, *, is_bare: bool = False) -> None:
+    def __init__(self, folder: Path, *, is_bare: bool = False, lock: int | None = None) -> None:
         self.folder = folder
+        self._lock = lock
         self._place = ["-C", str(folder), *([] if is_bare else [f"--work-tree={folder}"])]
         self._trust: list[str] | None = None
         self._own: Mapping[str, str] | None = None
@@ -128,18 +140,24 @@ class Git:
         given: bytes = b"",
         patience_s: float = PATIENCE_S,
         statuses: Sequence[int] = (0,),
+        index: Path | None = None,
     ) -> Ran:
         """Run one command to its end. given: its standard input.
 
-        statuses: the exit statuses that are an answer; any other raises.
+        statuses: the exit statuses that are an answer; any other raises. index: the file it takes
+        for git's index.
         Raises: Unavailable, Denied, Conflict, NotFound, Internal.
         """
         ran = _finish(
             self._command(arguments),
             what=f"git {arguments[0]} in {self.folder}",
             given=given,
-            environment=_surroundings(self.folder),
+            environment={
+                **_surroundings(self.folder),
+                **({"GIT_INDEX_FILE": str(index)} if index else {}),
+            },
             patience_s=patience_s,
+            descriptors=() if self._lock is None else (self._lock,),
         )
         if ran.status not in statuses:
             raise explained(self.folder, arguments[0], ran)
@@ -317,6 +335,7 @@ def _finish(
     environment: Mapping[str, str],
     patience_s: float,
     given: bytes = b"",
+    descriptors: Sequence[int] = (),
 ) -> Ran:
     try:
         done = subprocess.run(  # noqa: S603  an argument list, no shell, a full path
@@ -326,6 +345,7 @@ def _finish(
             env=environment,
             timeout=patience_s,
             check=False,
+            pass_fds=descriptors,
         )
     except subprocess.TimeoutExpired as exc:
         raise Unavailable(
@@ -382,11 +402,7 @@ def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
     """What git refused, in our words, with the repository and the next step."""
     told = ran.err
     if lock := _LOCK.search(told):
-        path = lock["path"]
-        return Unavailable(
-            f"The notebook {folder} is locked: {path} is there.",
-            hint=f"Wait for the git command that holds it; if none runs, remove {path}.",
-        )
+        return LockHeld(folder, lock["path"])
     for sign, kind, message, hint in _EXPLANATIONS:
         if sign in told:
             step = hint.format(folder=shlex.quote(str(folder)), git=typed(folder))

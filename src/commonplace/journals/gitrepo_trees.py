@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from commonplace.journals.gitrepo import GitRepo
 
 _NO_MODE = b"000000"
-_REGULAR = ("100644", "100755")
+REGULAR = "100644"
+FOLDER = "040000"
+_FILES = (REGULAR, "100755")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Leaf:
     @property
     def is_file(self) -> bool:
         """Whether it is a regular file."""
-        return self.mode in _REGULAR
+        return self.mode in _FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Change:
 
     before: Leaf | None
     after: Leaf | None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether a regular file lay there, or lies there, and nothing else."""
+        return all(x is None or x.is_file for x in (self.before, self.after))
 
     @property
     def digits(self) -> int:
@@ -73,6 +80,34 @@ def list_leaves(repo: GitRepo, commit: str) -> dict[str, Leaf]:
         for path, change in compare_trees(repo, "", commit).items()
         if change.after is not None
     }
+
+
+def read_file(repo: GitRepo, commit: str, path: str) -> tuple[Leaf, bytes] | None:
+    """What lies under a path of a commit, with its bytes; None for nothing; one call of git.
+
+    A folder has no bytes here. Raises: Invalid, Unavailable, Denied.
+    """
+    if not commit:
+        return None
+    folder, _, name = path.rpartition("/")
+    found, tree = repo.read_objects([f"{commit}:{path}", f"{commit}:{folder}"])
+    if found is None or tree is None:
+        return None
+    content = found.content if found.kind == "blob" else b""
+    return Leaf(_mode_in(tree.content, name, digits=len(found.name)), found.name), content
+
+
+def _mode_in(tree: bytes, name: str, *, digits: int) -> str:
+    """The mode of a name in the bytes of a tree: `mode name NUL object`, one after the other."""
+    wanted = name.encode("utf-8", "surrogateescape")
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, found = tree[at:end].partition(b" ")
+        if found == wanted:
+            return mode.decode("ascii").zfill(len(_NO_MODE))
+        at = end + 1 + digits // 2
+    return _NO_MODE.decode("ascii")
 
 
 def _leaf(mode: bytes, blob: bytes) -> Leaf | None:

@@ -316,6 +316,18 @@ class Notebook:
             raise self.no_section(top)
         return grow(sections, self.ledger.tallies(), top=top, depth=depth)
 
+    def node(self, section: str) -> Node:
+        """A section, or a group, as a table of contents shows it, without what lies below it.
+
+        Raises: as `toc`.
+        """
+        name = parse_section(section)
+        found = self.toc(name.rpartition("/")[0])
+        node = next((x for x in found if x.id == name), None)
+        if node is None:
+            raise self.no_section(name)
+        return node
+
     def write(
         self,
         section: str,

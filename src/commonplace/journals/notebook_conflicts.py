@@ -6,15 +6,15 @@ Never forgets a text before the branch holds what became of it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.core.files import locked
 from commonplace.core.text import opening
 from commonplace.journals.gitrepo_commit import Draft, Moved, commit, until_settled
 from commonplace.journals.gitrepo_history import parse_commit
 from commonplace.journals.gitrepo_refs import RefMove, list_refs, move_refs
+from commonplace.journals.gitrepo_trees import Change, read_file
 from commonplace.journals.notebook_drafts import Hand, upkeep_draft
 from commonplace.journals.notebook_format import (
     Message,
@@ -26,7 +26,7 @@ from commonplace.journals.notebook_format import (
 )
 from commonplace.journals.notebook_merge import END, merge
 from commonplace.journals.notebook_names import file_of, parse_section
-from commonplace.journals.notebook_tree import WorkTree
+from commonplace.journals.notebook_tree import WorkTree, next_leaf
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -152,30 +152,26 @@ class Clashes:
         if text is not None and text != clash.ours:
             _refuse_marks(wanted)
         if wanted != clash.theirs:
-            with locked(self._repo.own):
-                tree = WorkTree(self._repo)
-                tree.refresh()
-                until_settled(lambda: self._attempt(clash, wanted, tree))
-                notes = tree.refresh()
+            with self._repo.locked() as repo:
+                notes = until_settled(lambda: self._attempt(clash, wanted, repo))
         # Last: whoever is killed before finds it waiting still.
         move_refs(self._repo, [RefMove(clash.ref, "")], why="commonplace: settled")
         return notes
 
-    def _attempt(self, clash: OverviewClash, wanted: str, tree: WorkTree) -> None:
-        head = self._repo.writable_head()
+    def _attempt(self, clash: OverviewClash, wanted: str, repo: GitRepo) -> tuple[str, ...]:
+        head = repo.writable_head()
         if self._notebook.ledger.catch_up() != head.commit:
-            raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+            raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
         path = file_of(clash.section)
-        (blob,) = self._repo.read_blobs(head.commit, [path])
-        current = parse_file(blob.content if blob else b"")
+        leaf, content = read_file(repo, head.commit, path) or (None, b"")
+        current = parse_file(content)
         if current.version != clash.version:
             raise Conflict(
                 f"The overview of {clash.section} has changed meanwhile; nothing was written.",
                 hint=f"Settle it again: commonplace notebook resolve {clash.section}",
             )
-        count = self._notebook.count(clash.section, current)
-        content = render_file(wanted, count)
-        tree.expect(head.commit, {path: blob.name if blob else ""})
+        content = render_file(wanted, self._notebook.count(clash.section, current))
+        after = next_leaf(repo, head, leaf, content)
         message = Message(
             summary=f"Settle the overview of {clash.section}",
             text="",
@@ -184,8 +180,12 @@ class Clashes:
         )
         notebook = self._notebook
         hand = Hand(person=notebook.person, now=notebook.clock(), zone=notebook.zone)
-        draft = upkeep_draft(hand, message, puts={path: content})
-        tree.know(commit(self._repo, head, draft), {path: content})
+        draft = replace(upkeep_draft(hand, message, puts={path: content}), modes={path: after.mode})
+        with WorkTree(repo).following(
+            head, {path: Change(leaf, after)}, {path: content}, edits="refused"
+        ) as notes:
+            commit(repo, head, draft)
+        return tuple(notes)
 
     def _read(self, ref: str, name: str, head: str) -> OverviewClash | None:
         """A clash as it is now; None where there is none left."""

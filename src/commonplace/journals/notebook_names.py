@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SUFFIX = ".md"
 LONGEST_NAME = 200
+DEEPEST = 100
+"""The most levels that a name of the longest has; what lies deeper is no section."""
 _LONGEST_PART = 120  # in bytes; some disks take 143, and a suffix of a temporary file is added
 
 _REFUSED_SIGNS = frozenset('\\:*?"<>|')
@@ -94,13 +96,24 @@ def file_of(section: str) -> str:
 def find_section(path: str) -> str | None:
     """The section whose file this path is; None where it is no section's."""
     section = path.removesuffix(SUFFIX)
-    if section == path or _unreadable(section) or unicodedata.normalize("NFC", section) != section:
-        return None
-    return section
+    return None if section == path or why_nameless(section) else section
+
+
+def why_nameless(section: str) -> str:
+    """Why nobody could name a section that lies under this path; empty where one can."""
+    if why := _unreadable(section):
+        return why
+    if unicodedata.normalize("NFC", section) != section:
+        return "it is not in Unicode's form NFC"
+    if section != section.strip():
+        return "it begins or ends with a blank"
+    return "it begins with 'notebook:'" if section.startswith("notebook:") else ""
 
 
 def _unreadable(name: str) -> str:
     """Why a text is no path inside a notebook; empty when it is one."""
+    if name.count("/") >= DEEPEST:
+        return f"it has more than {DEEPEST} levels"
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):
         return "it holds a control character"
     if "#" in name:

@@ -416,10 +416,10 @@ class Sync:
         """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
         if self._repo.is_bare:
             return
-        tree = WorkTree(self._repo)
-        with locked(self._repo.own):
-            tree.refresh()  # what a process left that was killed after it had moved the branch
-        dirty = tree.dirty(ours, compare_trees(self._repo, ours, to))
+        with self._repo.locked() as repo:
+            # What a process left that was killed after it had moved the branch.
+            WorkTree(repo).refresh()
+        dirty = WorkTree(self._repo).dirty(ours, compare_trees(self._repo, ours, to))
         if dirty:
             git = self._repo.typed
             names = opening(", ".join(dirty), 200)
@@ -470,13 +470,10 @@ class Sync:
         moves = [*{move.ref: move for move in moves}.values()]
         gone = [x for x in refs if x.startswith(self._place(head, ""))]
         moves += [RefMove(x, "") for x in gone]
-        with locked(self._repo.own):
-            tree = WorkTree(self._repo)
-            tree.refresh()
-            changes = compare_trees(self._repo, head.commit, made.to)
-            tree.expect_changes(head.commit, changes)
-            move_refs(self._repo, moves, why=f"commonplace sync: {met.remote.name}")
-            notes = tree.refresh()
+        with self._repo.locked() as repo:
+            changes = compare_trees(repo, head.commit, made.to)
+            with WorkTree(repo).following(head, changes) as notes:
+                move_refs(repo, moves, why=f"commonplace sync: {met.remote.name}")
         self._ledger.catch_up()
         with suppress(Moved):
             Clashes(self._notebook).forget_settled()

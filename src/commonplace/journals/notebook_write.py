@@ -6,10 +6,9 @@ Never writes over an overview that was not read, and never over what a person ch
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.core.files import locked
 from commonplace.journals.gitrepo_commit import (
     Draft,
     Moved,
@@ -18,7 +17,9 @@ from commonplace.journals.gitrepo_commit import (
     until_settled,
 )
 from commonplace.journals.gitrepo_history import Commit
+from commonplace.journals.gitrepo_index import IndexLocked
 from commonplace.journals.gitrepo_run import lacking
+from commonplace.journals.gitrepo_trees import FOLDER, Change, list_leaves, read_file
 from commonplace.journals.notebook_format import (
     Entry,
     Message,
@@ -34,13 +35,13 @@ from commonplace.journals.notebook_names import (
     parse_new_section,
     refuse_twin,
 )
-from commonplace.journals.notebook_tree import WorkTree
+from commonplace.journals.notebook_tree import WorkTree, next_leaf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from commonplace.journals.gitrepo import Blob, Head
+    from commonplace.journals.gitrepo import GitRepo, Head
     from commonplace.journals.notebook import Notebook
     from commonplace.journals.notebook_ledger import Line
 
@@ -114,11 +115,8 @@ class Writer:
 
         Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
         """
-        with locked(self._repo.own):
-            tree = WorkTree(self._repo)
-            tree.refresh()  # what a process left that was killed after its commit
-            written = until_settled(lambda: self._attempt(asked, tree))
-            return replace(written, notes=tree.refresh())
+        with self._repo.locked() as repo:
+            return until_settled(lambda: self._attempt(asked, repo))
 
     def move(
         self, old: str, new: str, *, below: bool
@@ -128,32 +126,41 @@ class Writer:
         Each former name with the new one; sentences on what of the folder was left.
         Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
         """
-        with locked(self._repo.own):
-            tree = WorkTree(self._repo)
-            tree.refresh()
-            moved = until_settled(lambda: self._attempt_move(old, new, tree, below=below))
-            return moved, tree.refresh()
+        with self._repo.locked() as repo:
+            return until_settled(lambda: self._attempt_move(old, new, repo, below=below))
 
-    def _attempt(self, asked: Asked, tree: WorkTree) -> Written:
+    def _attempt(self, asked: Asked, repo: GitRepo) -> Written:
         head = self._settled_head()
         if asked.is_keyed and (known := self._ledger.by_id(asked.message.entry_id)):
-            return self._repeated(known[0])
+            return self._repeated(known[0], repo)
         path = file_of(asked.section)
-        (blob,) = self._repo.read_blobs(head.commit, [path])
-        if blob is None:
+        found = read_file(repo, head.commit, path)
+        if found is None:
             sections = self._notebook.list_sections()
             if asked.section in sections:
-                raise lacking(self._repo.folder)
+                raise lacking(repo.folder)
             refuse_twin(asked.section, sections)
-        elif blob.kind != "blob":
+        leaf, former = found or (None, b"")
+        if leaf is not None and leaf.mode == FOLDER:
             raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
-        file = _checked(asked, blob)
+        file = _checked(asked, former)
         count = self._notebook.count(asked.section, file) + 1
         overview = file.overview if asked.yours is None else asked.yours
         content = render_file(overview, count)
-        tree.expect(head.commit, {path: blob.name if blob else ""})
-        made = self._commit(head, asked.message, asked.at, puts={path: content})
-        tree.know(made.hash, {path: content})
+        after = next_leaf(repo, head, leaf, content)
+        draft = self._draft(asked.message, asked.at, puts={path: content}, modes={path: after.mode})
+        edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
+        try:
+            with WorkTree(repo).following(
+                head, {path: Change(leaf, after)}, {path: content}, edits=edits
+            ) as notes:
+                made = self._commit(repo, head, draft)
+        except IndexLocked as exc:
+            if leaf is None or edits == "refused":
+                raise
+            # An entry changes no file then, so that nothing falls behind; the next one counts it.
+            made = self._commit(repo, head, replace(draft, puts={}))
+            notes = [str(exc)]
         shown = parse_file(content)
         return Written(
             entry=entry_of(
@@ -162,6 +169,7 @@ class Writer:
             overview=shown.overview,
             version=shown.version,
             entry_count=count,
+            notes=tuple(notes),
         )
 
     def _settled_head(self) -> Head:
@@ -171,7 +179,11 @@ class Writer:
             raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
         return head
 
-    def _repeated(self, line: Line) -> Written:
+    def _repeated(self, line: Line, repo: GitRepo) -> Written:
+        try:
+            notes = WorkTree(repo).refresh()  # what the first call left if it was killed
+        except IndexLocked as exc:
+            notes = (str(exc),)
         section = self._notebook.read_section(line.section)
         return Written(
             entry=self._notebook.read_entry(Address(line.section, line.id)),
@@ -179,11 +191,12 @@ class Writer:
             version=section.version,
             entry_count=section.entry_count,
             repeated=True,
+            notes=notes,
         )
 
     def _attempt_move(
-        self, old: str, new: str, tree: WorkTree, *, below: bool
-    ) -> tuple[tuple[str, str], ...]:
+        self, old: str, new: str, repo: GitRepo, *, below: bool
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
         head = self._settled_head()
         sections = self._notebook.list_sections()
         pairs = _pairs(old, new, sections, below=below)
@@ -196,13 +209,14 @@ class Writer:
                     f"There is, or was, a section {target} already.", hint="Choose another name."
                 )
             refuse_twin(target, stay)
-        paths = [file_of(x) for x, _ in pairs]
-        blobs = self._repo.read_blobs(head.commit, paths)
-        names = {path: blob.name if blob else "" for path, blob in zip(paths, blobs, strict=True)}
-        tree.expect(head.commit, {**names, **{file_of(x): "" for _, x in pairs}})
-        commit_all(self._repo, head, [self._move_draft(*pair) for pair in pairs])
+        leaves = list_leaves(repo, head.commit)
+        files = [(file_of(x), file_of(y)) for x, y in pairs]
+        changes = {x: Change(leaves[x], None) for x, _ in files}
+        changes |= {y: Change(leaves.get(y), leaves[x]) for x, y in files}
+        with WorkTree(repo).following(head, changes) as notes:
+            commit_all(repo, head, [self._move_draft(*pair) for pair in pairs])
         self._ledger.catch_up()
-        return pairs
+        return pairs, tuple(notes)
 
     def _move_draft(self, old: str, new: str) -> Draft:
         message = Message(
@@ -216,6 +230,7 @@ class Writer:
         at: datetime,
         *,
         puts: dict[str, bytes] | None = None,
+        modes: dict[str, str] | None = None,
         renames: dict[str, str] | None = None,
     ) -> Draft:
         return Draft(
@@ -226,20 +241,18 @@ class Writer:
             now=self._clock(),
             zone=self._notebook.zone,
             puts=puts or {},
+            modes=modes or {},
             renames=renames or {},
         )
 
-    def _commit(
-        self, head: Head, message: Message, at: datetime, *, puts: dict[str, bytes]
-    ) -> Commit:
-        draft = self._draft(message, at, puts=puts)
+    def _commit(self, repo: GitRepo, head: Head, draft: Draft) -> Commit:
         name, _, address = self._person.partition(" <")
         made = Commit(
-            hash=commit(self._repo, head, draft),
+            hash=commit(repo, head, draft),
             parents=(head.commit,) if head.commit else (),
             author=name,
             address=address.removesuffix(">"),
-            at=at.replace(microsecond=0),
+            at=draft.at.replace(microsecond=0),
             message=draft.message.decode(),
         )
         self._ledger.append(made)
@@ -260,9 +273,8 @@ def _pairs(
     return tuple(pairs)
 
 
-def _checked(asked: Asked, blob: Blob | None) -> SectionFile:
+def _checked(asked: Asked, content: bytes) -> SectionFile:
     """The section's file as it is, its bytes kept. Raises: OverviewConflict."""
-    content = blob.content if blob else b""
     current = parse_file(content)
     is_read = asked.base_version == current.version or not (current.overview or asked.base_version)
     if asked.yours is not None and asked.yours != current.overview and not is_read:

@@ -172,13 +172,19 @@ class NotebookTools:
         Use it to find where something belongs. A group is a folder without an overview of its own.
         """
         desk = self._desk()
-        nodes = desk.reading().toc(id.strip().removeprefix("notebook:"), depth=depth)
+        notebook, top = desk.reading(), id.strip().removeprefix("notebook:")
+        nodes = notebook.toc(top, depth=depth)
+        own = notebook.node(top) if top else None
         facts = {
             "id": id,
+            "section": node_facts(own) if own else None,
             "count": len(nodes),
             "subsections": [node_facts(node) for node in nodes],
         }
-        return answer_of([*node_lines(nodes, desk.zone)] or ["No sections found."], facts)
+        lines = [*node_lines(nodes, desk.zone)]
+        if own and not lines:
+            lines = [*node_lines([own], desk.zone), "There are no sections below it."]
+        return answer_of(lines or ["No sections found."], facts)
 
     def journal_search(
         self,

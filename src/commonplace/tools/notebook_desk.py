@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import NotFound
+from commonplace.core.files import make_folder
 from commonplace.tools.session import current_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
+    from pathlib import Path
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Language
@@ -117,5 +119,15 @@ class NotebookDesk:
     def writing(self) -> Notebook:
         """The notebook to be written in, made where it is our own and not there yet."""
         if self.is_own and not self.notebook.exists:
-            self.notebook.init()
+            self.init()
         return self.notebook
+
+    def init(self) -> Path:
+        """Make the repository, or take the one that is there; the folder it lies in.
+
+        Raises: Unavailable, Denied, Invalid.
+        """
+        if self.is_own:
+            # The notebook's own folder follows the umask; what is only ours around it does not.
+            make_folder(self.notebook.folder.parent)
+        return self.notebook.init()

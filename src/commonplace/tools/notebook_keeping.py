@@ -55,9 +55,10 @@ class NotebookKeeping:
 
     def init(self) -> Answer:
         """Make the notebook, or take the repository that is there. Raises: Unavailable, Denied."""
-        notebook = self._desk().notebook
+        desk = self._desk()
+        notebook = desk.notebook
         adopted = notebook.exists
-        folder = notebook.init()
+        folder = desk.init()
         verb = "Took the repository in" if adopted else "Made a notebook in"
         sections = len(notebook.list_sections())
         lines = [f"{verb} {folder}."]
