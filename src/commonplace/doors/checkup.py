@@ -167,10 +167,13 @@ class Checkup:
         yield from journal.problems()
 
     def _look_at_chronicle(self) -> Iterator[Finding]:
+        from commonplace.tools.chronicle_trust import log_state  # noqa: PLC0415  for one command
+
         try:
             chronicle = self._app.chronicle.journal
             yield f"{chronicle.path}{'' if chronicle.path.exists() else ', not made yet'}"
             yield from chronicle.problems()
+            yield from filter(None, [log_state(self._app.chronicle.desk())])
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
 
