@@ -39,7 +39,7 @@ def allow_log(desk: ChronicleDesk, path: Path | None) -> Answer:
     desk.trusted.allow(config)
     log = folder / "YYYY-MM-DD.log"
     lines = [
-        f"Allowed: entries logged in {config.root} are also written to {log} ({config.log_format}).",
+        f"Allowed: what is logged in {config.root} also goes to {log}, as {config.log_format}.",
         _readers(),
         f"When {config.file} changes, you are asked again; `commonplace trust --revoke` ends it.",
         *([config.warning] if config.warning else []),
