@@ -65,7 +65,7 @@ class PrivateJournal:
         random_micros: Callable[[], int],
         known: Path | None = None,
     ) -> None:
-        self.note = roots.note
+        self._note = roots.note
         self._roots = roots.each()
         self._zone = zone
         self._clock = clock
@@ -76,12 +76,21 @@ class PrivateJournal:
         self._sources = [self._follow(x) for x in self._roots]
 
     @property
+    def note(self) -> str:
+        """What every answer says besides: where it is written without a home, what is refused."""
+        links = (x.link() for x in self._roots)
+        refused = [
+            f"The project's journal is left out: {x} is a symbolic link." for x in links if x
+        ]
+        return " ".join(filter(None, [self._note, *refused]))
+
+    @property
     def roots(self) -> tuple[Root, ...]:
         """The distinct roots, the user's first."""
         return self._roots
 
     def scopes(self, kind: Kind) -> tuple[str, ...]:
-        """The scopes that a list or a search of this kind looks at."""
+        """The scopes that a search of this kind looks at; never empty, which would mean any."""
         return tuple(x.scope for x in self._of_kind(kind))
 
     def _of_kind(self, kind: Kind) -> list[Root]:
@@ -164,6 +173,8 @@ class PrivateJournal:
     def _days_newest_first(self, kind: Kind) -> list[tuple[Root, str]]:
         days: list[tuple[Root, str]] = []
         for root in self._of_kind(kind):
+            if root.link():  # `note` says so
+                continue
             try:
                 days += [(root, x.name) for x in list_days(root)]
             except FileNotFoundError:

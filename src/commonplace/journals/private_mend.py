@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.errors import CommonplaceError, Denied, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated
 from commonplace.core.values import Problem
 from commonplace.journals.private_embedding import parse_embedding
@@ -36,6 +36,11 @@ _OTHERS = 0o077
 
 def find_problems(root: Root) -> Iterator[Problem]:
     """What is wrong with a root now; reads every entry and every `.embedding`, changes nothing."""
+    try:
+        root.refuse_link()
+    except Denied as exc:
+        yield Problem(what=exc.message, hint=exc.hint)
+        return
     try:
         days = list_days(root)
         links = _linked_days(root)

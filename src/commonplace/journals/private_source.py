@@ -137,6 +137,7 @@ class RootSource:
 
         Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
         """
+        self._root.refuse_link()
         if self._root.path.is_dir():
             self._known.keep(self._root)
         remove_leftovers(self._root.path)

@@ -102,6 +102,8 @@ class Writer:
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         parts = self._routed(thoughts)
+        for root in parts:
+            root.refuse_link()
         moment = from_millis(to_millis(_checked_at(at)))
         if key is not None and key.strip():
             make_folder(self._keys)
@@ -204,6 +206,7 @@ def _checked_at(at: datetime) -> datetime:
 def _make_day(place: Place) -> None:
     """Make the folders of a place, closed to others; a new project's is ignored by git."""
     root, day = place.root.path, place.path.parent
+    place.root.refuse_link()
     make_folder(root)
     if "user" not in place.root.kinds:
         remove_leftovers(root)
