@@ -16,6 +16,7 @@ from commonplace.core.files import locked, remove_file, remove_leftovers, replac
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private_format import Entry, decode, split_frontmatter, version_of
+from commonplace.journals.private_git import IgnoredDays
 from commonplace.journals.private_known import KnownRoots
 from commonplace.journals.private_mend import find_problems, repair_root
 from commonplace.journals.private_open import PrivatePages
@@ -71,7 +72,8 @@ class PrivateJournal:
         self._clock = clock
         self._keys = keys
         self._notices = Notices()
-        self._writer = Writer(self._roots, zone, keys, random_micros)
+        self._ignored = IgnoredDays()
+        self._writer = Writer(self._roots, zone, keys, self._ignored, random_micros)
         self._known = KnownRoots(known)
         self._sources = [self._follow(x) for x in self._roots]
 
@@ -119,7 +121,7 @@ class PrivateJournal:
         return [self._follow(x) for x in others]
 
     def _follow(self, root: Root) -> RootSource:
-        return RootSource(root, self._zone, self._notices, self._known)
+        return RootSource(root, self._zone, self._notices, self._known, self._ignored)
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -243,12 +245,12 @@ class PrivateJournal:
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""
-        return [x for root in self._roots for x in find_problems(root)]
+        return [x for root in self._roots for x in find_problems(root, self._ignored)]
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
         remove_leftovers(self._keys)
-        return [x for root in self._roots for x in repair_root(root)]
+        return [x for root in self._roots for x in repair_root(root, self._ignored)]
 
 
 def _current(place: Place, expected: str | None) -> bytes:
