@@ -20,10 +20,10 @@ from commonplace.doors.cli.frame import common_options, show
 @click.option("--revoke", is_flag=True, help="Take it back; logs that are there stay.")
 @common_options
 def trust(path: str | None, as_list: bool, revoke: bool, as_json: bool) -> None:
-    """Let a repository have the project log that its .chronicle asks for.
+    """Let a repository have the log that it asks for.
 
-    PATH is its folder; else where you are. It holds for the file as it reads now: after a change
-    you are asked again.
+    PATH is its folder; else where you are. Its .chronicle says what is written where; you allow
+    that file as it reads now, and are asked again after a change.
     """
     from commonplace.tools.chronicle_trust import (  # noqa: PLC0415  not for --help
         allow_log,
