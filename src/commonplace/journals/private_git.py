@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from commonplace.journals.private_roots import Root
 
-    _Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
+    _Stamp: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 IGNORE = ".gitignore"
 EVERYTHING = b"*\n"
 _LONGEST = 1 << 20
 _PATIENCE_S = 5.0
-"""Git takes 5 ms; it would wait for ever for the writer of a pipe that is named as a list."""
+"""Git takes 5 ms."""
 _MEANT = re.compile(rb"([\\*?\[\] ])")
 _REMARK = b"# Private notes, which commonplace keeps out of git.\n"
 
@@ -64,14 +64,15 @@ class IgnoredDays:
         repository = _repository_of(root)
         if repository is None or _hides_all(root.path / IGNORE):
             return set()
-        stamps = {day: _stamp(repository, root, day) for day in days}
+        real = Path(root.real())
+        stamps = {day: _stamp(repository, real / day) for day in days}
         asked = [
             day
             for day in days
             if self._known.get(root.path / day) != stamps[day]
             and not _hides_all(root.path / day / IGNORE)
         ]
-        ignored = _ask(repository, Path(root.real()), asked) or set()
+        ignored = _ask(repository, real, asked) or set()
         self._known |= {root.path / day: stamps[day] for day in ignored}
         return {*asked} - ignored
 
@@ -87,21 +88,24 @@ def _repository_of(root: Root) -> Path | None:
     return next((x for x in real.parents if os.path.lexists(x / ".git")), None)
 
 
-def _stamp(repository: Path, root: Root, day: str) -> _Stamp:
-    """What changes with every file that has a say in what git ignores here."""
-    folder = Path(root.real()) / day
+def _rules(repository: Path, folder: Path) -> list[Path]:
+    """The files of rules that have a say in what git ignores in a folder, there or not."""
     between = folder.relative_to(repository).parts
     folders = [repository.joinpath(*between[:depth]) for depth in range(len(between) + 1)]
-    files = [repository / ".git" / "info" / "exclude", *(x / IGNORE for x in folders)]
-    return tuple(_state(file) for file in files)
+    return [repository / ".git" / "info" / "exclude", *(x / IGNORE for x in folders)]
 
 
-def _state(file: Path) -> tuple[int, int] | None:
+def _stamp(repository: Path, folder: Path) -> _Stamp:
+    """What changes with every such file."""
+    return tuple(_state(file) for file in _rules(repository, folder))
+
+
+def _state(file: Path) -> tuple[int, int, int] | None:
     try:
         found = os.lstat(file)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_mode
 
 
 def _ask(repository: Path, root: Path, days: Collection[str]) -> set[str] | None:
@@ -110,9 +114,13 @@ def _ask(repository: Path, root: Path, days: Collection[str]) -> set[str] | None
 
     if not days:
         return set()
+    states = (state for day in days for state in _stamp(repository, root / day))
+    if any(state and stat.S_ISFIFO(state[2]) for state in states):  # git would wait for a writer
+        return None
     below = root.relative_to(repository)
-    paths = {os.fsencode(f"./{(below / day).as_posix()}/"): day for day in days}
     # It takes no literal paths; `./` keeps a name that begins with a colon from meaning anything.
+    # With a slash at its end, rules inside of the folder would be matched with an empty name.
+    paths = {os.fsencode(f"./{(below / day).as_posix()}"): day for day in days}
     arguments = ["--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin"]
     try:
         ran = Git(repository).run(
