@@ -428,6 +428,15 @@ def test_a_project_file_may_say_where_inside(home, project):
         assert read(cwd, home).private_path == project / "notes" / "journal"
 
 
+def test_a_folder_that_the_user_named_is_not_moved_by_a_project(home, project):
+    """The user's own file goes before the project's, where both name the project's journal."""
+    write(project / ".commonplace.toml", "[private]\npath = 'notes'")
+    assert read(project, home).project_folders == {"private.path": project}
+    write(user_file(), f"[private]\npath = '{home / 'mine'}'")
+    settings = read(project, home)
+    assert (settings.private_path, settings.project_folders) == (home / "mine", {})
+
+
 @pytest.mark.parametrize(
     ("users", "asked", "given", "left_out"),
     [

@@ -140,6 +140,8 @@ def read_settings(
     for setting in SETTINGS:
         narrows = setting.project == "narrow"
         heard = [x for x in layers if setting.key in x.values and (x.trusted or not narrows)]
+        if setting.project == "inside":  # only where the user names no folder at all
+            heard.sort(key=lambda layer: not layer.trusted)
         if heard:
             value, origin = _parsed(setting, heard[0], home, toolsets), heard[0].origin(setting)
         else:

@@ -169,6 +169,13 @@ def test_a_project_files_path_is_checked_below_that_file(places, tmp_path):
     assert roots.each()[1].link() == folder / "docs"
 
 
+def test_a_project_file_does_not_move_notes_from_where_the_user_keeps_both(places):
+    """Who has one folder for both journals is not led out of it by a repository."""
+    both = {"private_journal_path": "/both", "journal_path": str(places["project"] / "notes")}
+    assert resolve_roots(**places, **both, journal_base=places["project"]).project == Path("/both")
+    assert resolve_roots(**places, **both).project == places["project"] / "notes"
+
+
 def test_a_link_to_the_users_own_root_is_no_way_into_it(places):
     """The two stay two: the project's is refused, and its scope is not that of another root."""
     (places["home"] / ".private-journal").mkdir()

@@ -123,7 +123,8 @@ def resolve_roots(
 
     journal_path names the project's root, private_user the user's, private_journal_path both;
     the one that names less wins. `~` is the home. journal_base: the folder of the project's file
-    that set journal_path; None where the user did. Without a home that can be used, a folder of
+    that set journal_path, which then yields to the user's private_journal_path; None where the
+    user did. Without a home that can be used, a folder of
     this user alone is made under temp. Raises: Denied when that one is another's.
     """
     both = _expanded(private_journal_path, home)
@@ -135,7 +136,7 @@ def resolve_roots(
             f"There is no home folder to write to: the journal is kept in {user} and may be lost. "
             "Set COMMONPLACE_PRIVATE_USER to a folder that stays."
         )
-    named = _expanded(journal_path, home)
+    named = None if journal_base and both else _expanded(journal_path, home)
     if named or both or project is None:
         return Roots(
             user=user, project=named or both, base=journal_base if named else None, note=note
