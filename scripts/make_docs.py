@@ -81,6 +81,9 @@ TOOLSETS = {
 }
 
 
+PROJECT_FILES = {"no": "", "inside": "inside it", "narrow": "may narrow", "yes": "may set"}
+
+
 def tool_text(tool: Tool) -> str:
     """A tool's name, description and arguments."""
     rows = "".join(argument_row(tool, name) for name in tool.schema["properties"])
@@ -100,9 +103,11 @@ def argument_row(tool: Tool, name: str) -> str:
 
 
 def settings_table() -> str:
-    """Every setting with its environment name."""
-    rows = "".join(f"| `{s.key}` | `{s.env}` | {s.help} |\n" for s in SETTINGS)
-    return f"| key | environment | what |\n|---|---|---|\n{rows}"
+    """Every setting with its environment name, and what a project's file may do with it."""
+    rows = "".join(
+        f"| `{s.key}` | `{s.env}` | {s.help} | {PROJECT_FILES[s.project]} |\n" for s in SETTINGS
+    )
+    return f"| key | environment | what | project's file |\n|---|---|---|---|\n{rows}"
 
 
 if __name__ == "__main__":

@@ -126,7 +126,11 @@ NUMBERS |= WITH_DEFAULT
 def test_every_setting_is_in_the_table_of_this_test():
     """A new setting gets its precedence tested."""
     assert list(VALUES) == [setting.key for setting in SETTINGS]
-    assert {s.field for s in SETTINGS} == set(Settings.__dataclass_fields__) - {"origins"}
+    assert {s.field for s in SETTINGS} == set(Settings.__dataclass_fields__) - {
+        "origins",
+        "project_folders",
+        "left_out",
+    }
 
 
 @pytest.mark.parametrize("key", VALUES)
@@ -392,6 +396,15 @@ def test_a_file_that_is_not_text_is_refused(home, project):
         "[private]\npath = '../elsewhere'",
         "[private]\npath = '/elsewhere'",
         "[private]\npath = 'link/inside'",
+        "[private]\npath = '.'",
+        "[private]\npath = '.git/refs/heads'",
+        "[private]\npath = 'sub/.GIT/notes'",
+        "[private]\nboth_path = 'notes'",
+        "[private]\nshare_with_llm = true",
+        "[notebook]\npath = 'notes'",
+        "[timeline]\nfeed = 'private'",
+        "[timeline]\nretention = 'design'",
+        "[database]\nurl = 'postgresql://example.org/x'",
         "[encoder]\nfolder = 'x'",
         "[encoder]\nmodel = 'x'",
         "[encoder]\nauto_download = true",
@@ -415,24 +428,81 @@ def test_a_project_file_may_say_where_inside(home, project):
         assert read(cwd, home).private_path == project / "notes" / "journal"
 
 
-def test_a_project_file_may_narrow_and_not_widen(home, project):
-    """What the user's own file forbids stays forbidden; the environment is the user's again."""
-    write(user_file(), "read_only = true\ntoolsets = ['private', 'recall']")
-    file = write(project / ".commonplace.toml", "toolsets = ['recall']")
-    assert read(project, home).toolsets == ("recall",)
-    for text in ("toolsets = 'all'", "read_only = false"):
-        write(file, text)
-        with pytest.raises(Invalid, match="allows more"):
-            read(project, home)
+def test_a_folder_that_the_user_named_is_not_moved_by_a_project(home, project):
+    """The user's own file goes before the project's, where both name the project's journal."""
+    write(project / ".commonplace.toml", "[private]\npath = 'notes'")
+    assert read(project, home).project_folders == {"private.path": project}
+    write(user_file(), f"[private]\npath = '{home / 'mine'}'")
+    settings = read(project, home)
+    assert (settings.private_path, settings.project_folders) == (home / "mine", {})
+
+
+@pytest.mark.parametrize(
+    ("users", "asked", "given", "left_out"),
+    [
+        ("", "['recall', 'notebook']", ("recall",), "notebook"),
+        ("", "['notebook']", (), "notebook"),
+        ("file: ['private', 'notebook']", "['notebook']", ("notebook",), ""),
+        ("file: ['private']", "['recall', 'private']", ("private",), "recall"),
+        ("env: private,notebook", "['notebook']", ("notebook",), ""),
+        ("flag: recall", "['private', 'recall']", ("recall",), "private"),
+    ],
+)
+def test_a_project_file_may_narrow_toolsets_and_not_widen_them(users, asked, given, left_out):
+    """What is offered is in the user's and in the project's list; what only the latter has is told."""
+    file = write(Path.cwd() / ".commonplace.toml", f"toolsets = {asked}")
+    where, _, value = users.partition(": ")
+    if where == "file":
+        write(user_file(), f"toolsets = {value}")
+    settings = read_settings(
+        flags={"toolsets": value} if where == "flag" else None,
+        environ={**os.environ, "COMMONPLACE_TOOLSETS": value if where == "env" else ""},
+        cwd=Path.cwd(),
+        home=Path.home(),
+    )
+    assert settings.toolsets == given
+    said = [f"{file} (toolsets) asks for {left_out}, which only you can add."] if left_out else []
+    assert list(settings.left_out) == said
+
+
+def test_each_project_file_on_the_way_up_narrows(home, project):
+    """The nearest does not undo what one above it left out."""
+    write(project.parent / ".commonplace.toml", "toolsets = ['recall', 'private']")
+    write(project / ".commonplace.toml", "toolsets = ['recall', 'chronicle']")
+    settings = read(project, home)
+    assert settings.toolsets == ("recall",)
+    assert str(project.parent / ".commonplace.toml") in settings.origins["toolsets"]
+
+
+def test_a_project_file_may_make_read_only_and_not_the_reverse(home, project):
+    """No by either is no; the environment outranks the user's own file alone."""
+    write(user_file(), "read_only = true")
+    file = write(project / ".commonplace.toml", "read_only = false")
+    assert read(project, home).read_only is True
     file.unlink()
     assert read(project, home, COMMONPLACE_READ_ONLY="0").read_only is False
+    write(file, "read_only = true")
+    assert read(project, home, COMMONPLACE_READ_ONLY="0").read_only is True
 
 
-def test_a_project_file_may_choose_where_the_user_did_not(home, project):
-    """With no word of the user's own, a project's toolsets hold."""
-    write(project / ".commonplace.toml", "toolsets = 'all'\nread_only = true")
-    settings = read(project, home)
-    assert (settings.toolsets, settings.read_only) == (KNOWN, True)
+def test_no_setting_that_redirects_or_sends_may_be_a_projects(home, project):
+    """The whole table: what a project's file may set at all, and how."""
+    may = {setting.key: setting.project for setting in SETTINGS if setting.project != "no"}
+    assert may == {
+        "timezone": "yes",
+        "toolsets": "narrow",
+        "read_only": "narrow",
+        "private.path": "inside",
+    }
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "# " + "x" * (1 << 20)])
+def test_a_file_that_is_too_much_is_refused_by_name(home, project, text):
+    """Neither deep nesting nor size ends in anything but an error that names the file."""
+    file = write(project / ".commonplace.toml", text)
+    with pytest.raises(Invalid, match=r"nested too deeply|larger than") as caught:
+        read(project, home)
+    assert str(file) in caught.value.message
 
 
 def test_an_unknown_flag_is_refused(home, project):

@@ -12,6 +12,11 @@ PARENT = os.getppid()
 
 import sys  # noqa: E402  after PARENT
 
+# `python -m` puts the working directory first, where a cloned repository may hold any module. What
+# is found there before this line, a `commonplace.py` above all, only `python -P -m` passes over.
+if __name__ == "__main__" and not sys.flags.safe_path:
+    sys.path.pop(0)
+
 
 def main() -> None:
     """Run the command line; `mcp` answers what it can before anything of it is imported."""

@@ -29,10 +29,15 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".commonplace.toml"
 
+_LARGEST = 1 << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What is set, parsed; paths are absolute. origins: for each key, where its value comes from.
+
+    project_folders: for each key that a project's file set, the folder of that file. left_out: what
+    project files asked for and did not get, in sentences.
 
     project: None where there is none. private_path, private_user_path, private_both_path,
     chronicle_path, encoder_folder and log: None where nothing is set, as all of the notebook's but
@@ -89,6 +94,8 @@ class Settings:
     llm_tokens_per_run: float
     llm_tokens_per_day: float
     origins: Mapping[str, str] = field(default_factory=dict)
+    project_folders: Mapping[str, Path] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +119,7 @@ def read_settings(
 ) -> Settings:
     """Every setting, from the first that has it: flag, environment, project file, user file.
 
+    What a project's file may only narrow is the user's, less what each project's file leaves out.
     flags: by key, None where not given. home: the user's home folder, None where there is none.
     toolsets: the names that exist. Raises Invalid for a name, a value or a file that cannot be
     meant, and for a key that a project's file may not set.
@@ -121,18 +129,34 @@ def read_settings(
     root = _named_project(above, home) or cwd
     project_files = list(_project_layers(root, home))
     layers = [*above, *project_files, *_user_layers(environ)]
-    _check_project_files(layers, root, home, toolsets)
+    strangers = [layer for layer in project_files if not layer.trusted]
+    for layer in strangers:
+        _check_project_file(layer, root, home, toolsets)
     start = Start(environ, cwd, home)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    folders: dict[str, Path] = {}
+    left_out: list[str] = []
     for setting in SETTINGS:
-        layer = next((layer for layer in layers if setting.key in layer.values), None)
-        if layer is None:
-            values[setting.field], origins[setting.key] = setting.default(start), "default"
-            continue
-        values[setting.field] = _parsed(setting, layer, home, toolsets)
-        origins[setting.key] = layer.origin(setting)
-    return Settings(**values, origins=origins)
+        narrows = setting.project == "narrow"
+        heard = [x for x in layers if setting.key in x.values and (x.trusted or not narrows)]
+        if setting.project == "inside":  # only where the user names no folder at all
+            heard.sort(key=lambda layer: not layer.trusted)
+        if heard:
+            value, origin = _parsed(setting, heard[0], home, toolsets), heard[0].origin(setting)
+        else:
+            value, origin = setting.default(start), "default"
+        if heard and not heard[0].trusted:
+            folders[setting.key] = heard[0].base
+        for layer in strangers if narrows else ():
+            if setting.key in layer.values:
+                asked = _parsed(setting, layer, home, toolsets)
+                left_out += _left_out(value, asked, layer.origin(setting))
+                narrowed = _narrowed(value, asked)
+                if narrowed != value:
+                    value, origin = narrowed, f"{origin}, narrowed by {layer.origin(setting)}"
+        values[setting.field], origins[setting.key] = value, origin
+    return Settings(**values, origins=origins, project_folders=folders, left_out=tuple(left_out))
 
 
 def write_setting(
@@ -261,8 +285,11 @@ def _file_layer(file: Path, *, trusted: bool) -> _Layer:
 
 def _read_text(file: Path) -> str:
     try:
-        with translated(file):
-            return file.read_bytes().decode("utf-8-sig")
+        with translated(file), open(file, "rb") as opened:
+            content = opened.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise Invalid(f"{file} is larger than {_LARGEST >> 20} MB.", hint="Remove it.")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise Invalid(f"{file} is not UTF-8 text.", hint="Save it as UTF-8.") from exc
 
@@ -283,22 +310,17 @@ def _flat_keys(tables: Mapping[str, Any], file: Path) -> dict[str, object]:
 # A project's file comes with a cloned repository: anyone may have written it.
 
 
-def _check_project_files(
-    layers: Sequence[_Layer], root: Path, home: Path | None, toolsets: Sequence[str]
+def _check_project_file(
+    layer: _Layer, root: Path, home: Path | None, toolsets: Sequence[str]
 ) -> None:
-    """Refuse what moves private text or weights, or widens what the user's own files allow."""
-    own = [layer for layer in layers if layer.typed and layer.trusted]
-    for layer in layers:
-        for key in () if layer.trusted else layer.values:
-            setting = _setting(key, key)
-            if not setting.in_project:
-                raise _not_in_project(layer.origin(setting), "may not be set there")
-            value = _parsed(setting, layer, home, toolsets)
-            if isinstance(value, Path) and not _lies_in_project(value, root, layer.base):
-                raise _not_in_project(layer.origin(setting), f"lies outside {root}")
-            users = next((other for other in own if key in other.values), None)
-            if users and _widens(value, _parsed(setting, users, home, toolsets)):
-                raise _not_in_project(layer.origin(setting), "allows more than your own file")
+    """Refuse what would move private text or weights, or send anything anywhere."""
+    for key in layer.values:
+        setting = _setting(key, key)
+        if setting.project == "no":
+            raise _not_in_project(layer.origin(setting), "may not be set there")
+        value = _parsed(setting, layer, home, toolsets)
+        if isinstance(value, Path) and not _lies_in_project(value, root, layer.base):
+            raise _not_in_project(layer.origin(setting), f"lies outside {root}, or is all of it")
 
 
 def _not_in_project(origin: str, why: str) -> Invalid:
@@ -309,19 +331,32 @@ def _not_in_project(origin: str, why: str) -> Invalid:
 
 
 def _lies_in_project(path: Path, root: Path, folder: Path) -> bool:
-    """Below the project, or below the folder of a project file that the user owns.
+    """Below the project, or below the folder of a project file that the user owns; never in git's.
 
     In a folder that several users write to (/tmp), a file above the project may be another's.
     """
     real = Path(os.path.realpath(path))
     own = os.name == "nt" or os.stat(folder / PROJECT_FILE).st_uid == os.geteuid()
-    return real.is_relative_to(os.path.realpath(root)) or (own and real.is_relative_to(folder))
+    above = [Path(os.path.realpath(root)), *([folder] if own else [])]
+    return (
+        folder in path.parents
+        and any(each in real.parents for each in above)
+        and not any(part.casefold() == ".git" for part in path.parts)
+    )
 
 
-def _widens(value: object, users: object) -> bool:
-    if isinstance(value, tuple) and isinstance(users, tuple):
-        return not set(value) <= set(users)
-    return value is False and users is True
+def _narrowed(value: object, asked: object) -> object:
+    """What the user has, less what a project's file leaves out: names of both, or either's no."""
+    if isinstance(value, tuple) and isinstance(asked, tuple):
+        return tuple(name for name in value if name in asked)
+    return value or asked
+
+
+def _left_out(value: object, asked: object, origin: str) -> list[str]:
+    if not isinstance(value, tuple) or not isinstance(asked, tuple):
+        return []
+    more = [name for name in asked if name not in value]
+    return [f"{origin} asks for {', '.join(more)}, which only you can add."] if more else []
 
 
 def _toml_value(value: object) -> TomlValue:

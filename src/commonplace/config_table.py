@@ -6,7 +6,7 @@ Never reads the environment or a file: `config` does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.config_values import (
     Place,
@@ -39,11 +39,17 @@ TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline", "memory", 
 DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
 
 
+InProject: TypeAlias = Literal["no", "inside", "narrow", "yes"]
+"""What a project's file, which may be a stranger's, may do with a setting: nothing; name a path
+inside its own folder; narrow what the user has; set it, because nothing is widened, redirected or
+sent by any value of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One row of the table: its key in files, its environment name, a sentence of help.
 
-    in_project: whether a project's file may set it at all. is_secret: whether its value may hold a
+    project: what a project's file may do with it. is_secret: whether its value may hold a
     password, and is never shown.
     """
 
@@ -52,7 +58,7 @@ class Setting:
     parse: Callable[[object, Place], object]
     default: Callable[[Start], object]
     help: str
-    in_project: bool = False
+    project: InProject = "no"
     is_secret: bool = False
 
     @property
@@ -89,7 +95,7 @@ SETTINGS: tuple[Setting, ...] = (
         parse=parse_zone,
         default=system_zone,
         help="The zone that cuts days, an IANA name; else the system's.",
-        in_project=True,
+        project="yes",
     ),
     Setting(
         key="toolsets",
@@ -97,7 +103,7 @@ SETTINGS: tuple[Setting, ...] = (
         parse=parse_toolsets,
         default=lambda _start: DEFAULT_TOOLSETS,
         help="Which tools a client is offered: names with commas between, or all.",
-        in_project=True,
+        project="narrow",
     ),
     Setting(
         key="read_only",
@@ -105,7 +111,7 @@ SETTINGS: tuple[Setting, ...] = (
         parse=parse_boolean,
         default=lambda _start: False,
         help="Offer no tool that writes.",
-        in_project=True,
+        project="narrow",
     ),
     Setting(
         key="preload",
@@ -127,7 +133,7 @@ SETTINGS: tuple[Setting, ...] = (
         parse=parse_path,
         default=nothing,
         help="The project's private journal, in place of .private-journal in the project.",
-        in_project=True,
+        project="inside",
     ),
     Setting(
         key="private.user_path",

@@ -134,7 +134,7 @@ class PostgresServer:
         """Have it removed once that process is gone, however it ends."""
         code = f"import sys; from {__name__} import await_end; await_end(*sys.argv[1:])"
         keeper = subprocess.Popen(  # noqa: S603  our own interpreter
-            [sys.executable, "-c", code, str(self.folder), str(pid)],
+            [sys.executable, "-P", "-c", code, str(self.folder), str(pid)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -461,6 +461,7 @@ def test_an_older_database_is_upgraded_when_asked(generation, database, tmp_path
 def test_the_project_log_is_written(tmp_path):
     """As `.chronicle` asks for it."""
     (tmp_path / "project" / ".chronicle").write_text('local_logging = true\nlog_format = "text"\n')
+    assert run("trust").exit_code == 0
     add("noted")
     facts("log", "noted too")
     (log,) = (tmp_path / "project" / "logs").iterdir()

@@ -317,12 +317,24 @@ def test_without_a_command_python_is_named(tmp_path, monkeypatch):
     """Beside this Python, on the path, or as a module: in this order."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     python = str(tmp_path / "venv" / "bin" / "python")
-    assert own_command("/x/__main__.py", python) == [python, "-m", "commonplace"]
+    assert own_command("/x/__main__.py", python) == [python, "-P", "-m", "commonplace"]
     for folder in (tmp_path / "bin", tmp_path / "venv" / "bin"):
         folder.mkdir(parents=True)
         (folder / "commonplace").write_text("#!/bin/sh\n")
         (folder / "commonplace").chmod(0o755)
         assert own_command("/x/__main__.py", python) == [str(folder / "commonplace")]
+
+
+def test_no_command_of_the_working_folder_is_named(tmp_path, monkeypatch):
+    """Relative folders of the path, which lead into whatever repository one stands in, do not count."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
+    for folder in (tmp_path, tmp_path / "bin"):
+        folder.mkdir(exist_ok=True)
+        (folder / "commonplace").write_text("#!/bin/sh\n")
+        (folder / "commonplace").chmod(0o755)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    assert own_command("/x/__main__.py", python) == [python, "-P", "-m", "commonplace"]
 
 
 def test_the_command_line_sets_up_a_client(tmp_path):

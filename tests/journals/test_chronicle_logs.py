@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from commonplace.journals.chronicle_logs import find_log_config, render_log, write_log
 from commonplace.journals.chronicle_times import to_instant
+from commonplace.journals.chronicle_trust import Asked, TrustedLogs
 
 CHICAGO = ZoneInfo("America/Chicago")
 AT = datetime(2025, 11, 29, 14, 30, tzinfo=UTC)
@@ -50,9 +51,16 @@ def _found(folder):
     return find_log_config(folder, folder.parent)
 
 
+def _trusted(folder):
+    """What the user has allowed, kept beside the project's home."""
+    return TrustedLogs(folder.parent.parent / "trusted")
+
+
 def _log(folder, entry=None, zone=UTC):
-    """Write one entry to the log of a folder: the warning."""
-    return write_log(_found(folder), entry or Entry(), zone)
+    """Allow the log of a folder, and write one entry to it: the warning."""
+    config = _found(folder)
+    _trusted(folder).allow(config)
+    return write_log(config, entry or Entry(), zone, _trusted(folder))
 
 
 def test_markdown_is_the_originals(project):
@@ -102,7 +110,7 @@ def test_nothing_is_written_unasked(project):
     """Without `local_logging`, or without a `.chronicle`, no folder appears and nothing is said."""
     folder = project('log_format = "nonsense"\n')
     assert _log(folder) == ""
-    assert write_log(None, Entry(), UTC) == ""
+    assert write_log(None, Entry(), UTC, _trusted(folder)) == ""
     assert os.listdir(folder) == [".chronicle"]
 
 
@@ -167,32 +175,111 @@ def test_a_home_behind_a_link_still_ends_the_search(tmp_path):
     assert find_log_config(tmp_path / "linked" / "project", tmp_path / "linked") is None
 
 
-@pytest.mark.parametrize(
-    "log_dir", ["../out", "{outside}", "a/../../out", "link", "link/deep", "\\u0000", "~/out"]
-)
+@pytest.mark.parametrize("log_dir", ["../out", "{outside}", "a/../../out", "\\u0000", "~/out"])
 def test_logs_stay_below_the_project(project, tmp_path, log_dir):
-    """Whatever leads out (dots, an absolute path, a link) writes nothing and says so."""
+    """Whatever leads out (dots, an absolute path) writes nothing and says so."""
     outside = tmp_path / "home" / "out"
     outside.mkdir(parents=True)
     folder = project(f'local_logging = true\nlog_dir = "{log_dir.format(outside=outside)}"\n')
-    (folder / "link").symlink_to(outside)
     warning = _log(folder)
     assert (
         warning
         == f"No project log was written: log_dir in {folder / '.chronicle'} leads out of its folder."
     )
     assert list(outside.iterdir()) == []
-    assert sorted(os.listdir(folder)) == [".chronicle", "link"]
+    assert os.listdir(folder) == [".chronicle"]
 
 
-@pytest.mark.parametrize("log_dir", [".", "", "a/../logs", "inside"])
-def test_every_way_that_stays_inside_is_good(project, log_dir):
-    """The folder itself, dots and links that lead back into it hold logs."""
-    folder = project(f'local_logging = true\nlog_dir = "{log_dir}"\n')
-    (folder / "real").mkdir()
-    (folder / "inside").symlink_to(folder / "real")
+@pytest.mark.parametrize("log_dir", [".", "", "a/../logs", "{folder}/deep/er"])
+def test_every_way_that_stays_inside_is_good(project, tmp_path, log_dir):
+    """The folder itself, dots and a path in full hold logs."""
+    inside = log_dir.format(folder=tmp_path / "home" / "project")
+    folder = project(f'local_logging = true\nlog_dir = "{inside}"\n')
     assert _log(folder) == ""
     assert len([*folder.rglob("2025-11-29.log")]) == 1
+
+
+@pytest.mark.parametrize("log_dir", ["out", "out/deep", "link", "link/deep", "real/link"])
+def test_no_log_is_written_through_a_link(project, tmp_path, log_dir):
+    """Not even where the link leads back into the project: it may lead elsewhere tomorrow."""
+    folder = project(f'local_logging = true\nlog_dir = "{log_dir}"\n')
+    (folder / "real").mkdir()
+    (folder / "out").symlink_to(tmp_path)
+    (folder / "link").symlink_to(folder / "real")
+    (folder / "real" / "link").symlink_to(folder)
+    assert "is a symbolic link" in _log(folder)
+    assert [*tmp_path.rglob("*.log")] == []
+
+
+@pytest.mark.parametrize("log_dir", [".git/refs/heads", ".git", "sub/.GIT/hooks"])
+def test_no_log_is_written_into_gits_own_folder(project, log_dir):
+    """A line among the refs would break the repository."""
+    folder = project(f'local_logging = true\nlog_dir = "{log_dir}"\n')
+    (folder / ".git" / "refs" / "heads").mkdir(parents=True)
+    assert _log(folder).endswith("leads into git's own folder.")
+    assert [*folder.rglob("*.log")] == []
+
+
+def test_what_is_not_allowed_is_asked_about_once(project):
+    """The first answer says where the log would lie and who allows it; then nothing is said."""
+    folder = project("local_logging = true\n")
+    config, trusted = _found(folder), _trusted(folder)
+    first = write_log(config, Entry(), UTC, trusted)
+    assert str(folder / "logs") in first
+    assert "`commonplace trust`" in first
+    assert write_log(config, Entry(), UTC, _trusted(folder)) == ""
+    assert os.listdir(folder) == [".chronicle"]
+    assert trusted.each() == []
+
+
+def test_a_changed_config_is_asked_about_again(project):
+    """What was allowed is this file with this content; the former content is asked about as well."""
+    folder = project("local_logging = true\n")
+    assert _log(folder) == ""
+    allowed = _found(folder)
+    assert _trusted(folder).each() == [
+        Asked(file=str(folder / ".chronicle"), content=allowed.content, allowed=True)
+    ]
+    (folder / ".chronicle").write_text('local_logging = true\nlog_dir = "other"\n')
+    assert "asks for a project log" in write_log(_found(folder), Entry(), UTC, _trusted(folder))
+    assert not _trusted(folder).is_allowed(allowed)
+    assert not (folder / "other").exists()
+
+
+def test_what_was_allowed_can_be_revoked(project):
+    """Afterwards nothing is written, and the user, who has answered, is not asked again."""
+    folder = project("local_logging = true\n")
+    assert _log(folder) == ""
+    trusted = _trusted(folder)
+    assert (trusted.revoke(folder / ".chronicle"), trusted.each()) == (True, [])
+    assert trusted.revoke(folder / ".chronicle") is False
+    before = (folder / "logs" / "2025-11-29.log").read_text()
+    assert write_log(_found(folder), Entry(), UTC, trusted) == ""
+    assert (folder / "logs" / "2025-11-29.log").read_text() == before
+
+
+@pytest.mark.parametrize(
+    "record", [b"", b"{", b"[]", b'{"file": 1}', b"\xff", b'{"allowed": true}']
+)
+def test_a_record_that_cannot_be_read_allows_nothing(project, record):
+    """A file cut short by a crash means that the user is asked again."""
+    folder = project("local_logging = true\n")
+    assert _log(folder) == ""
+    (kept,) = (folder.parent.parent / "trusted").iterdir()
+    kept.write_bytes(record)
+    assert "asks for a project log" in write_log(_found(folder), Entry(), UTC, _trusted(folder))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give a file to another user.")
+@pytest.mark.parametrize("path", [".chronicle", "logs", "logs/2025-11-29.log"])
+def test_nothing_is_written_to_another_users_file_or_folder(project, path):
+    """Neither that user's `.chronicle` nor log is obeyed, allowed or not."""
+    folder = project("local_logging = true\n")
+    (folder / "logs").mkdir()
+    (folder / "logs" / "2025-11-29.log").write_text("")
+    os.chown(folder / path, 65_534, 65_534)
+    assert _log(folder) == f"No project log was written: {folder / path} belongs to another user."
+    assert (folder / "logs" / "2025-11-29.log").read_text() == ""
 
 
 def test_a_log_that_is_a_link_or_a_pipe_is_refused(project, tmp_path):

@@ -134,3 +134,52 @@ def test_a_temp_folder_open_to_others_is_closed(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(Denied, match="not a folder"):
         make_private_folder(tmp_path / "file", uid=os.getuid())
+
+
+def test_a_root_that_the_project_leads_through_a_link_says_so(places, tmp_path):
+    """Each link from the project's folder downward counts; those above it, and the user's, do not."""
+    (tmp_path / "elsewhere").mkdir()
+    _, project = resolve_roots(**places).each()
+    assert project.link() is None
+    (places["project"] / ".private-journal").symlink_to(tmp_path / "elsewhere")
+    assert project.link() == places["project"] / ".private-journal"
+    with pytest.raises(Denied, match="symbolic link") as caught:
+        project.refuse_link()
+    assert str(places["project"] / ".private-journal") in caught.value.message
+    assert "JOURNAL_PATH" in caught.value.hint
+    for user in ({"journal_path": str(project.path)}, {"private_journal_path": str(project.path)}):
+        assert [root.link() for root in resolve_roots(**places, **user).each()] in (
+            [None],
+            [None] * 2,
+        )
+    (tmp_path / "alias").symlink_to(places["home"])
+    places["home"].joinpath("work").mkdir()
+    through = {**places, "home": tmp_path / "alias", "project": tmp_path / "alias" / "work"}
+    assert [root.link() for root in resolve_roots(**through).each()] == [None, None]
+
+
+def test_a_project_files_path_is_checked_below_that_file(places, tmp_path):
+    """A link anywhere between the file's folder and the root it names."""
+    folder = places["project"]
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "docs").symlink_to(tmp_path / "elsewhere")
+    roots = resolve_roots(
+        **places, journal_path=str(folder / "docs" / "notes"), journal_base=folder
+    )
+    assert roots.each()[1].link() == folder / "docs"
+
+
+def test_a_project_file_does_not_move_notes_from_where_the_user_keeps_both(places):
+    """Who has one folder for both journals is not led out of it by a repository."""
+    both = {"private_journal_path": "/both", "journal_path": str(places["project"] / "notes")}
+    assert resolve_roots(**places, **both, journal_base=places["project"]).project == Path("/both")
+    assert resolve_roots(**places, **both).project == places["project"] / "notes"
+
+
+def test_a_link_to_the_users_own_root_is_no_way_into_it(places):
+    """The two stay two: the project's is refused, and its scope is not that of another root."""
+    (places["home"] / ".private-journal").mkdir()
+    before = resolve_roots(**places).each()[1].scope
+    (places["project"] / ".private-journal").symlink_to(places["home"] / ".private-journal")
+    user, project = resolve_roots(**places).each()
+    assert (user.kinds, project.scope, bool(project.link())) == ({"user"}, before, True)

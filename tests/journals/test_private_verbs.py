@@ -462,3 +462,34 @@ def test_repair_mends_what_is_not_an_entry(world):
     assert journal.repair() == []
     assert journal.path_of(ref).read_bytes() == before
     assert _mode(world.user_root) == 0o700
+
+
+def test_nothing_is_written_or_read_through_a_link_of_the_project(world, tmp_path):
+    """The link is named; the user's own thoughts are written and read as ever."""
+    foreign = tmp_path / "diary"
+    day = foreign / "2026-11-20"
+    day.mkdir(parents=True)
+    (day / "10-00-00-000000.md").write_text("## Feelings\n\nsomebody's diary\n")
+    world.project_root.symlink_to(foreign)
+    journal = world.open()
+    before = sorted(foreign.rglob("*"))
+    for thoughts in ({"project_notes": "a"}, {"feelings": "b", "project_notes": "a"}):
+        with pytest.raises(Denied, match=str(world.project_root)):
+            journal.write(thoughts)
+    journal.write({"feelings": "mine"})
+    assert [entry.text for entry in journal.list_entries(limit=9)] == ["mine"]
+    assert str(world.project_root) in journal.note
+    for asked in (
+        str(day / "10-00-00-000000.md"),
+        str(world.project_root / "2026-11-20" / "10-00-00-000000.md"),
+        f"private:{journal.roots[1].scope}/2026-11-20/10-00-00-000000",
+    ):
+        with pytest.raises(Denied):
+            journal.read_entry(asked)
+    assert any(str(world.project_root) in problem.what for problem in journal.problems())
+    assert journal.repair() == []
+    journal.keep_roots()
+    assert world.open(project=False).other_sources() == []
+    assert sorted(foreign.rglob("*")) == before
+    world.project_root.unlink()
+    assert journal.write({"project_notes": "a"}).refs

@@ -10,11 +10,13 @@ from zoneinfo import ZoneInfo
 from commonplace.index.memory import MemoryIndex
 from commonplace.journals.chronicle import Author, Chronicle
 from commonplace.journals.chronicle_places import Place
+from commonplace.journals.chronicle_trust import TrustedLogs
 from commonplace.search.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.chronicle import ChronicleTools
 from commonplace.tools.chronicle_desk import ChronicleDesk
+from commonplace.tools.chronicle_trust import allow_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +66,7 @@ class ChronicleWorld:
             zone=LOS_ANGELES,
             folder=project,
             home=home,
+            trusted=TrustedLogs(home / "trusted"),
         )
         self.toolset = ChronicleTools(lambda: self.desk).toolset
 
@@ -83,6 +86,10 @@ class ChronicleWorld:
             if instant.tzinfo is None:
                 instant = instant.replace(tzinfo=LOS_ANGELES)
             self.chronicle.add_event(message, at=instant, tags=" ".join(tags).split())
+
+    def trust(self) -> None:
+        """Allow the project log that the `.chronicle` of the project asks for."""
+        allow_log(self.desk, None)
 
     def without_folder(self) -> None:
         """Go on without a project's folder."""

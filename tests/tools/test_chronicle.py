@@ -598,6 +598,7 @@ def test_what_others_changed_and_deleted_is_answered_as_it_is(world):
 def test_project_logs_are_written_by_the_tools(world, tool):
     """What `.chronicle` asks for, once an entry; nothing in the answer."""
     (world.project / ".chronicle").write_text('local_logging = true\nlog_dir = "notes/logs"\n')
+    world.trust()
     said = "message" if tool == "add_entry" else "activity"
     answer = world(tool, **{said: "deployed"})
     assert answer.facts["notes"] == []
@@ -606,6 +607,20 @@ def test_project_logs_are_written_by_the_tools(world, tool):
     if tool == "remember_this":
         world(tool, activity="deployed")
     assert log == (world.project / "notes" / "logs" / "2026-11-21.log").read_text()
+
+
+def test_a_project_log_is_asked_about_once_and_written_once_allowed(world):
+    """The first answer names the log and the command; then nothing is said, and nothing written."""
+    (world.project / ".chronicle").write_text("local_logging = true\n")
+    (note,) = world("add_entry", message="one").facts["notes"]
+    assert note.startswith(f"This repository asks for a project log at {world.project / 'logs'};")
+    assert "`commonplace trust`" in note
+    assert world("add_entry", message="two").facts["notes"] == []
+    assert not (world.project / "logs").exists()
+    world.trust()
+    assert world("add_entry", message="three").facts["notes"] == []
+    log = (world.project / "logs" / "2026-11-21.log").read_text()
+    assert ("three" in log, "one" in log) == (True, False)
 
 
 def test_a_log_that_would_lead_out_is_one_warning_line(world, tmp_path):

@@ -62,7 +62,10 @@ def test_project_context_has_the_settings_and_the_folders_entries(world):
     (world.project / ".chronicle").write_text('local_logging = true\nlog_format = "json"\n')
     page = json.loads(world.page("project-context"))
     assert page["project_root"] == str(world.project)
-    assert page["config"] == {"local_logging": True, "log_dir": "logs", "log_format": "json"}
+    config = {"local_logging": True, "log_dir": "logs", "log_format": "json", "allowed": False}
+    assert page["config"] == config
+    world.trust()
+    assert json.loads(world.page("project-context"))["config"] == {**config, "allowed": True}
     world.without_folder()
     page = json.loads(world.page("project-context"))
     assert (page["directory"], page["config"], page["entries"]) == (None, None, [])

@@ -75,7 +75,8 @@ class ChronicleWiring:
 
     @made_once
     def _desk(self) -> ChronicleDesk:
-        from commonplace.tools.chronicle_desk import ChronicleDesk  # noqa: PLC0415  if it is offered
+        from commonplace.journals.chronicle_trust import TrustedLogs  # noqa: PLC0415  if it is offered
+        from commonplace.tools.chronicle_desk import ChronicleDesk  # noqa: PLC0415  as above
 
         own = self._own
         return ChronicleDesk(
@@ -86,6 +87,7 @@ class ChronicleWiring:
             zone=own.settings.timezone,
             folder=own.settings.project,
             home=own.user_home,
+            trusted=TrustedLogs(own.reach / "trusted"),
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:

@@ -43,6 +43,7 @@ class PrivateWiring:
             home=own.user_home,
             project=settings.project,
             journal_path=_text(settings.private_path),
+            journal_base=settings.project_folders.get("private.path"),
             private_user=_text(settings.private_user_path),
             private_journal_path=_text(settings.private_both_path),
             temp=_temp_folder(),

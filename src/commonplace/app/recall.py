@@ -64,6 +64,7 @@ class RecallWiring:
             clock=own.clock,
             zone=own.settings.timezone,
             shows_paths=not own.is_served,
+            left_out=() if own.is_served else own.settings.left_out,
         )
 
     def _searched(self) -> tuple[Finder, Searched]:

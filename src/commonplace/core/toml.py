@@ -42,6 +42,8 @@ def parse_toml(text: str, *, name: str) -> dict[str, Any]:
         raise Invalid(
             f"{name} is not valid TOML: {why}.", hint="Mend the file or move it away."
         ) from exc
+    except RecursionError as exc:
+        raise Invalid(f"{name} is nested too deeply.", hint="Move the file away.") from exc
 
 
 def render_toml_value(value: TomlValue) -> str:

@@ -121,13 +121,14 @@ class Checkup:
     def _look_at_settings(self) -> Iterator[Finding]:
         by_origin: dict[str, list[str]] = {}
         for key, origin in self._app.settings.origins.items():
-            by_origin.setdefault(origin.removesuffix(f" ({key})"), []).append(key)
+            by_origin.setdefault(origin.replace(f" ({key})", ""), []).append(key)
         defaults = len(by_origin.pop("default", []))
         file = user_file()
         if str(file) not in by_origin:
             yield f"{file} {'sets nothing in use' if file.is_file() else 'is not there'}."
         for origin, keys in by_origin.items():
             yield f"From {origin}: {', '.join(keys)}."
+        yield from self._app.settings.left_out
         yield f"{defaults} settings have their defaults; `commonplace config show` lists all."
 
     def _look_at_database(self) -> Iterator[Finding]:
@@ -169,10 +170,13 @@ class Checkup:
         yield from journal.problems()
 
     def _look_at_chronicle(self) -> Iterator[Finding]:
+        from commonplace.tools.chronicle_trust import log_state  # noqa: PLC0415  for one command
+
         try:
             chronicle = self._app.chronicle.journal
             yield f"{chronicle.path}{'' if chronicle.path.exists() else ', not made yet'}"
             yield from chronicle.problems()
+            yield from filter(None, [log_state(self._app.chronicle.desk())])
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
 
@@ -302,7 +306,7 @@ class Checkup:
 
     def _leftovers(self) -> Iterator[tuple[Path, int]]:
         folders = [self._app.folder / "keys" / "private"]
-        for root in self._app.private.journal.roots:
+        for root in (x for x in self._app.private.journal.roots if x.link() is None):
             folders += [root.path, *_folders_in(root.path)]
         for folder in folders:
             count = sum(is_leftover(name) for name in _names_in(folder))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import make_folder, replace_file, translated, write_new
+from commonplace.core.programs import find_program
 from commonplace.core.toml import parse_toml, render_toml_value, set_toml_value
 from commonplace.doors.json_text import parse_json_object, set_json_entry
 
@@ -122,12 +123,12 @@ def write_change(change: Change, *, now: datetime) -> Path | None:
 def own_command(argv0: str, executable: str) -> list[str]:
     """How a client starts Commonplace: the absolute path of the command, or of Python with `-m`.
 
-    argv0: what this process was called as. executable: its Python.
+    argv0: what this process was called as. executable: its Python. Clients start it in folders of
+    repositories: without `-P`, Python would import a `commonplace.py` that lies there.
     """
-    beside = shutil.which(SERVER, path=os.path.dirname(executable))
     called = shutil.which(argv0) if Path(argv0).stem.lower() == SERVER else None
-    found = called or beside or shutil.which(SERVER)
-    return [os.path.abspath(found)] if found else [executable, "-m", "commonplace"]
+    found = called or find_program(SERVER, beside=os.path.dirname(executable))
+    return [os.path.abspath(found)] if found else [executable, "-P", "-m", "commonplace"]
 
 
 def _entry(client: Client, command: Sequence[str]) -> list[tuple[str, Any]]:

@@ -49,7 +49,7 @@ async def _tour(home: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if harmless(name)}
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "commonplace", "mcp"],
+        args=["-P", "-m", "commonplace", "mcp"],
         env={**environment, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")},
         cwd=project,
     )

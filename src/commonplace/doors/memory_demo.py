@@ -117,7 +117,7 @@ def _show_walls(database: OwnDatabase) -> None:
 
 
 def _run(env: Mapping[str, str], *words: str) -> str:
-    command = [sys.executable, "-m", "commonplace", "memory", *words]
+    command = [sys.executable, "-P", "-m", "commonplace", "memory", *words]
     done = subprocess.run(  # noqa: S603  our own commands
         command, env=dict(env), capture_output=True, text=True, check=False
     )

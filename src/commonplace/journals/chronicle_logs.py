@@ -1,10 +1,12 @@
 """Owns the project logs: which `.chronicle` rules a folder, and the line an entry adds to its log.
 
-Never writes outside `.chronicle`'s own folder, and never lets a log that fails reach the entry.
+Never writes where the user has not allowed it, nor outside `.chronicle`'s own folder, and never
+lets a log that fails reach the entry.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.files import make_folder, translated
 from commonplace.core.text import opening
 from commonplace.core.toml import parse_toml
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.journals.chronicle_spelling import Logged
+    from commonplace.journals.chronicle_trust import TrustedLogs
 
 CONFIG_NAME = ".chronicle"
 CONFIG_LIMIT = 65_536
@@ -44,11 +47,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 class LogConfig:
     """What a `.chronicle` asks for.
 
-    file: where it lies. log_dir: as written, relative to its folder. log_format: one of FORMATS.
-    warning: a sentence on what is wrong with it, empty when nothing is.
+    file: where it lies. content: the sha256 of its bytes. log_dir: as written, relative to its
+    folder. log_format: one of FORMATS. warning: a sentence on what is wrong with it, empty when
+    nothing is.
     """
 
     file: Path
+    content: str = ""
     local_logging: bool = False
     log_dir: str = "logs"
     log_format: str = "markdown"
@@ -83,14 +88,15 @@ def _read_config(file: Path) -> LogConfig:
             raw = opened.read(CONFIG_LIMIT + 1)
         if len(raw) > CONFIG_LIMIT:
             return _broken(file, f"{file} is larger than {CONFIG_LIMIT // 1024} KB.")
-        return _parse_config(file, parse_toml(raw.decode(), name=str(file)))
+        content = hashlib.sha256(raw).hexdigest()
+        return _parse_config(file, content, parse_toml(raw.decode(), name=str(file)))
     except CommonplaceError as exc:
         return _broken(file, exc.message)
     except UnicodeDecodeError:
         return _broken(file, f"{file} is not UTF-8.")
 
 
-def _parse_config(file: Path, keys: dict[str, Any]) -> LogConfig:
+def _parse_config(file: Path, content: str, keys: dict[str, Any]) -> LogConfig:
     wanted = keys.get("local_logging", False)
     if not isinstance(wanted, bool):
         return _broken(file, f"local_logging in {file} is neither true nor false.")
@@ -105,6 +111,7 @@ def _parse_config(file: Path, keys: dict[str, Any]) -> LogConfig:
         log_format = "markdown"
     return LogConfig(
         file=file,
+        content=content,
         local_logging=wanted,
         log_dir=log_dir,
         log_format=log_format,
@@ -116,21 +123,22 @@ def _broken(file: Path, why: str) -> LogConfig:
     return LogConfig(file=file, warning=f"{_NOT_WRITTEN}: {why}")
 
 
-def write_log(config: LogConfig | None, event: Logged, zone: tzinfo) -> str:
+def write_log(config: LogConfig | None, event: Logged, zone: tzinfo, trusted: TrustedLogs) -> str:
     """Append an entry to its project's log of the day; a sentence of warning where that failed.
 
     Writes `<root>/<log_dir>/YYYY-MM-DD.log`, named and clocked by the zone, in one write, so that
     two processes never mix. The mode of new files follows the umask. Writes nothing where the
-    project does not ask for it, or where `log_dir` leads out of its folder. Never raises.
+    project does not ask for it, or the user has not allowed it, which is asked once. Never raises.
     """
     if config is None or not config.local_logging:
         return config.warning if config else ""
     try:
-        folder = _folder_of(config)
-        if folder is None:
-            return f"{_NOT_WRITTEN}: log_dir in {config.file} leads out of its folder."
+        folder = log_folder(config)
+        if not trusted.is_allowed(config):
+            return asking_for(folder) if trusted.ask_once(config) else ""
         path = folder / f"{local_of(event.instant, zone).date().isoformat()}.log"
         make_folder(folder, 0o755)
+        _refuse_foreign(folder)
         with translated(path):
             whole = _append(path, render_log(event, config.log_format, zone).encode())
     except CommonplaceError as exc:
@@ -138,16 +146,40 @@ def write_log(config: LogConfig | None, event: Logged, zone: tzinfo) -> str:
     return config.warning if whole else f"The project log {path} took only part of the entry."
 
 
-def _folder_of(config: LogConfig) -> Path | None:
-    """The folder of the logs with every link resolved; None where it is not the project's."""
-    root = os.path.realpath(config.root)
-    if config.log_dir.startswith("~"):  # the home is meant, not a folder of that name
-        return None
-    try:
-        folder = Path(os.path.realpath(os.path.join(root, config.log_dir)))
-    except ValueError:  # a NUL, which TOML can write and no path can hold
-        return None
-    return folder if folder.is_relative_to(root) else None
+def asking_for(folder: Path) -> str:
+    """What an answer says of a log that the user has not allowed."""
+    return (
+        f"This repository asks for a project log at {folder}; none is written unless the user "
+        "runs `commonplace trust`, which allows it."
+    )
+
+
+def log_folder(config: LogConfig) -> Path:
+    """The folder that a `.chronicle` of this user puts its logs into, there or not.
+
+    Raises: Denied where it is another user's, leads out of its folder, through a link, or to git.
+    """
+    _refuse_foreign(config.file)
+    root, hint = config.root, f"Change log_dir in {config.file}."
+    folder = Path(os.path.normpath(os.path.join(root, config.log_dir)))
+    # `~` means the home, not a folder of that name; TOML can write a NUL, and no path can hold it.
+    if config.log_dir[:1] == "~" or "\0" in config.log_dir or not folder.is_relative_to(root):
+        raise Denied(f"log_dir in {config.file} leads out of its folder.", hint=hint)
+    if any(part.casefold() == ".git" for part in folder.parts):
+        raise Denied(f"log_dir in {config.file} leads into git's own folder.", hint=hint)
+    for each in (folder, *folder.parents):
+        if each == root:
+            break
+        if os.path.islink(each):
+            raise Denied(f"{each} is a symbolic link.", hint=hint)
+    return folder
+
+
+def _refuse_foreign(path: Path) -> None:
+    with translated(path):
+        owner = os.stat(path).st_uid
+    if os.name != "nt" and owner != os.geteuid():
+        raise Denied(f"{path} belongs to another user.", hint="Use a folder of your own.")
 
 
 def _append(path: Path, content: bytes) -> bool:
@@ -158,8 +190,11 @@ def _append(path: Path, content: bytes) -> bool:
         flags |= getattr(os, name, 0)
     descriptor = os.open(path, flags, 0o644)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             raise Invalid(f"{path} is no plain file.", hint="Move it away.")
+        if os.name != "nt" and found.st_uid != os.geteuid():
+            raise Denied(f"{path} belongs to another user.", hint="Move it away.")
         return os.write(descriptor, content) == len(content)
     finally:
         os.close(descriptor)

@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ from functools import cache
 from typing import IO, TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, NotFound, Unavailable
+from commonplace.core.programs import find_program
 from commonplace.core.text import opening
 
 if TYPE_CHECKING:
@@ -359,10 +359,10 @@ def _finish(
 
 @cache
 def _git() -> str:
-    found = shutil.which("git")
+    found = find_program("git")
     if found is None:
         raise Unavailable("The git command is not there; the notebook needs it.", hint=_NO_GIT)
-    return os.path.abspath(found)
+    return found
 
 
 def _not_run(exc: OSError) -> Unavailable:

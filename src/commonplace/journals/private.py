@@ -16,6 +16,7 @@ from commonplace.core.files import locked, remove_file, remove_leftovers, replac
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
 from commonplace.journals.private_format import Entry, decode, split_frontmatter, version_of
+from commonplace.journals.private_git import IgnoredDays
 from commonplace.journals.private_known import KnownRoots
 from commonplace.journals.private_mend import find_problems, repair_root
 from commonplace.journals.private_open import PrivatePages
@@ -65,15 +66,25 @@ class PrivateJournal:
         random_micros: Callable[[], int],
         known: Path | None = None,
     ) -> None:
-        self.note = roots.note
+        self._note = roots.note
         self._roots = roots.each()
         self._zone = zone
         self._clock = clock
         self._keys = keys
         self._notices = Notices()
-        self._writer = Writer(self._roots, zone, keys, random_micros)
+        self._ignored = IgnoredDays()
+        self._writer = Writer(self._roots, zone, keys, self._ignored, random_micros)
         self._known = KnownRoots(known)
         self._sources = [self._follow(x) for x in self._roots]
+
+    @property
+    def note(self) -> str:
+        """What every answer says besides: where it is written without a home, what is refused."""
+        links = (x.link() for x in self._roots)
+        refused = [
+            f"The project's journal is left out: {x} is a symbolic link." for x in links if x
+        ]
+        return " ".join(filter(None, [self._note, *refused]))
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -81,7 +92,7 @@ class PrivateJournal:
         return self._roots
 
     def scopes(self, kind: Kind) -> tuple[str, ...]:
-        """The scopes that a list or a search of this kind looks at."""
+        """The scopes that a search of this kind looks at; never empty, which would mean any."""
         return tuple(x.scope for x in self._of_kind(kind))
 
     def _of_kind(self, kind: Kind) -> list[Root]:
@@ -110,7 +121,7 @@ class PrivateJournal:
         return [self._follow(x) for x in others]
 
     def _follow(self, root: Root) -> RootSource:
-        return RootSource(root, self._zone, self._notices, self._known)
+        return RootSource(root, self._zone, self._notices, self._known, self._ignored)
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -164,6 +175,8 @@ class PrivateJournal:
     def _days_newest_first(self, kind: Kind) -> list[tuple[Root, str]]:
         days: list[tuple[Root, str]] = []
         for root in self._of_kind(kind):
+            if root.link():  # `note` says so
+                continue
             try:
                 days += [(root, x.name) for x in list_days(root)]
             except FileNotFoundError:
@@ -232,12 +245,12 @@ class PrivateJournal:
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""
-        return [x for root in self._roots for x in find_problems(root)]
+        return [x for root in self._roots for x in find_problems(root, self._ignored)]
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
         remove_leftovers(self._keys)
-        return [x for root in self._roots for x in repair_root(root)]
+        return [x for root in self._roots for x in repair_root(root, self._ignored)]
 
 
 def _current(place: Place, expected: str | None) -> bytes:

@@ -31,7 +31,7 @@ class KnownRoots:
     def keep(self, root: Root) -> None:
         """Keep where a root lies, there or not, if it is a project's; never raises."""
         digest = _digest_in(root.scope)
-        if digest and digest not in self._kept:
+        if digest and digest not in self._kept and root.link() is None:
             with contextlib.suppress(CommonplaceError, OSError):
                 self._put(digest, os.fsencode(root.real()))
                 self._kept.add(digest)
@@ -54,7 +54,7 @@ class KnownRoots:
         # A file that was altered leads nowhere: the digest is of the very path.
         if not path.is_absolute() or project_digest(path) != digest:
             return None
-        return Root(path=path, scope=scope, kinds=frozenset({"project"}))
+        return Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
 
     def each(self) -> list[Root]:
         """Every root that was kept and is there now, by its scope."""

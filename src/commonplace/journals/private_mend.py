@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.errors import CommonplaceError, Denied, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated
 from commonplace.core.values import Problem
 from commonplace.journals.private_embedding import parse_embedding
@@ -29,13 +29,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from commonplace.journals.private_git import IgnoredDays
     from commonplace.journals.private_roots import Root
 
 _OTHERS = 0o077
 
 
-def find_problems(root: Root) -> Iterator[Problem]:
+def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
     """What is wrong with a root now; reads every entry and every `.embedding`, changes nothing."""
+    try:
+        root.refuse_link()
+    except Denied as exc:
+        yield Problem(what=exc.message, hint=exc.hint)
+        return
     try:
         days = list_days(root)
         links = _linked_days(root)
@@ -51,6 +57,12 @@ def find_problems(root: Root) -> Iterator[Problem]:
         yield Problem(
             what=f"{root.path} can be entered by other users of this machine.",
             hint="Make it yours alone: chmod 700.",
+            repairable=True,
+        )
+    if ignored.missing(root, [day.name for day in days]):
+        yield Problem(
+            what=f"Git may not ignore {root.path}: `git add` would add private notes.",
+            hint="Repair has it ignored; or name the folder in your own settings (private.path).",
             repairable=True,
         )
     for link in links:
@@ -94,8 +106,10 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
         )
 
 
-def repair_root(root: Root) -> Iterator[str]:
-    """Remove corrupt `.embedding` files and leftovers, close the root to others; says each thing.
+def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
+    """Remove corrupt `.embedding` files and leftovers, close the root to users and to git.
+
+    Says each thing that was done.
 
     Raises: Denied, Unavailable.
     """
@@ -107,6 +121,9 @@ def repair_root(root: Root) -> Iterator[str]:
         with translated(root.path):
             os.chmod(root.path, 0o700)
         yield f"Closed {root.path} to other users."
+    for day in days:
+        if note := ignored.ensure(root, day.name):
+            yield note
     for folder in (root.path, *(root.path / x.name for x in days)):
         removed = remove_leftovers(folder)
         if removed:

@@ -6,6 +6,7 @@ Never opens what lies outside a root: every text is hostile until parsed, every 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat
@@ -174,7 +175,11 @@ def _shown(text: str) -> str:
 def _resolved(path: str, roots: Sequence[Root], asked: str) -> Place:
     """The place of an absolute path; containment is judged before existence, which would tell."""
     real = os.path.realpath(path)
-    inside = [(x.real(), x) for x in roots if real.startswith(x.real().rstrip(os.sep) + os.sep)]
+    for root in roots:
+        if os.path.abspath(path).startswith(f"{root.path}{os.sep}"):
+            root.refuse_link()
+    own = [(x.real(), x) for x in roots if x.link() is None]
+    inside = [(x, root) for x, root in own if real.startswith(x.rstrip(os.sep) + os.sep)]
     if not inside:
         raise Denied(f"{_shown(asked)} lies outside the journal's folders.", hint=_LIST_HINT)
     real_root, root = max(inside, key=lambda pair: len(pair[0]))
@@ -190,6 +195,7 @@ def read_bytes(place: Place, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_
 
     Raises: NotFound, Denied (a link, or no regular file), Unavailable.
     """
+    place.root.refuse_link()
     with translated(place.path):
         descriptor = _open_beneath(place.root.real(), place.relative)
         try:
@@ -276,6 +282,7 @@ def day_times(root: Root) -> dict[str, int]:
 
     Every search asks this of every root, so it is one pass over bare numbers.
     """
+    _raise_at_link(root)
     times: dict[str, int] = {}
     with _scanned(root.path) as names:
         for name in names:
@@ -285,6 +292,11 @@ def day_times(root: Root) -> dict[str, int]:
                 except FileNotFoundError:
                     continue
     return times
+
+
+def _raise_at_link(root: Root) -> None:
+    if link := root.link():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(link))
 
 
 @contextlib.contextmanager
@@ -313,6 +325,7 @@ def list_day(root: Root, day: str) -> Listing:
     sidecars: set[str] = set()
     refused: list[str] = []
     leftovers = False
+    _raise_at_link(root)
     with _scanned(root.path / day) as names:
         for name in names:
             if name.name.startswith("."):

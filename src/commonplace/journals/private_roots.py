@@ -26,17 +26,39 @@ class Root:
     """One folder of day folders.
 
     path: absolute, as it is shown. scope: `user`, or `project@` and eight hex digits of the
-    sha256 of the resolved path. kinds: which types of a list or search it answers to.
+    sha256 of the resolved path. kinds: which types of a list or search it answers to. base: the
+    folder, above the root, that may come from a stranger; None where the user named the root.
     """
 
     path: Path
     scope: str
     kinds: frozenset[str]
+    base: Path | None = None
 
     @property
     def source(self) -> str:
         """Its name for the index."""
         return f"private:{self.scope}"
+
+    def link(self) -> Path | None:
+        """The first symbolic link on the way from `base` to the root, as it is now."""
+        if self.base is None:
+            return None
+        at = self.base
+        for part in self.path.relative_to(self.base).parts:
+            at /= part
+            if os.path.islink(at):
+                return at
+        return None
+
+    def refuse_link(self) -> None:
+        """Raise Denied where the project, not the user, leads the root through a link."""
+        if link := self.link():
+            raise Denied(
+                f"{link} is a symbolic link, and it came with the project: nothing is read or "
+                "written through it.",
+                hint="Replace it by a folder, or name the folder yourself: set JOURNAL_PATH.",
+            )
 
     def real(self) -> str:
         """The path with every symbolic link followed, as it is now."""
@@ -45,29 +67,46 @@ class Root:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
-    """The folders one owner writes to; note: a sentence for every answer, mostly empty."""
+    """The folders one owner writes to.
+
+    base: as `Root.base`, of the project's. note: a sentence for every answer, mostly empty.
+    """
 
     user: Path
     project: Path | None = None
+    base: Path | None = None
     note: str = ""
 
     def each(self) -> tuple[Root, ...]:
         """The distinct roots, the user's first; one that serves as both answers to both kinds."""
-        if self.project is None or _is_same(self.user, self.project):
-            return (Root(path=self.user, scope="user", kinds=frozenset({"user", "project"})),)
-        return (
-            Root(path=self.user, scope="user", kinds=frozenset({"user"})),
-            Root(
-                path=self.project,
-                scope=f"project@{project_digest(self.project)}",
-                kinds=frozenset({"project"}),
-            ),
+        both = Root(path=self.user, scope="user", kinds=frozenset({"user", "project"}))
+        if self.project is None:
+            return (both,)
+        project = Root(
+            path=self.project,
+            scope=f"project@{self._digest(self.project)}",
+            kinds=frozenset({"project"}),
+            base=self.base,
         )
+        if project.link() is None and _is_same(self.user, self.project):
+            return (both,)
+        return (Root(path=self.user, scope="user", kinds=frozenset({"user"})), project)
+
+    def _digest(self, project: Path) -> str:
+        """Of the real path; below `base` no link counts, or a scope would be another project's."""
+        if self.base is None:
+            return project_digest(project)
+        real = os.path.join(os.path.realpath(self.base), project.relative_to(self.base))
+        return _digest_of(real)
 
 
 def project_digest(path: Path) -> str:
     """First 8 hex digits of the sha256 of the resolved path."""
-    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:8]
+    return _digest_of(os.path.realpath(path))
+
+
+def _digest_of(real: str) -> str:
+    return hashlib.sha256(os.fsencode(real)).hexdigest()[:8]
 
 
 def resolve_roots(
@@ -75,6 +114,7 @@ def resolve_roots(
     home: Path | None,
     project: Path | None,
     journal_path: str | None = None,
+    journal_base: Path | None = None,
     private_user: str | None = None,
     private_journal_path: str | None = None,
     temp: Path,
@@ -82,7 +122,9 @@ def resolve_roots(
     """Where this owner's private entries go.
 
     journal_path names the project's root, private_user the user's, private_journal_path both;
-    the one that names less wins. `~` is the home. Without a home that can be used, a folder of
+    the one that names less wins. `~` is the home. journal_base: the folder of the project's file
+    that set journal_path, which then yields to the user's private_journal_path; None where the
+    user did. Without a home that can be used, a folder of
     this user alone is made under temp. Raises: Denied when that one is another's.
     """
     both = _expanded(private_journal_path, home)
@@ -94,8 +136,13 @@ def resolve_roots(
             f"There is no home folder to write to: the journal is kept in {user} and may be lost. "
             "Set COMMONPLACE_PRIVATE_USER to a folder that stays."
         )
-    own = Path(os.path.abspath(project)) / FOLDER if project is not None else None
-    return Roots(user=user, project=_expanded(journal_path, home) or both or own, note=note)
+    named = None if journal_base and both else _expanded(journal_path, home)
+    if named or both or project is None:
+        return Roots(
+            user=user, project=named or both, base=journal_base if named else None, note=note
+        )
+    base = Path(os.path.abspath(project))
+    return Roots(user=user, project=base / FOLDER, base=base, note=note)
 
 
 def _expanded(setting: str | None, home: Path | None) -> Path | None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Since, Vector
     from commonplace.journals.private_format import Entry
+    from commonplace.journals.private_git import IgnoredDays
     from commonplace.journals.private_known import KnownRoots
     from commonplace.journals.private_roots import Root
 
@@ -73,14 +74,23 @@ class Notices:
 class RootSource:
     """One root of the private journal, as the index follows it.
 
-    known: keeps where a project's root lies, for processes of other projects.
+    known: keeps where a project's root lies, for processes of other projects. ignored: which days
+    git ignores: no file is put into any other.
     """
 
-    def __init__(self, root: Root, zone: tzinfo, notices: Notices, known: KnownRoots) -> None:
+    def __init__(
+        self,
+        root: Root,
+        zone: tzinfo,
+        notices: Notices,
+        known: KnownRoots,
+        ignored: IgnoredDays,
+    ) -> None:
         self._root = root
         self._zone = zone
         self._notices = notices
         self._known = known
+        self._ignored = ignored
         self._offered: dict[str, Entry] = {}
         self._watch = FolderWatch(root.path)
         # The times of the folders when last none was young, the mark they made, and since when the
@@ -137,6 +147,7 @@ class RootSource:
 
         Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
         """
+        self._root.refuse_link()
         if self._root.path.is_dir():
             self._known.keep(self._root)
         remove_leftovers(self._root.path)
@@ -206,7 +217,7 @@ class RootSource:
         """(ref, text) of the entries without an `.embedding`, newest first, or of these refs.
 
         text: as private-journal-mcp takes it from the file. Blank texts, and folders that cannot
-        be written to, want nothing.
+        be written to or that git does not ignore, want nothing.
         """
         for place in self._all_bare() if refs is None else self._bare(refs):
             entry = self._read(place)
@@ -220,9 +231,14 @@ class RootSource:
             days = list_days(self._root)
         except OSError:
             return
+        missing = self._ignored.missing(self._root, [x.name for x in days])
         for day in reversed(days):
             listing = self._listed(day.name)
-            if listing and os.access(self._root.path / day.name, os.W_OK):
+            if (
+                day.name not in missing
+                and listing
+                and os.access(self._root.path / day.name, os.W_OK)
+            ):
                 bare = places_of(self._root, day.name, listing)
                 yield from (
                     x for x in bare if x.path.name.removesuffix(SUFFIX) not in listing.sidecars
@@ -232,7 +248,9 @@ class RootSource:
         for ref in refs:
             with contextlib.suppress(CommonplaceError):
                 place = lexical_place(ref, (self._root,))
-                if os.access(place.path.parent, os.W_OK) and not os.path.lexists(place.sidecar):
+                is_missing = self._ignored.missing(self._root, [place.path.parent.name])
+                can_be_kept = os.access(place.path.parent, os.W_OK) and not is_missing
+                if can_be_kept and not os.path.lexists(place.sidecar):
                     yield place
 
     def keep(self, ref: str, vector: Vector, identity: str) -> None:

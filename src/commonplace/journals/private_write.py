@@ -26,6 +26,7 @@ from commonplace.journals.private_format import (
     render_stem,
     to_millis,
 )
+from commonplace.journals.private_git import EVERYTHING, IGNORE
 from commonplace.journals.private_keys import Plan, find_plan, key_path, save_plan
 from commonplace.journals.private_places import SUFFIX, Place, lexical_place, read_bytes
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from commonplace.journals.private_git import IgnoredDays
     from commonplace.journals.private_roots import Root
 
 LARGEST_WRITE = 10 * 1024 * 1024
@@ -43,11 +45,15 @@ _NAMES_TRIED = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a write made. refs: user's first; repeated: an earlier call with the key made them."""
+    """What a write made. refs: user's first; repeated: an earlier call with the key made them.
+
+    notes: sentences on what was done so that git ignores them.
+    """
 
     refs: tuple[str, ...]
     at: datetime
     repeated: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def checked_thoughts(thoughts: Mapping[str, str]) -> dict[str, str]:
@@ -84,16 +90,22 @@ def refuse_large(texts: Iterable[str]) -> None:
 class Writer:
     """Writes the entries of one owner; safe beside any number of other processes.
 
-    roots: the user's first. zone: the owner's. keys: our folder for idempotency keys.
-    random_micros: 0..999, the last digits of a file name.
+    roots: the user's first. zone: the owner's. keys: our folder for idempotency keys. ignored: what
+    keeps git away. random_micros: 0..999, the last digits of a file name.
     """
 
     def __init__(
-        self, roots: Sequence[Root], zone: tzinfo, keys: Path, random_micros: Callable[[], int]
+        self,
+        roots: Sequence[Root],
+        zone: tzinfo,
+        keys: Path,
+        ignored: IgnoredDays,
+        random_micros: Callable[[], int],
     ) -> None:
         self._roots = roots
         self._zone = zone
         self._keys = keys
+        self._ignored = ignored
         self._random_micros = random_micros
 
     def write(self, thoughts: Mapping[str, str], at: datetime, key: str | None) -> Written:
@@ -102,16 +114,19 @@ class Writer:
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         parts = self._routed(thoughts)
+        for root in parts:
+            root.refuse_link()
         moment = from_millis(to_millis(_checked_at(at)))
         if key is not None and key.strip():
             make_folder(self._keys)
             with locked(self._keys):
                 return self._write_once(parts, moment, key_path(self._keys, key))
         refs: list[str] = []
+        notes: list[str] = []
         for root, part in parts.items():
             with _telling(refs):
-                refs.append(self._write_part(root, part, moment).ref)
-        return Written(refs=tuple(refs), at=moment)
+                refs.append(self._write_part(root, part, moment, notes).ref)
+        return Written(refs=tuple(refs), at=moment, notes=tuple(notes))
 
     def _routed(self, thoughts: Mapping[str, str]) -> dict[Root, dict[str, str]]:
         parts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
@@ -119,12 +134,14 @@ class Writer:
             parts[self._roots[-1 if field == "project_notes" else 0]][field] = text
         return {root: part for root, part in parts.items() if part}
 
-    def _write_part(self, root: Root, part: Mapping[str, str], at: datetime) -> Place:
+    def _write_part(
+        self, root: Root, part: Mapping[str, str], at: datetime, notes: list[str]
+    ) -> Place:
         content = render_entry(part, at, self._zone).encode()
         while True:  # a name lost here was won by another write
             place = self._free_place(root, at)
             with contextlib.suppress(FileExistsError):
-                self._make(place, content)
+                self._make(place, content, notes)
                 return place
 
     def _free_place(self, root: Root, at: datetime) -> Place:
@@ -139,10 +156,12 @@ class Writer:
             f"{_NAMES_TRIED} names of {at.isoformat()} are taken.", hint="Write with another time."
         )
 
-    def _make(self, place: Place, content: bytes) -> None:
+    def _make(self, place: Place, content: bytes, notes: list[str]) -> None:
         """Write a new file in its day folder, which a deletion may take away until it is there."""
         for _ in range(3):
             _make_day(place)
+            if note := self._ignored.ensure(place.root, place.path.parent.name):
+                notes.append(note)
             remove_leftovers(place.path.parent)
             with contextlib.suppress(NotFound):
                 write_new(place.path, content, mode=0o600)
@@ -158,6 +177,7 @@ class Writer:
             plan = Plan(refs=refs, millis=to_millis(at))
             save_plan(path, plan)
         at, repeated = from_millis(plan.millis), True
+        notes: list[str] = []
         if not plan.done:
             for number, (root, part) in enumerate(_matched(parts, plan).items()):
                 place = lexical_place(plan.refs[number], (root,))
@@ -166,18 +186,18 @@ class Writer:
                 repeated = False
                 content = render_entry(part, at, self._zone).encode()
                 with _telling(plan.refs[:number]):
-                    while not self._is_made(place, content):
+                    while not self._is_made(place, content, notes):
                         place = self._free_place(root, at)
                         plan = plan.moved(number, place.ref)
                         save_plan(path, plan)
             with contextlib.suppress(CommonplaceError):  # without it, what is there tells as well
                 save_plan(path, plan.finished())
-        return Written(refs=plan.refs, at=at, repeated=repeated)
+        return Written(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
 
-    def _is_made(self, place: Place, content: bytes) -> bool:
+    def _is_made(self, place: Place, content: bytes, notes: list[str]) -> bool:
         """Write the file, or find it written by a twin of this call; False: the name is taken."""
         try:
-            self._make(place, content)
+            self._make(place, content, notes)
         except FileExistsError:
             return read_bytes(place)[0] == content
         return True
@@ -204,6 +224,7 @@ def _checked_at(at: datetime) -> datetime:
 def _make_day(place: Place) -> None:
     """Make the folders of a place, closed to others; a new project's is ignored by git."""
     root, day = place.root.path, place.path.parent
+    place.root.refuse_link()
     make_folder(root)
     if "user" not in place.root.kinds:
         remove_leftovers(root)
@@ -218,12 +239,12 @@ def _make_day(place: Place) -> None:
 
 def _ignore_new(root: Path) -> None:
     """Keep git away from a root that holds no day yet; one in use is its owner's affair."""
-    ignore = root / ".gitignore"
+    ignore = root / IGNORE
     with translated(root):
         if os.path.lexists(ignore) or any(parse_day(x) for x in os.listdir(root)):
             return
     with contextlib.suppress(FileExistsError):
-        write_new(ignore, b"*\n", mode=0o600)
+        write_new(ignore, EVERYTHING, mode=0o600)
 
 
 @contextlib.contextmanager

@@ -270,7 +270,7 @@ class ChronicleTools:
             filed = desk.filing.file([Put(doc_of(event, desk.zone))])
             notes += filed.notes
             config = find_log_config(desk.folder, desk.home) if desk.folder else None
-            if warning := write_log(config, event, desk.zone):
+            if warning := write_log(config, event, desk.zone, desk.trusted):
                 notes.append(warning)
         done = "This was already logged" if added.repeated else "Entry created"
         lines = [f"{done} (ID: {event.id}) at {when_of(event.at, desk.zone)}"]

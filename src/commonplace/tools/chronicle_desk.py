@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.journals.chronicle import Chronicle
+    from commonplace.journals.chronicle_trust import TrustedLogs
     from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
 
@@ -23,6 +24,7 @@ class ChronicleDesk:
     """What the tools work with, wired for one owner and one folder.
 
     folder: the project's or the working folder, where a `.chronicle` is looked for; None for none.
+    trusted: which of them the user has allowed.
     """
 
     chronicle: Chronicle
@@ -32,3 +34,4 @@ class ChronicleDesk:
     zone: tzinfo
     folder: Path | None
     home: Path | None
+    trusted: TrustedLogs

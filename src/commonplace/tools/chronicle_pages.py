@@ -136,6 +136,7 @@ def project_context(desk: ChronicleDesk) -> str:
                 "local_logging": config.local_logging,
                 "log_dir": config.log_dir,
                 "log_format": config.log_format,
+                "allowed": desk.trusted.is_allowed(config),
             },
             "entries": [event_facts(event) for event in events],
         }

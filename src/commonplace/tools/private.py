@@ -139,7 +139,7 @@ class PrivateTools:
             there = {entry.ref: f" in {entry.path}" for entry in entries}
         gone = " in a file that was deleted since; write with another key"
         lines += [f"{ref}{there.get(ref, gone)}" for ref in written.refs]
-        return self._answer(lines, facts, filed.notes)
+        return self._answer(lines, facts, [*written.notes, *filed.notes])
 
     def search_journal(
         self,

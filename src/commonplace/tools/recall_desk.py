@@ -25,6 +25,7 @@ class RecallDesk:
 
     journals: what opens the refs of each journal, by its name. lost: the journals that could not
     even be found, and why. shows_paths: whether who asks can use a path of this machine.
+    left_out: what project files asked for and did not get, for `status`.
     """
 
     finder: Finder
@@ -36,3 +37,4 @@ class RecallDesk:
     clock: Clock
     zone: tzinfo
     shows_paths: bool = True
+    left_out: tuple[str, ...] = ()

@@ -56,6 +56,7 @@ def status(desk: RecallDesk) -> Answer:
         ],
         "index": {"bytes": size, "trouble": trouble.get("index", "")},
         "encoder": _encoder_facts(encoder),
+        "notes": list(desk.left_out),
     }
     return Answer(text="\n".join(_lines(desk, facts, tallies)), facts=facts)
 
@@ -96,6 +97,7 @@ def _lines(desk: RecallDesk, facts: Mapping[str, Any], tallies: Mapping[str, Tal
     why = f": {encoder['why']}" if encoder["why"] else ""
     lines.append(f"Encoder  {encoder['identity'] or encoder['name']}, {encoder['state']}{why}")
     told = [row["trouble"] for row in facts["journals"]] + [facts["index"]["trouble"]]
+    told += facts["notes"]
     notes = [f"Note: {visible_line(each)}" for each in dict.fromkeys(told) if each]
     return [*lines, *([""] if notes else []), *notes]
 

@@ -40,6 +40,9 @@ COMMANDS = {
     ),
     "memory": Lazy("commonplace.doors.cli.memory:memory", "Keep and find what is known of a user."),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
+    "trust": Lazy(
+        "commonplace.doors.cli.trust:trust", "Let a repository have the log that it asks for."
+    ),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "serve": Lazy(
