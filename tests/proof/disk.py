@@ -6,6 +6,7 @@ compiler is or another system, tests with it are skipped.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import mmap
 import shutil
@@ -30,6 +31,7 @@ def _library() -> Path:
     if not sys.platform.startswith("linux") or compiler is None:
         pytest.skip("needs Linux and a C compiler")
     made = Path(tempfile.mkdtemp(prefix="cp-disk-")) / "disk.so"
+    atexit.register(shutil.rmtree, made.parent, ignore_errors=True)
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(_SOURCE), "-ldl"], check=True
     )
