@@ -48,10 +48,6 @@ _ADD_MESSAGE = (
     "INSERT INTO wb_message (user_id, id, role, content, created_at)"
     " VALUES (%s, %s, 'user', %s, now())"
 )
-_ADD_LINE = (
-    "INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)"
-    " VALUES (%s, 'message', %s, false, false, true)"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,7 +297,6 @@ def _save_bare(conn: psycopg.Connection, user: str, ref_id: str, text: str) -> N
     conn.execute("BEGIN")
     conn.execute(f"SET LOCAL app.user_id = '{user}'")
     conn.execute(_ADD_MESSAGE, [user, ref_id, text])
-    conn.execute(_ADD_LINE, [user, ref_id])
     conn.execute("COMMIT")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+import psycopg
+
 from commonplace.app import App
 from commonplace.app.memory_postgres import working
 from commonplace.app.shared import Shared
@@ -75,6 +77,12 @@ class PostgresMemoryWorld:
     def work(self):
         """What a worker does with what waits now."""
         return self.worker.work()
+
+    def run(self, statement, *values):
+        """As a program of the application's own, whose role is as ours."""
+        with psycopg.connect(self.database.app_url) as conn:
+            conn.execute("SET LOCAL app.user_id = 'ann'")
+            conn.execute(statement, values)
 
     def traces(self, text):
         """Tables, indexes' tables, and what the planner has sampled of them."""

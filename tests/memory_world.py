@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 from commonplace.config import read_settings
 from commonplace.core.owners import owner_folder
 from commonplace.memory import Memory
@@ -33,6 +36,11 @@ class SqliteMemoryWorld:
 
     def folder(self, user):
         return self.home / "users" / owner_folder(user)
+
+    def run(self, statement, *values):
+        file = self.folder("ann") / "memory" / "memory.db"
+        with closing(sqlite3.connect(file)) as conn, conn:
+            conn.execute(statement.replace("%s", "?"), values)
 
     def traces(self, text):
         sought = (text.encode(), text.lower().encode())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
@@ -377,6 +377,40 @@ class MemoryContract:
         found = mine.search("calm", kinds=["preference"])
         assert [hit.snippet for hit in found.hits] == ["language=ms; religion=general; tone=calm"]
         assert len(mine.records("preference")) == 1
+
+    # The user's own zone.
+
+    def test_the_user_s_own_zone_cuts_days(self, world: MemoryWorld) -> None:
+        """`yesterday` is that of the preferences' timezone, and so is what the answer shows."""
+        mine = world.open("ann")
+        # Of 1 March in UTC; in Kuala Lumpur noon of that day, and 3 o'clock of the next.
+        days = (datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (4, 19))
+        first, second = (mine.save_message("user", "harbour", at=at) for at in days)
+        world.clock.at = datetime(2026, 3, 2, 9, tzinfo=UTC)
+        tools = MemoryTools(desk=lambda: mine.desk)
+
+        def found(when: str) -> tuple[set[str], str, list[str]]:
+            answer = tools.memory_search(query="harbour", when=when)
+            hits = answer.facts["payload"]["results"]
+            return {hit["ref_id"] for hit in hits}, answer.text, answer.facts["notes"]
+
+        assert found("yesterday")[0] == {first, second}
+        mine.save_preferences(flags={"timezone": "Asia/Kuala_Lumpur"})
+        refs, text, notes = found("yesterday")
+        assert (refs, notes) == ({first}, [])
+        assert "Time: 2026-03-01 00:00 to 2026-03-02 00:00 (UTC+08:00)" in text
+        assert "2026-03-01 12:00" in text
+        assert found("today")[0] == {second}
+        assert "2026-03-02 03:00" in tools.memory_list(kind="message").text
+        for wrong in ("Mars/Olympus\n<x>", "../../etc/passwd", "", 8, {"a": 1}, "x" * 300):
+            mine.save_preferences(flags={"timezone": wrong})
+            refs, text, notes = found("yesterday")
+            assert refs == {first, second}
+            assert "Time: 2026-03-01 00:00 to 2026-03-02 00:00 (UTC)" in text
+            assert [note for note in notes if "timezone" in note], wrong
+            assert "\n<x>" not in text
+        mine.save_preferences(flags={"timezone": None})
+        assert found("yesterday")[2] == []
 
     # Model choice switchable via config; both index and query respect it.
 

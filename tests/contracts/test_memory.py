@@ -5,9 +5,10 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.testing_memory import MemoryContract
+from commonplace.testing_memory_tables import TablesContract
 
 
-class TestSqliteMemory(MemoryContract):
+class TestSqliteMemory(MemoryContract, TablesContract):
     """A file and an index for each user."""
 
     @pytest.fixture
@@ -17,7 +18,7 @@ class TestSqliteMemory(MemoryContract):
         made.close()
 
 
-class TestPostgresMemory(MemoryContract):
+class TestPostgresMemory(MemoryContract, TablesContract):
     """One database for all users, under row level security, and a worker."""
 
     @pytest.fixture

@@ -265,9 +265,6 @@ class TestRoles:
         pool, worker = opened(database.app_url), opened(database.worker_url)
         with pool.within("ann") as conn:
             conn.execute(INSERT, ["ann", "1"])
-            conn.execute(
-                "INSERT INTO wb_outbox VALUES ('ann', 'message', '1', 1, now(), false, false, true)"
-            )
         with worker.across() as conn:
             assert conn.execute("SELECT user_id, ref_id FROM wb_outbox").fetchall() == [
                 ("ann", "1")

@@ -518,7 +518,7 @@ def test_a_small_user_is_never_searched_by_an_index_of_the_nearest(opened, datab
 def plan_of(database, owner, query):
     asked = """
         EXPLAIN SELECT doc FROM wb_embeddings WHERE user_id = %s AND model_tag = %s
-        ORDER BY embedding::halfvec(64) <#> %s::halfvec(64) LIMIT 10
+        ORDER BY vector::halfvec(64) <#> %s::halfvec(64) LIMIT 10
     """
     with psycopg.connect(database.app_url) as conn:
         conn.execute("SELECT set_config('app.user_id', %s, true)", [owner])

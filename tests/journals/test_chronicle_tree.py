@@ -331,3 +331,13 @@ def test_two_processes_keep_a_key_to_one_entry(folder):
     assert [x.wait(60) for x in both] == [0, 0]
     found = opened(folder).list_events(limit=100).events
     assert sorted(int(x.message.split()[1]) for x in found) == list(range(30))
+
+
+def test_a_name_that_a_killed_write_holds_is_given_up(folder):
+    """Where a disk knows no links an empty file holds it: the same call again writes the entry."""
+    made = opened(folder).add_event("shipped it", idempotency_key="one")
+    (path,) = folder.rglob("*.md")
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    again = opened(folder).add_event("shipped it", idempotency_key="one")
+    assert (again.event.id, path.read_bytes()) == (made.event.id, whole)

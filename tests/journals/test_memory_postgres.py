@@ -3,19 +3,22 @@
 import threading
 from collections import Counter
 from datetime import timedelta
+from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.proof.conftest import until
 
-from commonplace.app.memory_postgres import check_database, check_worker
+from commonplace.app.memory_postgres import check_database, check_worker, list_series
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.memory import Call, Draft
 from commonplace.core.values import Drop, Put, Since
 from commonplace.db.postgres import Postgres
+from commonplace.db.postgres_migrate import migrate_postgres
 from commonplace.journals.memory_backlog import MemoryBacklog
-from commonplace.journals.memory_postgres import MemoryPostgres
+from commonplace.journals.memory_postgres import MemoryPostgres, list_record_migrations
 from commonplace.journals.memory_reading import MemoryReading
 from commonplace.journals.memory_upkeep import MemoryUpkeep
 from commonplace.search import policy
@@ -393,19 +396,28 @@ def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_pat
     world = PostgresMemoryWorld(database, tmp_path, worker=False)
     for user in ("ann", "bob"):
         world.open(user).save_todo(f"harbour of {user}")
-    # A time that no program holds.
+    # A time that no program holds, from before the table refused it.
+    database.run("ALTER TABLE wb_todo DROP CONSTRAINT wb_todo_times")
     database.run("UPDATE wb_todo SET updated_at = 'infinity' WHERE user_id = 'ann'")
     assert world.work() == 1
     assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)]
-    database.run("UPDATE wb_todo SET updated_at = created_at")
+    database.run("UPDATE wb_todo SET updated_at = created_at WHERE user_id = 'ann'")
     database.run("UPDATE wb_outbox SET leased_until = NULL")
     assert world.work() == 1
-    # Flags that no program of ours wrote.
-    world.open("ann").save_preferences(language="en")
-    database.run("UPDATE wb_preferences SET flags = '{'")
-    world.open("bob").save_todo("harbour wall")
-    assert world.work() == 1
-    assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)]
+    world.close()
+
+
+def test_flags_that_no_program_of_ours_wrote_are_kept(database, tmp_path):
+    """From before the table refused them; they hide nothing, and a save leaves them as they are."""
+    world = PostgresMemoryWorld(database, tmp_path)
+    mine = world.open("ann")
+    mine.save_preferences(language="ms")
+    database.run("ALTER TABLE wb_preferences DROP CONSTRAINT wb_preferences_flags")
+    for wrong in ("{", "[1]", '"', "[" * 50_000):
+        database.run("UPDATE wb_preferences SET flags = %s", wrong)
+        assert mine.search("ms").hits[0].record == mine.preferences()
+        mine.save_preferences(religion="general")
+        assert mine.preferences().flags == {"unreadable": wrong}
     world.close()
 
 
@@ -440,6 +452,7 @@ def test_who_cannot_be_read_is_in_nobody_s_way(database, tmp_path, monkeypatch):
     for user in ("ann", "ann", "ann", "bob"):
         world.open(user).save_todo(f"harbour of {user}")
     monkeypatch.setattr(policy, "BACKLOG_BATCH", 2)
+    database.run("ALTER TABLE wb_todo DROP CONSTRAINT wb_todo_times")
     database.run("UPDATE wb_todo SET updated_at = 'infinity' WHERE user_id = 'ann'")
     assert world.work() == 1
     assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)] * 3
@@ -474,4 +487,98 @@ def test_few_records_are_read_at_a_time(database, tmp_path, monkeypatch, by_sear
         assert sizes
         assert {count for count, _ in sizes} <= {1, 2}
     assert database.rows("SELECT count(*) FROM wb_outbox WHERE words_due") == [(0,)]
+    world.close()
+
+
+BEFORE = {"records": list_record_migrations()[:2], "index": list_series()["index"][:1]}
+AS_BEFORE = """
+INSERT INTO wb_message VALUES ('ann', 'm-1', 'user', 'quokkarine', now()),
+    ('ann', 'm-2', 'system', 'quokkarine', now()), ('ann', '', 'user', 'quokkarine', now());
+INSERT INTO wb_todo VALUES ('bob', 't-1', 'zebrawoodish', false, now(), now()),
+    ('bob', 't-2', 'quokkarine', true, now(), now());
+INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due, due) VALUES
+    ('bob', 'todo', 't-1', false, false, false, false),
+    ('bob', 'todo', 't-2', true, false, false, false),
+    ('bob', 'todo', 't-3', false, false, false, false);
+INSERT INTO wb_preferences VALUES ('bob', 'en', NULL, '{', now(), now());
+INSERT INTO wb_embeddings (user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, embedding)
+VALUES ('bob', 'todo', 't-1', 'm', 0, 1, '[0,1)', 'h', '[1,2]'),
+    ('bob', 'todo', 't-2', 'm', 0, 2, '[0,1)', 'h', '[1,2]'),
+    ('bob', 'entry', ':notes:1', 'm', 0, 9, '[0,1)', 'h', '[1,2]');
+CREATE INDEX wb_nearest_1 ON wb_embeddings USING hnsw ((embedding::halfvec(2)) halfvec_ip_ops)
+WHERE user_id = 'bob' AND model_tag = 'm';
+"""
+
+
+class TestMigrated:
+    """A database as it was before its tables wrote the outbox themselves."""
+
+    @pytest.fixture
+    def before(self, empty_database):
+        """Its tables are those of a role that is no superuser, whom they are guarded from too."""
+        own = f"plain_{uuid4().hex[:8]}"
+        migrate_postgres(empty_database.admin_url, BEFORE)
+        with psycopg.connect(empty_database.admin_url) as conn:
+            conn.execute(AS_BEFORE)
+        empty_database.run(f"CREATE ROLE {own} LOGIN NOSUPERUSER")
+        empty_database.run(f"GRANT CREATE ON SCHEMA public TO {own}")
+        for (table,) in empty_database.rows(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        ):
+            empty_database.run(f"ALTER TABLE {table} OWNER TO {own}")
+        migrate_postgres(make_conninfo(empty_database.admin_url, user=own), list_series())
+        yield empty_database
+        empty_database.run(f"DROP OWNED BY {own} CASCADE")
+        empty_database.run(f"DROP ROLE {own}")
+
+    def test_rows_from_before_are_found(self, before, tmp_path):
+        """Those that no line told of, of every user; not a system's, nor one that has no name."""
+        world = PostgresMemoryWorld(before, tmp_path)
+        ann, bob = world.open("ann"), world.open("bob")
+        assert [hit.record.id for hit in ann.search("quokkarine").hits] == ["m-1"]
+        assert [hit.record.id for hit in bob.search("quokkarine").hits] == ["t-2"]
+        assert before.rows("SELECT gone FROM wb_outbox WHERE ref_id = 't-3'") == [(True,)]
+        assert bob.preferences().flags == {"unreadable": "{"}
+        unguarded = "SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity"
+        assert before.rows(unguarded) == []
+        world.close()
+
+    def test_vectors_have_the_columns_of_the_design(self, before):
+        """Ids that differ and a time, of those from before as well; kinds are those of records."""
+        rows = before.rows("SELECT count(DISTINCT id), count(created_at) FROM wb_embeddings")
+        assert rows == [(3, 3)]
+        columns = before.rows(
+            "SELECT column_name FROM information_schema.columns WHERE table_name = 'wb_embeddings'"
+        )
+        design = {"id", "user_id", "kind", "ref_id", "vector", "model_tag", "created_at"}
+        assert design <= {name for (name,) in columns}
+        assert before.rows("SELECT 1 FROM pg_class WHERE relname = 'wb_nearest_1'") == []
+        with pytest.raises(psycopg.errors.CheckViolation):
+            before.run("UPDATE wb_embeddings SET kind = 'quote' WHERE ref_id = 't-1'")
+
+
+def test_what_an_application_leaves_out_has_a_default(database, tmp_path):
+    """An id and a time, as tables of the design have them; a role of its own, a member of ours."""
+    world = PostgresMemoryWorld(database, tmp_path)
+    mine = world.open("ann")
+    mine.save_todo("harbour")
+    role = f"wellbot_{uuid4().hex[:8]}"
+    database.run(f"CREATE ROLE {role} LOGIN")
+    database.run(f"GRANT commonplace_app TO {role}")
+    with psycopg.connect(make_conninfo(database.admin_url, user=role)) as conn:
+        conn.execute("SET LOCAL app.user_id = 'ann'")
+        # Wherever its path leads to.
+        conn.execute("SET LOCAL search_path = pg_catalog")
+        conn.execute(
+            "INSERT INTO public.wb_message (user_id, role, content)"
+            " SELECT 'ann', 'user', 'quokkarine ' || n FROM generate_series(1, 3) AS n"
+        )
+        conn.execute("INSERT INTO public.wb_preferences (user_id) VALUES ('ann')")
+    assert len(mine.search("quokkarine").hits) == 3
+    assert mine.preferences().language == "en"
+    with psycopg.connect(make_conninfo(database.admin_url, user=role)) as conn:
+        conn.execute("SET LOCAL app.user_id = 'ann'")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("INSERT INTO wb_todo (user_id, title) VALUES ('bob', 'quokkarine')")
+    database.run(f"DROP ROLE {role}")
     world.close()

@@ -149,7 +149,7 @@ class MemoryWiring:
             index=lambda: followed().index,
             encoder=own.encoder,
             clock=own.clock,
-            zone=settings.timezone,
+            owner_zone=settings.timezone,
             numbers=MemoryNumbers(
                 top_k=policy.MEMORY_K if top_k is None else int(top_k),
                 min_score=policy.MEMORY_FLOOR if least is None else least,

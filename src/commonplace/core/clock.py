@@ -22,6 +22,8 @@ Clock: TypeAlias = "Callable[[], datetime]"
 Level: TypeAlias = Literal["hour", "day", "week", "month", "year"]
 Unit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
 
+# They lie beside the zones: what this machine is set to, and clocks and rules that are no place's.
+_NO_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -37,6 +39,16 @@ _INSTANT = re.compile(
     r"(?::?(?P<off_minute>[0-9]{2})(?::?(?P<off_second>[0-9]{2}))?)?)?",
     re.IGNORECASE,
 )
+
+
+def find_zone(name: str) -> tzinfo | None:
+    """The zone of an IANA name that a user gave, such as Europe/Berlin; None for any other text."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415  rarely asked
+
+    try:
+        return ZoneInfo("" if name.partition("/")[0] in _NO_ZONES else name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def utc_now() -> datetime:

@@ -159,6 +159,23 @@ def remove_file(path: Path) -> bool:
         return True
 
 
+def drop_reserved(path: Path) -> bool:
+    """Remove the empty file by which a write that was killed holds its name; whether there was one.
+
+    On a disk without hard links only. For a caller whose lock keeps out whoever may be writing it.
+    Raises: Unavailable, Denied.
+    """
+    with translated(path):
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISREG(found.st_mode) or found.st_size:
+            return False
+        os.unlink(path)
+        return True
+
+
 def make_folder(path: Path, mode: int = 0o700) -> bool:
     """Make a folder and its missing parents, each with this mode; True when it was not there.
 

@@ -158,7 +158,7 @@ WITH found AS (
 )
 INSERT INTO wb_models AS m (user_id, model_tag, dimensions, docs, chunks, change)
 SELECT %(user)s, found.model_tag, (
-    SELECT vector_dims(e.embedding) FROM wb_embeddings AS e
+    SELECT vector_dims(e.vector) FROM wb_embeddings AS e
     WHERE e.user_id = %(user)s AND e.model_tag = found.model_tag LIMIT 1
 ), found.docs, found.chunks, extract(epoch FROM clock_timestamp()) * 1000000
 FROM found
@@ -250,7 +250,7 @@ WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]) AND model_tag = %(mod
 -- The vectors of chunks, and how many there are more of a model.
 WITH added AS (
     INSERT INTO wb_embeddings (
-        user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, embedding
+        user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, vector
     )
     SELECT
         %(user)s, kind, ref_id, %(model)s, chunk, doc, int4range(low, high), text_hash,
@@ -357,7 +357,7 @@ WHERE w.user_id = %(user)s AND w.term >= %(term)s AND w.term < %(end)s
 -- name: list_cosines
 -- How near every vector of a model is, in a span of time.
 SELECT string_agg(
-    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::real[]::vector)), ''::bytea
+    int8send(e.doc) || float8send(-(e.vector <#> %(query)s::real[]::vector)), ''::bytea
 )
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND e.doc < %(high)s;
@@ -365,14 +365,14 @@ WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc >= %(low)s AND 
 -- name: list_cosines_of
 -- How near the vectors of some docs are.
 SELECT string_agg(
-    int8send(e.doc) || float8send(-(e.embedding <#> %(query)s::real[]::vector)), ''::bytea
+    int8send(e.doc) || float8send(-(e.vector <#> %(query)s::real[]::vector)), ''::bytea
 )
 FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s AND e.doc = ANY (%(ids)s::bigint[]);
 
 -- name: list_vectors
 -- Every vector of a model, by doc.
-SELECT string_agg(int8send(e.doc) || vector_send(e.embedding), ''::bytea ORDER BY e.doc)
+SELECT string_agg(int8send(e.doc) || vector_send(e.vector), ''::bytea ORDER BY e.doc)
 FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 
 -- name: read_docs
@@ -412,7 +412,7 @@ DELETE FROM wb_leases WHERE user_id = %(user)s AND name = %(name)s AND holder = 
 -- The docs of the nearest vectors, by the user's own index.
 SELECT e.doc FROM wb_embeddings AS e
 WHERE e.user_id = %(user)s AND e.model_tag = %(model)s
-ORDER BY e.embedding::halfvec({dimensions}) <#> %(query)s::real[]::vector::halfvec({dimensions})
+ORDER BY e.vector::halfvec({dimensions}) <#> %(query)s::real[]::vector::halfvec({dimensions})
 LIMIT %(limit)s;
 
 -- name: lock_nearest
@@ -437,7 +437,7 @@ WHERE i.indrelid = 'wb_embeddings'::regclass AND c.relname LIKE 'wb\_nearest\_%%
 -- An index over the vectors of one user and one model; nobody waits for it. Built with 64 in place
 -- of 128 it takes half as long and finds 0.977 of the nearest eight, not 0.998.
 CREATE INDEX CONCURRENTLY IF NOT EXISTS {index} ON wb_embeddings
-USING hnsw ((embedding::halfvec({dimensions})) halfvec_ip_ops) WITH (ef_construction = 128)
+USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops) WITH (ef_construction = 128)
 WHERE user_id = {user} AND model_tag = {model};
 
 -- name: drop_nearest

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import (
+    drop_reserved,
     make_folder,
     remove_file,
     remove_leftovers,
@@ -164,6 +165,7 @@ class ChronicleTree:
         path = self._path_of(draft)
         self._refuse_link(path.parent)
         make_folder(path.parent, _FOLDER_MODE)
+        drop_reserved(path)
         try:
             write_new(path, _render(draft), mode=0o600)
         except FileExistsError as exc:

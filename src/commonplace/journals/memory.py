@@ -1,6 +1,7 @@
 """Owns one user's memory on SQLite: records are saved, altered, listed and deleted here.
 
-Never says a record is saved before it is, and never waits for a model: the outbox tells the index.
+Never says a record is saved before it is, and never waits for a model. Triggers write the outbox,
+which the index follows: rows that other programs write are found as well.
 """
 
 from __future__ import annotations
@@ -99,10 +100,7 @@ class MemoryJournal:
             return False
         named = self._named(kind, ref_id)
         with self.database.writing() as conn:
-            deleted = conn.execute(sql()[f"delete_{kind}"], named).rowcount
-            if deleted:
-                conn.execute(sql()["note_change"], {**named, "gone": True})
-        return bool(deleted)
+            return bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
@@ -178,9 +176,7 @@ class MemoryJournal:
         return Saved(ref_id=record.id, record=record, is_new=True)
 
     def _write(self, conn: sqlite3.Connection, record: Record) -> None:
-        named = self._named(record.kind, record.id)
         conn.execute(sql()[f"save_{record.kind}"], {**row_of(record), "user_id": self._owner})
-        conn.execute(sql()["note_change"], {**named, "gone": False})
 
     def _find(self, conn: sqlite3.Connection, kind: Kind, ref_id: str) -> Record | None:
         row = conn.execute(sql()[f"find_{kind}"], self._named(kind, ref_id)).fetchone()

@@ -122,11 +122,6 @@ SELECT 'preference', count(*), 0, max(created_at) FROM wb_preferences WHERE user
 UNION ALL
 SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id = :user_id;
 
--- name: note_change
--- A record changed: the outbox tells it, in the transaction of the change.
-INSERT OR REPLACE INTO wb_outbox (user_id, kind, ref_id, gone, erase)
-VALUES (:user_id, :kind, :id, :gone, :gone);
-
 -- name: is_gone
 -- Whether a record was there once and was deleted.
 SELECT 1 FROM wb_outbox WHERE user_id = :user_id AND kind = :kind AND ref_id = :id AND gone;

@@ -54,6 +54,7 @@ SHOWN = 200
 
 DONE = "done"
 _LONGEST_WORD = 200
+_ID = re.compile("[!-~]+")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _NEVER_KEPT = "Quotes, support cards and overlay transcripts are never kept."
 
@@ -98,6 +99,11 @@ def parse_id(kind: Kind, text: str) -> str:
     if named != kind:
         raise Invalid(f"{opening(text, 100)!r} is no {kind}.", hint=f"Use the kind {named}.")
     return ref_id
+
+
+def may_be_id(text: str) -> bool:
+    """Whether a text can be the id of a record: printable ASCII, as a ref holds it whole."""
+    return _ID.fullmatch(text) is not None
 
 
 def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> Record:
@@ -236,7 +242,10 @@ def render_flags(flags: Mapping[str, Any]) -> str:
 def said_of(record: Record) -> str:
     """What of a record is searched and encoded; empty for what is never found, such as a draft."""
     match record:
-        case Message() | Gratitude():
+        case Message():
+            # Another program may have kept what a system said before the table refused it.
+            return normalised(record.text) if record.role in ROLES else ""
+        case Gratitude():
             return normalised(record.text)
         case Todo():
             return normalised(record.title)
@@ -278,7 +287,7 @@ def change_of(record: Record) -> Change:
     """What the index should hold of a record."""
     ref = ref_of(record.kind, record.id)
     text = said_of(record)
-    if not text.strip():
+    if not text.strip() or not may_be_id(record.id):
         return Drop(ref)
     is_done = isinstance(record, Todo) and record.done
     return Put(

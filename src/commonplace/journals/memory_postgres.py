@@ -1,7 +1,7 @@
 """Owns one user's memory on Postgres: records are saved, altered, listed and deleted here.
 
-Never says a record is saved before it is, never reads a row of another user, and files nothing: the
-outbox tells the index, in the transaction of each change.
+Never says a record is saved before it is, never reads a row of another user, and files nothing:
+triggers write the outbox, in the transaction of each change, whichever program makes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from commonplace.db.postgres import statement
 from commonplace.db.postgres_texts import Texts
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory import CALLS_KEPT, not_found
-from commonplace.journals.memory_entry import altered, parse_id, parse_ref, ref_of
+from commonplace.journals.memory_entry import altered, may_be_id, parse_id, parse_ref, ref_of
 from commonplace.journals.memory_rows import (
     call_of,
     id_of,
@@ -128,18 +128,17 @@ class MemoryPostgres:
 
     def find(self, kind: Kind, ref_id: str) -> Record | None:
         """A record as it is now; None where there is none. Raises: Unavailable."""
-        if not _may_be_id(ref_id):
+        if not may_be_id(ref_id):
             return None
         with self._database.joined(self._owner) as conn:
             return self._find(conn, kind, ref_id)
 
     def delete(self, kind: Kind, ref_id: str) -> bool:
         """Delete a record for good; see the port. Raises: Unavailable."""
-        if not _may_be_id(ref_id):
+        if not may_be_id(ref_id):
             return False
-        named = {**self._named(kind, ref_id), "gone": True}
         with self._database.within(self._owner) as conn:
-            return _is_changed(conn, f"delete_{kind}", named)
+            return _is_changed(conn, f"delete_{kind}", self._named(kind, ref_id))
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
@@ -226,7 +225,7 @@ class MemoryPostgres:
         """Many records as they are now, one query for each kind; see `FindsAll`."""
         ids: dict[Kind, list[str]] = {}
         for kind, ref_id in named:
-            if _may_be_id(ref_id):
+            if may_be_id(ref_id):
                 ids.setdefault(kind, []).append(ref_id)
         found: dict[tuple[Kind, str], Record] = {}
         if ids:
@@ -246,10 +245,7 @@ class MemoryPostgres:
         with self._database.within(self._owner) as conn:
             if keyed and conn.execute(query("is_gone"), named, prepare=True).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
-            if not keyed:
-                conn.execute(query(f"add_{record.kind}"), self._row(record), prepare=True)
-                conn.execute(query("note_new"), named, prepare=True)
-            elif not _is_changed(conn, f"add_{record.kind}", self._row(record)):
+            if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
                 return Saved(ref_id=record.id, record=known, is_new=False)
         return Saved(ref_id=record.id, record=record, is_new=True)
@@ -257,7 +253,7 @@ class MemoryPostgres:
     def _alter(self, draft: Draft, now: datetime) -> Saved:
         ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
         may_be_new = draft.kind == "preference" and ref_id == PREFERENCES_ID
-        if not _may_be_id(ref_id):
+        if not may_be_id(ref_id):
             raise not_found(draft.kind, ref_id)
         for _ in range(_TRIES):
             with self._database.within(self._owner) as conn:
@@ -282,23 +278,17 @@ class MemoryPostgres:
             return conn.execute(query(name), asked, prepare=prepare).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
-        return {**row_of(record), **self._named(record.kind, record.id), "gone": False}
+        return {**row_of(record), **self._named(record.kind, record.id)}
 
     def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:
         return {"user_id": self._owner, "kind": kind, "id": ref_id}
 
 
 def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
-    """Make a change, and its line of the outbox; whether there was one to make.
-
-    Two statements: as one, planned anew each time, they take half as long again.
-    """
+    """Make a change, whose line of the outbox a trigger writes; whether there was one to make."""
     unless_there = f" {texts()['unless_there']}" if name.startswith("add_") else ""
     changing = statement(texts()[name] + unless_there)
-    if not conn.execute(changing, values, prepare=True).rowcount:
-        return False
-    conn.execute(query("note_change"), values, prepare=True)
-    return True
+    return bool(conn.execute(changing, values, prepare=True).rowcount)
 
 
 def ask_all(
@@ -322,11 +312,6 @@ def columns_of(noted: Sequence[Noted]) -> dict[str, Any]:
         "ids": Texts([each.ref_id for each in noted]),
         "changes": [each.changes for each in noted],
     }
-
-
-def _may_be_id(text: str) -> bool:
-    """Ids are ours: digits and dashes. Whatever the driver would choke on is none."""
-    return text.isascii() and "\0" not in text
 
 
 def _instant(at: datetime) -> datetime:

@@ -180,20 +180,6 @@ SELECT 'gratitude', count(*), 0, max(created_at) FROM wb_gratitude WHERE user_id
 -- What is there stays, where a key or a user may have been quicker: 3 us beside an insert's 12 or 13.
 ON CONFLICT DO NOTHING;
 
--- name: note_new
--- A record is there that cannot have been there before.
-INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)
-VALUES (%(user_id)s, %(kind)s, %(id)s, false, false, true);
-
--- name: note_change
--- A record changed: the outbox tells it, in the transaction of the change. A lease stays: who has it
--- sees at the end that there was another change.
-INSERT INTO wb_outbox AS known (user_id, kind, ref_id, gone, erase, words_due)
-VALUES (%(user_id)s, %(kind)s, %(id)s, %(gone)s, %(gone)s, NOT %(gone)s)
-ON CONFLICT (user_id, kind, ref_id) DO UPDATE SET changes = known.changes + 1, at = now(),
-    gone = excluded.gone, erase = excluded.erase, words_due = excluded.words_due, due = true,
-    stale = true;
-
 -- name: is_gone
 -- Whether a record was there once and was deleted.
 SELECT 1 FROM wb_outbox

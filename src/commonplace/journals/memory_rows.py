@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 1000
 
+UNREADABLE = "unreadable"
+"""The flag that holds the flags of preferences, as text, where they are not a JSON object."""
+
 _BEYOND = "9999-12-31T23:59:59.999999Z"
 
 
@@ -72,13 +75,11 @@ def record_of(
 
 def _flags(text: str) -> dict[str, Any]:
     try:
-        flags: dict[str, Any] = json.loads(text)
-    except ValueError:
-        raise Invalid(
-            "The flags of the preferences are no JSON: something else wrote them.",
-            hint="Delete the preferences, then save them anew.",
-        ) from None
-    return flags
+        flags = json.loads(text)
+    except (ValueError, RecursionError):
+        flags = None
+    # What another program left there is kept, and hides nothing else that is this user's.
+    return flags if isinstance(flags, dict) else {UNREADABLE: text}
 
 
 def row_of(record: Record) -> dict[str, Any]:

@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
-from commonplace.core.files import locked, make_folder, remove_leftovers, translated, write_new
+from commonplace.core.files import (
+    drop_reserved,
+    locked,
+    make_folder,
+    remove_leftovers,
+    translated,
+    write_new,
+)
 from commonplace.core.text import nearest, well_formed
 from commonplace.journals.private_format import (
     EARLIEST,
@@ -181,7 +188,7 @@ class Writer:
         if not plan.done:
             for number, (root, part) in enumerate(_matched(parts, plan).items()):
                 place = lexical_place(plan.refs[number], (root,))
-                if os.path.lexists(place.path):
+                if os.path.lexists(place.path) and not drop_reserved(place.path):
                     continue
                 repeated = False
                 content = render_entry(part, at, self._zone).encode()

@@ -14,7 +14,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import parse_time, render_time, utc_now
+from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline_source import TimelineSource
 
 MOST_LISTED = 1000
-
-# They lie beside the zones: what this machine is set to, and clocks and rules that are no place's.
-_NO_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
 
 # A rollup of a level ends at the most so long after a span that it overlaps.
 _LONGEST: tuple[timedelta, ...] = (
@@ -118,15 +115,11 @@ class TimelineJournal:
 
         What was rolled up before stays until the new zone has its own. Raises: Invalid.
         """
-        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415  rarely asked
-
-        try:
-            ZoneInfo("" if name.partition("/")[0] in _NO_ZONES else name)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        if find_zone(name) is None:
             raise Invalid(
                 f"Unknown time zone: {opening(name, 60)!r}.",
                 hint="Use an IANA name such as Europe/Berlin.",
-            ) from exc
+            )
         with self.database.writing() as conn:
             conn.execute(sql()["set_zone"], {"zone": name})
 

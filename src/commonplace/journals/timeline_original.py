@@ -10,19 +10,19 @@ import json
 import logging
 import os
 import shutil
+import sqlite3
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.fence import shows_nothing
 from commonplace.core.files import locked, sync_folder
 from commonplace.db.sqlite import connect_read_only, translated
 from commonplace.journals.timeline_entry import PROFILE, RAW, Draft, check_time, render_metadata
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -41,6 +41,18 @@ def is_original(path: Path) -> bool:
     """Whether a file holds that program's entries and none of our migrations."""
     if not os.path.exists(path) or not os.path.getsize(path):
         return False
+    try:
+        return _is_original(path)
+    except Unavailable as exc:
+        if getattr(exc.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise
+    # A process was killed over a write: it is rolled back, as by any program that opens the file.
+    with translated(path), closing(sqlite3.connect(path)) as conn:
+        conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return _is_original(path)
+
+
+def _is_original(path: Path) -> bool:
     with translated(path), closing(connect_read_only(path)) as conn:
         return _has(conn, "journal_entries") and not _has(conn, "applied_migrations")
 

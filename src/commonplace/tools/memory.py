@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.memory import Kind
-    from commonplace.core.values import Interval
     from commonplace.tools.memory_desk import MemoryDesk
 
 KindAsked: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
@@ -104,12 +103,12 @@ class MemoryTools:
                     text=query,
                     kinds=_kinds(kinds, filters),
                     top_k=top_k,
-                    within=_within(desk, when),
+                    when=when,
                     intent=intent,
                     diverse=diverse,
                 )
             )
-        answer = found_answer(found, desk.zone, card=debug and desk.shows_cards)
+        answer = found_answer(found, card=debug and desk.shows_cards)
         if debug and not desk.shows_cards:
             notes = [*answer.facts["notes"], _NO_CARD]
             return Answer(text=answer.text, facts={**answer.facts, "notes": notes})
@@ -205,15 +204,3 @@ def _kinds(kinds: Sequence[str], filters: Mapping[str, Any]) -> tuple[Kind, ...]
             "Invalid filters: kinds is no list of texts.", hint='Use {"kinds": ["todo"]}.'
         )
     return tuple(dict.fromkeys(parse_kind(x) for x in (*kinds, *more)))
-
-
-def _within(desk: MemoryDesk, when: str) -> Interval | None:
-    from commonplace.core.clock import render_interval  # noqa: PLC0415  only where a time is asked
-    from commonplace.core.when import parse_when  # noqa: PLC0415  as above
-
-    if not when.strip():
-        return None
-    with naming("when"):
-        found = parse_when(when, now=desk.clock(), zone=desk.zone)
-        render_interval(found, desk.zone)  # what the answer could not show is refused here
-    return found

@@ -9,9 +9,19 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from commonplace.core.clock import find_zone
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.memory import AsksTogether, Erases, FindsAll, KeepsCalls, TalliesKinds
+from commonplace.core.memory import (
+    PREFERENCES_ID,
+    AsksTogether,
+    Erases,
+    FindsAll,
+    KeepsCalls,
+    Preferences,
+    TalliesKinds,
+)
 from commonplace.core.ports import Tallying
+from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.memory import not_found
 from commonplace.journals.memory_entry import JOURNAL, change_of, parse_id
@@ -28,6 +38,10 @@ if TYPE_CHECKING:
     from commonplace.search.finder import Finder
     from commonplace.search.word_filing import Files
 
+ZONE = "timezone"
+"""The flag of the preferences that names the user's own zone."""
+
+_ZONE_SHOWN = 60
 _REMAINS = "Bytes of it remain on the disk while other processes read; a later call erases them."
 
 
@@ -60,7 +74,8 @@ class MemoryStats:
 class MemoryDesk:
     """One user's memory and what finds it. filing, finder, index: opened at the first use.
 
-    shows_cards: whether a search may be asked for its diagnostic card.
+    owner_zone: for users whose preferences name none. shows_cards: whether a search may be asked
+    for its diagnostic card.
     """
 
     def __init__(
@@ -72,7 +87,7 @@ class MemoryDesk:
         index: Callable[[], OwnerIndex],
         encoder: EncoderSlot,
         clock: Clock,
-        zone: tzinfo,
+        owner_zone: tzinfo,
         numbers: MemoryNumbers,
         shows_cards: bool = False,
     ) -> None:
@@ -86,11 +101,34 @@ class MemoryDesk:
         self.index = index
         self.encoder = encoder
         self.clock = clock
-        self.zone = zone
+        self._owner_zone = owner_zone
         self.numbers = numbers
         self.shows_cards = shows_cards
         self._first = threading.Lock()
         self._is_first = True
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone in which this user's times are read and shown. Raises: Unavailable."""
+        return self.read_zone()[0]
+
+    def read_zone(self) -> tuple[tzinfo, tuple[str, ...]]:
+        """The zone that the user's preferences name as `timezone`, else the owner's.
+
+        With a note where they name one that is unknown. Raises: Unavailable.
+        """
+        found = self.store.find("preference", PREFERENCES_ID)
+        named = found.flags.get(ZONE) if isinstance(found, Preferences) else None
+        if named is None:
+            return self._owner_zone, ()
+        zone = find_zone(named) if isinstance(named, str) else None
+        if zone is not None:
+            return zone, ()
+        note = (
+            f"The timezone of the preferences is unknown: {opening(str(named), _ZONE_SHOWN)!r}."
+            f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
+        )
+        return self._owner_zone, (note,)
 
     def save(self, draft: Draft) -> MemorySaved:
         """Keep a record, or alter one, then file it. Raises: Invalid, NotFound, Unavailable."""

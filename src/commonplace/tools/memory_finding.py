@@ -23,6 +23,7 @@ from commonplace.tools.recall_lines import TOKEN_BYTES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
+    from datetime import tzinfo
 
     from commonplace.core.memory import Kind, Record
     from commonplace.core.values import By, Found, Hit, Intent
@@ -45,13 +46,15 @@ CUT = "..."
 class MemoryQuestion:
     """What is asked. top_k: None for what the settings say. intent: `auto` reads it off the words.
 
-    diverse: no more than a few hits of one kind.
+    within: the time; when: a phrase for it, in the user's own zone. diverse: no more than a few
+    hits of one kind.
     """
 
     text: str
     kinds: tuple[Kind, ...] = ()
     top_k: int | None = None
     within: Interval | None = None
+    when: str = ""
     intent: IntentAsked = "auto"
     diverse: bool = False
 
@@ -71,12 +74,16 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFound:
-    """What a search found, best first. left_out: hits over the budget. count: tells tokens."""
+    """What a search found, best first. left_out: hits over the budget. count: tells tokens.
+
+    zone: the user's own, in which times are shown.
+    """
 
     hits: tuple[MemoryHit, ...]
     duration_ms: int
     top_k: int
     count: Callable[[str], int]
+    zone: tzinfo
     intent: Intent | None = None
     interval: Interval | None = None
     left_out: int = 0
@@ -103,10 +110,14 @@ def _together(desk: MemoryDesk) -> AbstractContextManager[None]:
 
 def _logged(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
     started = time.monotonic()
+    zone_notes: tuple[str, ...] = ()
     top_k = desk.numbers.top_k if asked.top_k is None else asked.top_k
     status = "internal"
     try:
-        found = _search(desk, asked, top_k)
+        zone, zone_notes = _read_zone(desk)
+        if asked.when.strip():
+            asked = replace(asked, within=_read_when(desk, asked.when, zone))
+        found = _search(desk, asked, top_k, zone)
         status = "ok"
     except CommonplaceError as exc:
         status = exc.error_code or exc.code
@@ -123,10 +134,28 @@ def _logged(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
                     filters=_filters(asked),
                 )
             )
-    return replace(found, duration_ms=duration_ms)
+    return replace(found, duration_ms=duration_ms, notes=(*found.notes, *zone_notes))
 
 
-def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
+def _read_zone(desk: MemoryDesk) -> tuple[tzinfo, tuple[str, ...]]:
+    try:
+        return desk.read_zone()
+    except CommonplaceError as exc:
+        raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+
+
+def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
+    from commonplace.core.clock import render_interval  # noqa: PLC0415  only where a time is asked
+    from commonplace.core.when import parse_when  # noqa: PLC0415  as above
+    from commonplace.tools.chronicle_times import naming  # noqa: PLC0415  as above
+
+    with naming("when"):
+        found = parse_when(when, now=desk.clock(), zone=zone)
+        render_interval(found, zone)  # what the answer could not show is refused here
+    return found
+
+
+def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone: tzinfo) -> MemoryFound:
     from commonplace.search.cues import read_intent  # noqa: PLC0415  not for a start
     from commonplace.search.finder import Question  # noqa: PLC0415  as above
 
@@ -159,6 +188,7 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> MemoryFound:
         duration_ms=0,
         top_k=top_k,
         count=count,
+        zone=zone,
         intent=intent,
         interval=asked.within,
         left_out=len(hits) - len(shown),

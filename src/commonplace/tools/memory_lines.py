@@ -30,8 +30,9 @@ NOTHING = "No memories found."
 _LISTED = 1000
 
 
-def found_answer(found: MemoryFound, zone: tzinfo, *, card: bool) -> Answer:
+def found_answer(found: MemoryFound, *, card: bool) -> Answer:
     """What a search found; with its card for whoever looks into how it came about."""
+    zone = found.zone
     lines = time_lines(found.interval, zone)
     lines += [CAUTION] if found.hits else [NOTHING]
     for number, hit in enumerate(found.hits, 1):
