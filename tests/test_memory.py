@@ -105,7 +105,7 @@ def test_a_reader_in_the_way_delays_the_erasing(world, monkeypatch):
     """The record is deleted and says so; the next opening erases its bytes."""
     with world.open("ann") as mine:
         ref_id = mine.save_todo("quokkarine")
-        monkeypatch.setattr(mine.desk.store.database, "is_checkpointed", lambda: False)
+        monkeypatch.setattr(mine.desk.store.database, "erase", lambda: False)
         (note,) = mine.delete("todo", ref_id)
         assert "later" in note
         assert mine.search("quokkarine").hits == ()

@@ -15,6 +15,7 @@ import pytest
 from commonplace.app import App
 from commonplace.config import read_settings
 from commonplace.core.errors import CommonplaceError
+from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.tools.chronicle_keeping import ChronicleKeeping
 
 if TYPE_CHECKING:
@@ -215,6 +216,15 @@ def test_other_journals_feed_the_timeline(opened):
     day = desk.rollup("daily", partial=True)
     assert day.metadata["entries"] == 2
     assert "Deployed the orchard report" in day.content
+
+
+def test_the_way_down_shows_what_was_written(opened):
+    """Of a private entry neither its front matter nor its headings."""
+    app = opened(timeline_feed="private", timezone="UTC")
+    app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
+    told = timeline_keeping(app).show(text="today").text
+    assert "  Relieved that the orchard report is done.  private:user/" in told
+    assert "title:" not in told
 
 
 def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta
 
 import pytest
 from tests.journals.timeline_world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
+from commonplace.core.retention import parse_retention
 from commonplace.core.values import Interval, Page
 from commonplace.journals.timeline_feed import Feeding
+from commonplace.journals.timeline_retention import let_go
 from commonplace.journals.timeline_rollups import Rollups
 from commonplace.journals.timeline_trends import list_trends
 from commonplace.testing import OneSource, a_doc
@@ -220,3 +222,41 @@ def test_an_entry_at_an_end_of_the_calendar_is_in_no_period(world):
     world.feeding.sync()
     world.roll_up()
     assert world.read("day", "2025-02-04T00:00").metadata["entries"] == 0
+
+
+@pytest.mark.parametrize("keep", ["design", "raw=never,hourly=2d", "daily=1d"])
+def test_what_leaves_its_journal_leaves_what_outlived_it(world, tmp_path, keep):
+    """Retention has let go of hours and days below; the week counts and quotes what is left."""
+    world.clock.at = at("2025-02-02T12:00")
+    world.log("chronicle:1", "secret platypus meeting", "2025-02-01T23:06")
+    world.log("chronicle:2", "Deployed the api", "2025-02-01T23:20")
+    for day in (2, 12, 22, 32):
+        world.clock.at = at("2025-02-01T12:00") + timedelta(days=day)
+        world.feeding.sync()
+        let_go(world.rollups, parse_retention(keep))
+    assert "platypus" in world.read("week", "2025-02-01T00:00").content
+    world.chronicle.drop("chronicle:1")
+    world.feeding.forget(["chronicle:1"])
+    assert b"platypus" not in (tmp_path / "journal.db").read_bytes()
+    world.roll_up()
+    for level in ("week", "month"):
+        found = world.read(level, "2025-02-01T00:00")
+        assert found.metadata["entries"] == 1
+        assert "platypus" not in found.content
+        assert "Deployed the api" in found.content
+
+
+def test_what_leaves_another_way_is_named_for_the_index(world):
+    """Each rollup whose text left, so that no word of it stays in any index."""
+    world.log("chronicle:1", "secret platypus meeting", "2025-02-04T23:06")
+    world.feeding.sync()
+    world.roll_up()
+    world.chronicle.drop("chronicle:1")
+    told = []
+    world.feeding.sync(forget=told.extend)
+    assert told == [
+        "timeline:rollup_daily_20250204",
+        "timeline:rollup_hourly_20250204_23",
+        "timeline:rollup_monthly_202502",
+        "timeline:rollup_weekly_2025W06",
+    ]

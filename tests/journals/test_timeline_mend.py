@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from commonplace.core.errors import Unavailable
+from commonplace.db.sqlite import connect, snapshot
 from commonplace.journals.timeline import TimelineJournal
 from commonplace.journals.timeline_mend import find_problems, repair
 
@@ -60,3 +62,20 @@ def test_a_file_that_is_no_database_is_named(journal):
     assert problem.hint.startswith("Restore it from a backup")
     assert repair(journal) == []
     assert journal.database.path.read_bytes() == b"no database" * 500
+
+
+def test_what_could_not_be_erased_is_named_and_erased_later(journal):
+    """A reader holds an older state: the entry is gone, and its bytes go when the reader has."""
+    entry = journal.add("a zanzibarquartz gate").entry
+    path = journal.database.path
+    with closing(connect(path)) as reader, snapshot(reader):
+        reader.execute("SELECT count(*) FROM journal_entries").fetchone()
+        with journal.database.bare() as conn:
+            conn.execute("PRAGMA busy_timeout = 100")
+        with pytest.raises(Unavailable, match="remain"):
+            journal.delete(entry.id)
+    assert problems(journal) == [("journal.db may hold bytes of what was deleted.", True)]
+    assert repair(journal) == [f"Erased from {path} what was deleted."]
+    assert problems(journal) == []
+    left = b"".join(each.read_bytes() for each in path.parent.iterdir())
+    assert b"zanzibarquartz" not in left

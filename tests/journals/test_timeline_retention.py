@@ -254,3 +254,93 @@ def test_the_index_drops_what_is_archived(world):
     stamps = {entry.ref: "known"}
     since = Since(mark=mark, stamps=lambda prefix: {k: v for k, v in stamps.items() if prefix in k})
     assert Drop(entry.ref) in list(source.scan(since))
+
+
+BELOW = parse_retention("raw=24h,hourly=2d")
+
+
+def expired_below(world, days=(6, 16, 27)):
+    """Entries and hours are let go of, and all is rolled up that February is made into."""
+    for day in days:
+        pass_over(world, f"2025-02-{day:02}T12:00", BELOW)
+    pass_over(world, "2026-01-02T12:00", BELOW)
+    pass_over(world, "2026-01-10T12:00", BELOW)
+
+
+LARGER = ("day", "week", "month", "year")
+
+
+def counts(world, when="2025-02-04T10:00"):
+    return {level: world.read(level, when).metadata["entries"] for level in LARGER}
+
+
+def test_a_late_entry_beside_a_pinned_one_is_counted_once(world):
+    """Two that are there, one of them pinned in an hour that expired, and one that comes: three."""
+    world.add("a pinned gate", "2025-02-04T10:15", pinned=True)
+    world.add("fixed the lock", "2025-02-04T10:40")
+    expired_below(world)
+    assert world.shown(level=1) == []
+    assert counts(world) == dict.fromkeys(LARGER, 2)
+    world.add("remembered the harbour", "2025-02-04T10:50")
+    world.roll_up()
+    assert counts(world) == dict.fromkeys(LARGER, 3)
+    assert "remembered the harbour" in world.read("year", "2025-02-04T10:00").content
+
+
+def test_a_pinned_entry_is_altered_moved_and_deleted_where_its_hour_expired(world):
+    """Each summary says what it says now, and no earlier wording; then nothing of it."""
+    pinned = world.add("a zanzibarquartz gate", "2025-02-04T10:15", pinned=True)
+    world.add("fixed the lock", "2025-02-04T10:40")
+    expired_below(world)
+    world.journal.update(pinned.id, content="a green gate")
+    world.roll_up()
+    assert counts(world) == dict.fromkeys(LARGER, 2)
+    for level in LARGER:
+        content = world.read(level, "2025-02-04T10:00").content
+        assert "green" in content
+        assert "zanzibarquartz" not in content
+    world.journal.update(pinned.id, at=at("2025-03-04T10:15"))
+    world.roll_up()
+    assert counts(world) == {"day": 1, "week": 1, "month": 1, "year": 2}
+    world.journal.delete(pinned.id)
+    world.roll_up()
+    assert counts(world) == dict.fromkeys(LARGER, 1)
+    assert "green" not in world.read("year", "2025-02-04T10:00").content
+
+
+def test_an_hour_that_is_made_again_for_what_is_made_of_it_is_not_shown(world):
+    """It expired once, and leaves again the next time."""
+    world.add("fixed the lock", "2025-02-04T10:40")
+    expired_below(world)
+    world.add("remembered the harbour", "2025-02-04T12:50")
+    world.roll_up()
+    assert world.shown(level=1) == ["rollup_hourly_20250204_12"]
+    assert world.read("day", "2025-02-04T10:00").metadata["coverage"]["present"] == 2
+    pass_over(world, "2026-01-11T12:00", BELOW)
+    assert world.shown(level=1) == []
+
+
+def test_a_sentence_that_no_summary_quotes_any_more_is_let_go_of(world, tmp_path):
+    """An hour quotes all of its entries, a day fewer; what is left of them goes with the hour."""
+    words = [f"word{number}quartz" for number in range(20)]
+    for number, word in enumerate(words):
+        world.add(f"met {word}", f"2025-02-04T{number:02}:15")
+    for day in (6, 12):
+        pass_over(world, f"2025-02-{day:02}T23:00", parse_retention("raw=24h"))
+    assert len(world.rows("SELECT 1 FROM expired WHERE points <> '[]'")) == 20
+    expired_below(world)
+    day = world.read("day", "2025-02-04T10:00").content
+    quoted = [word for word in words if word in day]
+    assert 0 < len(quoted) < 20
+    left = " ".join(points for (points,) in world.rows("SELECT points FROM expired"))
+    assert [word for word in words if word in left] == quoted
+
+
+def test_another_zone_cuts_what_expired(world):
+    """Its entries are counted in the days that they were in there."""
+    world.add("fixed the lock", "2025-02-04T23:40")
+    world.add("painted the gate", "2025-02-04T10:40")
+    expired_below(world)
+    world.journal.set_zone("Asia/Tokyo")
+    assert world.read("day", "2025-02-04T12:00").metadata["entries"] == 1
+    assert "fixed the lock" in world.read("day", "2025-02-04T23:00").content

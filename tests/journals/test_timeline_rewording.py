@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from commonplace.core.errors import Unavailable
+from commonplace.core.retention import parse_retention
 from commonplace.core.values import Page
 from commonplace.inference.extract import Extractive
 from commonplace.inference.language import Endpoint, LanguageClient
@@ -23,6 +24,7 @@ from commonplace.inference.spending import Metered, Purse, Run
 from commonplace.inference.summarise import ModelSummariser
 from commonplace.journals.timeline import TimelineJournal
 from commonplace.journals.timeline_feed import Feeding
+from commonplace.journals.timeline_retention import let_go
 from commonplace.journals.timeline_rewording import CLAIM, Rewording, Writer
 from commonplace.journals.timeline_rollups import Rollups
 from commonplace.testing import FrozenClock, OneSource, a_doc
@@ -115,6 +117,25 @@ def test_a_larger_period_is_made_of_the_new_texts(world):
     assert len(world.fake.asked) == 4
     assert world.rewording().run().done == 0
     assert len(world.fake.asked) == 4
+
+
+def test_a_day_is_put_into_words_whose_hours_have_expired(world):
+    """From what is left of its entries: their number, and what summaries quote of them."""
+    world.add(metadata={"projects": ["herons"]})
+    world.add("Painted the gate.", hours=2)
+    keep = parse_retention("raw=24h,hourly=24h")
+    for days in (0, 10):
+        world.clock.at = NOW + timedelta(days=days)
+        let_go(world.rollups, keep)
+    assert world.rollups.list_due() == []
+    world.rewording().run()
+    (day,) = [x for x in world.fake.asked if "one day" in x.instructions]
+    assert "Counted the heron at the harbour." in day.text
+    assert "entries: 2" in day.text
+    found = world.rollup("day")
+    assert found.metadata["generator"].startswith("small ")
+    assert (found.metadata["entries"], found.metadata["projects"]) == (2, ["herons"])
+    assert found.content.startswith("**4 February 2025**\n\n**Accomplishments**:")
 
 
 def test_a_run_tells_how_far_it_is(world):

@@ -452,3 +452,17 @@ def test_catching_up_stops_when_its_time_is_up(world):
     due = {x.level: x.count for x in world.rollups.list_due()}
     assert sum(due.values()) == 19 + 19 + 4 + 1 - 5
     assert period_key(world.rollups.list_due()[0].oldest, "hour", UTC).startswith("2025-02-0")
+
+
+def test_an_edit_that_leaves_the_text_of_the_hour_reaches_the_year(world):
+    """Tags, actions and numbers stand in no line of an hour, and in each larger summary."""
+    entry = world.add("fixed the gate", "2024-02-04T10:15", tags=["garden"], action="fix")
+    world.add("painted it", "2024-02-04T10:20", tags=["garden", "paint"], action="paint")
+    world.roll_up("2025-02-05T12:00")
+    assert "paint" in world.read("year", "2024-02-04T10:00").content
+    world.journal.update(entry.id, metadata={"tags": ["paint"], "action": "paint"})
+    world.roll_up()
+    for level in ("day", "week", "month", "year"):
+        content = world.read(level, "2024-02-04T10:00").content
+        assert "**Tags**: paint (2), garden" in content
+        assert "**Actions**: paint (2)" in content

@@ -169,6 +169,19 @@ def first_words(text: str, length: int = 80) -> str:
     return (line[: length + 1].rpartition(" ")[0] or line[:length]) + "..."
 
 
+def body_of(text: str) -> str:
+    """What was written in a Markdown file, without its front matter and headings.
+
+    Where nothing else is in it, the headings.
+    """
+    body = _FRONT_MATTER.sub("", text, count=1)
+    return _HEADING.sub("", body).strip() or body.strip() or text
+
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
+
+
 def nearest(name: str, known: list[str]) -> str:
     """The known name most like this one, for a "did you mean"; empty when none is near."""
     import difflib  # noqa: PLC0415  only an error path pays for it

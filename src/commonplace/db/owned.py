@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.files import make_folder
 from commonplace.db.migrate import list_migrations, migrate
-from commonplace.db.sqlite import Database, connect, transaction
+from commonplace.db.sqlite import Database, connect, erase, transaction
 
 if TYPE_CHECKING:
     import sqlite3
@@ -81,10 +81,10 @@ class OwnedDatabase:
         with self.reading() as conn:
             return [] if conn is None else conn.execute(self._queries()[query], values).fetchall()
 
-    def is_checkpointed(self) -> bool:
-        """Bring the write-ahead log into the file and empty it; False while others read it."""
+    def erase(self) -> bool:
+        """Leave nothing of what was deleted in the file; see `erase`. Raises: Unavailable."""
         with self.bare() as conn:
-            return not conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            return erase(conn)
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""

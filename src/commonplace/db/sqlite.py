@@ -48,6 +48,19 @@ class Corrupted(Unavailable):
     """A database file whose contents are not what SQLite wrote."""
 
 
+def erase(conn: sqlite3.Connection) -> bool:
+    """Leave nothing of what was deleted in a database file and its log.
+
+    `secure_delete` overwrites what leaves, but SQLite moves rows from page to page, and what stays
+    behind of them is room that nobody overwrites: the whole file is written again.
+
+    Returns:
+        False while another process holds an older state: its bytes are in the log until then.
+    """
+    conn.execute("VACUUM")
+    return not conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+
 # Every write and every step of a search passes through the three classes of this file that stand
 # in a `with`; as generators they took three times as long, a tenth of a commit on a fast disk.
 

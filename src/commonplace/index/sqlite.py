@@ -17,7 +17,7 @@ from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
 from commonplace.core.values import Counts, Drop, Problem, Since, Tally, Unencoded
-from commonplace.db.sqlite import Corrupted, snapshot, transaction
+from commonplace.db.sqlite import Corrupted, erase, snapshot, transaction
 from commonplace.index import mending
 from commonplace.index.docs import (
     drop_doc,
@@ -246,7 +246,7 @@ class SqliteOwnerIndex:
                 if position.newest.drop > position.reached.drop:
                     with disk(self._file.folder):
                         opened.meaning.rewrite(conn, encoder)
-            if conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if not erase(conn):
                 raise Unavailable(
                     f"{self._file.path} is being read, so the bytes of what was forgotten remain.",
                     hint="Forget it again when other processes are done.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import local_date, render_date, to_local
 from commonplace.core.rollups import Figures, Point, Summary, ranked
-from commonplace.core.text import opening
+from commonplace.core.text import body_of, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +37,6 @@ _FEWEST_WORDS = 3
 _ENDS = ".!?\u3002\uff01\uff1f"
 _SENTENCE_END = re.compile(rf"(?<=[{_ENDS}])\s+|\n+")
 _WORD = re.compile(r"\w{3,}")
-_FRONTMATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _OURS = "timeline"
 _DECIDED = re.compile(
     r"\b(?:decid(?:ed?|ing|es)|decision|chose|chosen|agreed (?:to|on|that)|settled (?:on|for)"
@@ -108,7 +106,7 @@ def _weighed(items: Sequence[Item]) -> list[Point]:
     sentences = [
         (item, sentence, frozenset(_WORD.findall(sentence.casefold())) - _COMMON)
         for item in items
-        for sentence in _sentences(_told(item))
+        for sentence in _sentences(item.text if item.journal == _OURS else body_of(item.text))
     ]
     counts = Counter(word for _, _, words in sentences for word in words)
     most = max(counts.values(), default=1)
@@ -131,14 +129,6 @@ def _weight(words: frozenset[str], counts: Counter[str], most: int) -> float:
     said = sum(counts[word] for word in words) / most
     # Divided by the root: of two sentences with equally telling words the longer one tells more.
     return round(min(said / math.sqrt(len(words)) / 4, 1.0), 3)
-
-
-def _told(item: Item) -> str:
-    """What somebody wrote: of another journal's file without its frontmatter and its headings."""
-    if item.journal == _OURS:
-        return item.text
-    text = _FRONTMATTER.sub("", item.text, count=1)
-    return _HEADING.sub("", text).strip() or text.strip() or item.text
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -111,7 +111,7 @@ class ModelSummariser:
 
     def takes(self, material: Material) -> bool:
         """Its levels; private text only where the model may see it."""
-        if material.level not in self._prompts or not material.items:
+        if material.level not in self._prompts or not any(x.text for x in material.items):
             return False
         return not material.is_private or self._language.sees_private
 
@@ -156,7 +156,8 @@ def passages_of(material: Material) -> tuple[Passage, ...]:
     Longer entries are shortened to their share; where even shares are too short, entries are left
     out evenly, and the model is told how many.
     """
-    items = material.items
+    # Of an entry that expired unquoted there is no text.
+    items = tuple(x for x in material.items if x.text)
     most = max(2, MOST_INPUT // _LEAST_SHARE)
     if len(items) > most:
         # The first and the last are always among them.
@@ -293,8 +294,9 @@ def _counted(material: Material, *, left: int) -> Iterator[str]:
         if counts:
             names = (f"{opening(x, 60)} ({counts[x]})" for x in ranked(counts, _NAMES))
             yield f"{label}: {', '.join(names)}"
-    if left < len(material.items):
-        yield f"shown below: {left} of {len(material.items)}"
+    there = sum(bool(item.text) for item in material.items)
+    if left < there:
+        yield f"shown below: {left} of {there}"
 
 
 def _clock(at: datetime | None, material: Material) -> str:

@@ -37,6 +37,10 @@ CREATE VIRTUAL TABLE IF NOT EXISTS entries_fts USING fts5(
     content_rowid=rowid
 );
 
+-- name: merge_words
+-- The words merged into one, so that those of what was deleted are gone.
+INSERT INTO entries_fts(entries_fts) VALUES('optimize');
+
 -- name: create_insert_trigger
 -- A new entry's words.
 CREATE TRIGGER IF NOT EXISTS entries_ai AFTER INSERT ON entries BEGIN

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sqlite3
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.errors import Conflict, Invalid, NotFound, Unavailable
-from commonplace.db.sqlite import BUSY_S, snapshot, transaction
+from commonplace.core.errors import (
+    CommonplaceError,
+    Conflict,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
+from commonplace.db.sqlite import BUSY_S, erase, snapshot, transaction, translated
 from commonplace.journals.chronicle_event import (
     JOURNAL,
     Mention,
@@ -59,6 +66,7 @@ if TYPE_CHECKING:
 UPGRADE_HINT = "Run `commonplace chronicle upgrade`; the original is kept beside it."
 
 _LAYOUTS_KEPT = 16
+_log = logging.getLogger(__name__)
 _ABSENT = "absent"
 _PAST_EVERY_ID = "\U0010ffff"
 
@@ -105,10 +113,11 @@ class ChronicleDatabase:
             yield conn, self.layout_of(conn)
 
     @contextlib.contextmanager
-    def writing(self, ref: str = "") -> Iterator[sqlite3.Connection]:
+    def writing(self, ref: str = "", *, erases: bool = False) -> Iterator[sqlite3.Connection]:
         """The write lock, and the newest layout under it; all that is done is done, or none.
 
-        ref: the one entry that is written, so that the index need not look at all others.
+        ref: the one entry that is written, so that the index need not look at all others. erases:
+        nothing of what is deleted stays in the file, unless another program reads it just then.
         Raises: Conflict for an older generation; Invalid, Denied, Unavailable.
         """
         writer = self._file.opened_to_write()
@@ -127,6 +136,10 @@ class ChronicleDatabase:
                 if layout.generation != "D2" or not layout.whole:
                     complete(conn)
                 yield conn
+                if erases:
+                    conn.execute(SQL["merge_words"])
+            if erases:
+                self._erase(conn)
             after = self._file.state()
             # It stands still for our own commits: nobody else committed up to this look.
             if _data_version(conn) == version:
@@ -139,6 +152,14 @@ class ChronicleDatabase:
         """This thread's connection, outside a transaction. Raises: Invalid, Denied, Unavailable."""
         with explained(self.path), self._file.to_write().using() as conn:
             yield conn
+
+    def _erase(self, conn: sqlite3.Connection) -> None:
+        with contextlib.suppress(CommonplaceError), translated(self.path):
+            if erase(conn):
+                return
+        _log.warning(
+            "%s is in use: bytes of what was deleted stay in it until the next deletion.", self.path
+        )
 
     def _refuse(self, layout: Layout) -> None:
         if layout.is_written:
@@ -327,7 +348,7 @@ class ChronicleDatabase:
     def delete(self, wanted: str, *, expected: str | None) -> Event:
         """Remove an entry; answers what it was. Raises: as edit."""
         event = self.find(wanted)
-        with self.writing(event.ref) as conn:
+        with self.writing(event.ref, erases=True) as conn:
             event = self._current(conn, event.id, expected)
             conn.execute(SQL["drop_entry"], {"rowid": event.place})
             return event
@@ -338,7 +359,7 @@ class ChronicleDatabase:
         Answers what is gone. Raises: Conflict, Invalid, Denied, Unavailable; then all are there.
         """
         gone = []
-        with self.writing() as conn:
+        with self.writing(erases=True) as conn:
             ids = {"ids": json.dumps([*stamps])}
             rows = conn.execute(Layout(generation="D2").reading("where_ids"), ids).fetchall()
             for row in rows:

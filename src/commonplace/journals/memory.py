@@ -157,7 +157,7 @@ class MemoryJournal:
 
     def erased(self, refs: Sequence[str]) -> bool:
         """Erase what is left of deleted records in this file; see `Erases`. Raises: Unavailable."""
-        if not refs or not self.database.is_checkpointed():
+        if not refs or not self.database.erase():
             return not refs
         with self.database.writing() as conn:
             for kind, ref_id in map(parse_ref, refs):

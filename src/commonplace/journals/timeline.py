@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000
 
 # A rollup of a level ends at the most so long after a span that it overlaps.
-_LONGEST: tuple[timedelta, ...] = (
+LONGEST: tuple[timedelta, ...] = (
     timedelta(),
     timedelta(hours=2),
     timedelta(hours=27),
@@ -394,7 +394,7 @@ def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> d
 def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
     until = asked["until"]
     is_far = until is None or until.year >= _LAST_YEAR
-    reach = _BEYOND if is_far else render_time(until + _LONGEST[level])
+    reach = _BEYOND if is_far else render_time(until + LONGEST[level])
     values = {key: value for key, value in asked.items() if key != "until"}
     return {**values, "level": level, "reach": reach}
 

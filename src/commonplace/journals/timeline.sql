@@ -173,12 +173,8 @@ SELECT coalesce(max(number), -1) + 1, :tz, :since, :tzdata FROM series;
 INSERT OR REPLACE INTO rollup_sources (rollup, source, hash) VALUES (:rollup, :source, :hash);
 
 -- name: drop_links
--- A rollup is made anew; what is gone for good stays linked.
-DELETE FROM rollup_sources
-WHERE rollup = :rollup
-  AND (source < 0 OR NOT EXISTS (
-      SELECT 1 FROM tombstones WHERE seq = rollup_sources.source AND expired
-  ));
+-- A rollup is made again.
+DELETE FROM rollup_sources WHERE rollup = :rollup;
 
 -- name: links
 -- What a rollup was made from: ids, and refs of other journals.
@@ -210,14 +206,14 @@ WHERE l.source = :source AND e.status = 'active' ORDER BY e.rollup_level;
 -- name: set_rollup
 -- What only a rollup has.
 INSERT OR REPLACE INTO rollups (
-    seq, period_key, input_hash, generator, figures, points, base, is_private
+    seq, period_key, input_hash, generator, figures, points, is_private
 ) VALUES (
-    :seq, :period_key, :input_hash, :generator, :figures, :points, :base, :is_private
+    :seq, :period_key, :input_hash, :generator, :figures, :points, :is_private
 );
 
 -- name: rollup_facts
 -- What only a rollup has.
-SELECT period_key, input_hash, generator, figures, points, base, is_private, attempts, tried
+SELECT period_key, input_hash, generator, figures, points, attempts
 FROM rollups WHERE seq = :seq;
 
 -- name: upgradable
@@ -264,15 +260,10 @@ WHERE seq = :seq AND EXISTS (
 UPDATE rollups SET generator = :generator, claimed_until = '', attempts = 0, tried = ''
 WHERE seq = :seq;
 
--- name: set_base
--- What is known of sources that expired.
-UPDATE rollups SET base = :base WHERE seq = :seq;
-
 -- name: blank
 -- A rollup holds nothing until it is made again from what is left.
 UPDATE rollups
-SET figures = '{"entries": 0, "hours": 0}', points = '[]', input_hash = x'', generator = '',
-    base = :base
+SET figures = '{"entries": 0, "hours": 0}', points = '[]', input_hash = x'', generator = ''
 WHERE seq = :seq;
 
 -- name: spend
@@ -288,16 +279,62 @@ SELECT seq, id, timestamp, content, metadata, hash FROM journal_entries
 WHERE rollup_level = 0 AND timestamp >= :start AND timestamp < :end AND entry_type = 'raw'
 ORDER BY timestamp, id;
 
+-- name: expired_within
+-- What is left of raw entries of it that expired.
+SELECT x.seq, t.id, x.timestamp, x.facts, x.points, x.hash
+FROM expired AS x JOIN tombstones AS t ON t.seq = x.seq
+WHERE x.timestamp >= :start AND x.timestamp < :end ORDER BY x.timestamp, x.seq;
+
+-- name: quoted_within
+-- The same of those alone that a rollup quotes.
+SELECT x.seq, t.id, x.timestamp, x.points FROM expired AS x JOIN tombstones AS t ON t.seq = x.seq
+WHERE x.timestamp >= :start AND x.timestamp < :end AND x.points <> '[]';
+
+-- name: expire
+-- An entry expires; this is left of it.
+INSERT OR REPLACE INTO expired (timestamp, seq, hash, facts, points)
+VALUES (:timestamp, :seq, :hash, :facts, :points);
+
+-- name: keep_points
+-- A rollup that quoted an expired entry is gone.
+UPDATE expired SET points = :points WHERE timestamp = :timestamp AND seq = :seq;
+
+-- name: find_expired
+-- When an expired entry was. All are looked at: this is asked for to delete one.
+SELECT timestamp FROM expired WHERE seq = :seq;
+
+-- name: drop_expired
+-- Nothing is left of an expired entry.
+DELETE FROM expired WHERE timestamp = :timestamp AND seq = :seq;
+
+-- name: points_around
+-- What the rollups of a level quote that overlap a span. low: what they begin after, at the least.
+SELECT r.points FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
+WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
+  AND e.period_start >= :low AND e.period_start < :end AND e.period_end > :start
+  AND r.points <> '[]';
+
+-- name: is_dirty_around
+-- Whether a rollup that overlaps a span is there and to be made again.
+SELECT EXISTS (
+    SELECT 1 FROM dirty AS d JOIN journal_entries AS e
+    ON e.thread_id = :thread_id AND e.rollup_level = d.level AND e.rollup_level > 0
+        AND e.period_start = d.period_start AND e.tz = d.tz
+    WHERE d.period_start < :end AND d.period_end > :start
+);
+
 -- name: fed_within
 -- What other journals add to it.
 SELECT seq, ref, journal, timestamp, hash FROM fed
 WHERE timestamp >= :start AND timestamp < :end ORDER BY timestamp, ref;
 
 -- name: has_raw
--- Whether anything was recorded in a span.
+-- Whether anything was recorded in a span, expired entries included.
 SELECT EXISTS (
     SELECT 1 FROM journal_entries
     WHERE rollup_level = 0 AND timestamp >= :start AND timestamp < :end AND entry_type = 'raw'
+) OR EXISTS (
+    SELECT 1 FROM expired WHERE timestamp >= :start AND timestamp < :end
 ) OR EXISTS (SELECT 1 FROM fed WHERE timestamp >= :start AND timestamp < :end);
 
 -- name: tallies
@@ -306,23 +343,18 @@ SELECT entry_type, status, count(*), min(timestamp), max(timestamp) FROM journal
 GROUP BY entry_type, status;
 
 -- name: reach
--- When the first and the last of all that is counted was: of what is kept, of what other journals
--- add, and of what expired and stands in the figures of a day or more.
-WITH levels (level) AS (VALUES (2), (3), (4), (5)), told (first, last) AS (
+-- When the first and the last of all that is counted was: of what is kept, of what expired, and of
+-- what other journals add.
+WITH told (first, last) AS (
     SELECT
         (SELECT timestamp FROM journal_entries
          WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp LIMIT 1),
         (SELECT timestamp FROM journal_entries
          WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp DESC LIMIT 1)
     UNION ALL
-    SELECT (SELECT min(timestamp) FROM fed), (SELECT max(timestamp) FROM fed)
+    SELECT (SELECT min(timestamp) FROM expired), (SELECT max(timestamp) FROM expired)
     UNION ALL
-    SELECT
-        (SELECT json_extract(metadata, '$.first') FROM journal_entries
-         WHERE rollup_level = level AND content <> '' ORDER BY timestamp LIMIT 1),
-        (SELECT json_extract(metadata, '$.last') FROM journal_entries
-         WHERE rollup_level = level AND content <> '' ORDER BY timestamp DESC LIMIT 1)
-    FROM levels
+    SELECT (SELECT min(timestamp) FROM fed), (SELECT max(timestamp) FROM fed)
 )
 SELECT min(first), max(last) FROM told;
 
@@ -399,28 +431,32 @@ WHERE rollup_level = 0 AND (timestamp, seq) > (:timestamp, :seq) AND status = 'a
 ORDER BY timestamp, seq LIMIT 1;
 
 -- name: children
--- The rollups of a level that lie around a span, in any zone, shown or archived.
-SELECT e.seq, e.id, e.period_start, e.period_end, e.tz, e.content, e.entry_type, e.hash,
-    r.figures, r.points, r.is_private, r.base
+-- The rollups of a level in a span, shown or archived.
+SELECT e.seq, e.id, e.period_start, e.period_end, e.content, e.entry_type, e.hash,
+    r.figures, r.points, r.is_private
 FROM journal_entries AS e JOIN rollups AS r ON r.seq = e.seq
 WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
-  AND e.period_start >= :low AND e.period_start < :high
-ORDER BY e.period_start, e.tz;
+  AND e.period_start >= :start AND e.period_start < :end AND e.tz = :tz
+ORDER BY e.period_start;
 
 -- name: add_rollup
--- The rollup of a period that has none.
+-- The rollup of a period that has none; under the number it had, where it expired.
 INSERT INTO journal_entries (
     seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash
 ) VALUES (
-    (SELECT max(
+    coalesce(:seq, (SELECT max(
         floor,
         coalesce((SELECT max(seq) FROM journal_entries), 0),
         coalesce((SELECT max(seq) FROM changes), 0)
-    ) + 1 FROM state),
+    ) + 1 FROM state)),
     :id, :thread_id, :content, :entry_type, :timestamp, :period_start, :period_end, :metadata,
-    :level, 'active', :now, :now, :tz, :hash
+    :level, :status, :now, :now, :tz, :hash
 );
+
+-- name: unbury
+-- What expired is there again.
+DELETE FROM tombstones WHERE seq = :seq;
 
 -- name: update_rollup
 -- Another text for a rollup that is there; it is shown again.
@@ -431,14 +467,21 @@ WHERE seq = :seq;
 -- name: overlapped
 -- Rollups of a level as other zones cut it, around a span.
 SELECT e.seq, e.id, e.period_start, e.period_end FROM journal_entries AS e
-JOIN rollups AS r ON r.seq = e.seq
 WHERE e.thread_id = :thread_id AND e.rollup_level = :level AND e.rollup_level > 0
   AND e.tz <> :tz
-  AND e.period_start >= :low AND e.period_start < :high AND r.base = '';
+  AND e.period_start >= :low AND e.period_start < :high;
 
 -- name: unlink
 -- Nothing is linked to what was deleted.
 DELETE FROM rollup_sources WHERE source = :source;
+
+-- name: erasing
+-- Whether bytes of what was deleted may be left in the file.
+SELECT erasing FROM state;
+
+-- name: note_erasing
+-- They may be, or are no more.
+UPDATE state SET erasing = :erasing;
 
 -- name: merge_words
 -- Merge the words into one, so that those of what was deleted are gone.
@@ -478,14 +521,12 @@ WHERE rollup_level = :level AND status = :status AND timestamp < :before
 ORDER BY timestamp, seq LIMIT :limit;
 
 -- name: covering
--- The rollups that an entry went into, with its hash as it was then.
-SELECT l.rollup, l.hash, e.rollup_level FROM rollup_sources AS l
-JOIN journal_entries AS e ON e.seq = l.rollup
-WHERE l.source = :source AND e.status IN ('active', 'archived') ORDER BY e.rollup_level;
-
--- name: expire_into
--- What a rollup knows of sources that expired, and what it is made from since.
-UPDATE rollups SET base = :base, input_hash = :input_hash WHERE seq = :seq;
+-- The rollups that an entry went into, with its hash as it was then. One that expired is named by
+-- its id alone: it was covered itself.
+SELECT l.rollup, e.rollup_level, t.id FROM rollup_sources AS l
+LEFT JOIN journal_entries AS e ON e.seq = l.rollup
+LEFT JOIN tombstones AS t ON t.seq = l.rollup AND t.expired
+WHERE l.source = :source AND l.hash = :hash;
 
 -- name: pages
 -- How many pages the file has, and how many of them hold nothing.
@@ -557,3 +598,40 @@ INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);
 -- name: rebuild_words
 -- The word index is made anew from the active entries.
 INSERT INTO journal_fts (journal_fts) VALUES ('rebuild');
+
+-- name: has_old_bases
+-- Whether the file comes from schema 3, and what it knew of expired entries is to be taken over.
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'old_bases';
+
+-- name: old_bases
+-- What rollups knew of expired entries.
+SELECT level, period_start, period_end, base FROM old_bases;
+
+-- name: drop_old_bases
+-- It is taken over.
+DROP TABLE old_bases;
+
+-- name: old_expired
+-- Each expired entry with an hour that it went into: its span where it is there, else its id.
+SELECT t.seq, t.id, l.hash, h.period_start, h.period_end, gone.id
+FROM tombstones AS t JOIN rollup_sources AS l ON l.source = t.seq
+LEFT JOIN journal_entries AS h ON h.seq = l.rollup AND h.rollup_level = 1
+LEFT JOIN tombstones AS gone ON gone.seq = l.rollup
+WHERE t.expired ORDER BY h.seq IS NOT NULL;
+
+-- name: old_deleted
+-- The ids of what was deleted.
+SELECT id FROM tombstones WHERE NOT expired;
+
+-- name: old_rollups
+-- Every rollup with what it quotes, how many entries it counts, and how many there are.
+SELECT e.seq, e.tz, e.rollup_level, e.period_start, e.period_end, r.points,
+    json_extract(r.figures, '$.entries'),
+    (SELECT count(*) FROM journal_entries AS raw
+     WHERE raw.rollup_level = 0 AND raw.entry_type = 'raw'
+       AND raw.timestamp >= e.period_start AND raw.timestamp < e.period_end)
+    + (SELECT count(*) FROM expired
+       WHERE timestamp >= e.period_start AND timestamp < e.period_end)
+    + (SELECT count(*) FROM fed
+       WHERE timestamp >= e.period_start AND timestamp < e.period_end)
+FROM rollups AS r JOIN journal_entries AS e ON e.seq = r.seq;

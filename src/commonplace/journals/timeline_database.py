@@ -69,6 +69,14 @@ class TimelineDatabase(OwnedDatabase):
         # Where the disk is full, and nobody has the file open, it can still be read.
         self._spare: Database | None = None
 
+    def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
+        from commonplace.journals.timeline_upgrade import upgrade  # noqa: PLC0415  it needs `sql`
+
+        database = super()._opened(open_connection)
+        with database.using() as conn:
+            upgrade(conn)
+        return database
+
     def writing(self) -> Writing:
         """As everywhere; whoever writes a second time will go on, and finds the log lengthened."""
         self._writes += 1

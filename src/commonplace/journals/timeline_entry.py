@@ -320,7 +320,7 @@ def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures
     measures: dict[str, Measure] = {}
     for at, metadata in entries:
         times.append(at)
-        for part, key in _COUNTED:
+        for part, key in COUNTED:
             for name in names_of(metadata, key):
                 counted = counts.setdefault(part, {})
                 counted[name] = counted.get(name, 0) + 1
@@ -337,7 +337,14 @@ def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures
     )
 
 
-_COUNTED = (
+def counted_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What `figures_of` reads of an entry's metadata, and nothing else of it."""
+    kept: dict[str, Any] = {key: list(names_of(metadata, key)) for _, key in COUNTED}
+    kept |= {name: metadata.get(name) for name in _MEASURES if _measure(metadata.get(name))}
+    return {key: value for key, value in kept.items() if value != []}
+
+
+COUNTED = (
     ("projects", "projects"),
     ("tags", "tags"),
     ("actions", "action"),

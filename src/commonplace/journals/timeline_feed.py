@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
+from commonplace.core.text import body_of
 from commonplace.core.values import Put, Since
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import LATEST, is_in_reach
+from commonplace.journals.timeline_entry import LATEST, is_in_reach, ref_of, unpack_id
 from commonplace.journals.timeline_forgetting import blank, erase
 from commonplace.journals.timeline_material import Fed
 
@@ -40,10 +41,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Told:
-    """What a run changed. dropped: entries that left, so that bytes are to be erased."""
+    """What a run changed. blanked: rollups that quoted what is another entry now, or none."""
 
     changed: int = 0
-    dropped: int = 0
+    blanked: set[str] = field(default_factory=set)
 
 
 def list_fed(
@@ -75,10 +76,11 @@ class Feeding:
         self._openers = openers
         self._told: set[str] = set()
 
-    def sync(self) -> int:
+    def sync(self, *, forget: Callable[[list[str]], object] | None = None) -> int:
         """Note what other journals have more, other or no more; how many entries changed.
 
-        Every period that holds one of them is due again. A journal that cannot be read is passed
+        forget: called with the refs of rollups whose text left, to take it from the index. Every
+        period that holds one of them is due again. A journal that cannot be read is passed
         over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
         """
         done = _Told()
@@ -97,11 +99,13 @@ class Feeding:
                 continue
             with self._journal.database.writing() as conn:
                 conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
-        if done.dropped:
+        if done.blanked:
             with self._journal.database.writing() as conn:
                 conn.execute(sql()["merge_words"])
             with suppress(CommonplaceError):
                 erase(self._journal)
+            if forget is not None:
+                forget(sorted(done.blanked))
         return done.changed
 
     def read(self, refs: Sequence[str]) -> dict[str, Fed]:
@@ -114,7 +118,9 @@ class Feeding:
                 if name in openers:
                     page = openers[name].read_ref(ref)
                     metadata = {"tags": list(page.tags)} if page.tags else {}
-                    found[ref] = Fed(text=page.text, metadata=metadata, is_private=name == PRIVATE)
+                    found[ref] = Fed(
+                        text=body_of(page.text), metadata=metadata, is_private=name == PRIVATE
+                    )
         return found
 
     def forget(self, refs: Sequence[str]) -> list[str]:
@@ -124,14 +130,14 @@ class Feeding:
         """
         if not self._journal.exists:
             return []
-        above = self._journal.above(refs)
+        done = _Told()
         with self._journal.database.writing() as conn:
-            gone = [ref for ref in refs if self._drop(conn, ref)]
-            if gone:
+            gone = [self._drop(conn, ref, done) for ref in refs]
+            if done.blanked:
                 conn.execute(sql()["merge_words"])
-        if gone:
+        if any(gone):
             erase(self._journal)
-        return sorted({rollup for ref in gone for rollup in above.get(ref, ())})
+        return sorted(done.blanked)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
@@ -141,15 +147,13 @@ class Feeding:
         with self._journal.database.writing() as conn:
             for change in changes:
                 if not isinstance(change, Put):
-                    dropped = self._drop(conn, change.ref)
-                    done.dropped += dropped
-                    done.changed += dropped
+                    done.changed += self._drop(conn, change.ref, done)
                 elif change.doc.kind in KINDS and change.doc.text.strip():
                     # What lies at an end of the calendar is in no period.
                     put = self._put if is_in_reach(change.doc.at) else self._drop_doc
-                    done.changed += put(conn, change.doc)
+                    done.changed += put(conn, change.doc, done)
 
-    def _put(self, conn: sqlite3.Connection, doc: Doc) -> bool:
+    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
         said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
         digest = hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]
         old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
@@ -164,7 +168,7 @@ class Feeding:
         if old is not None and old[2] == digest:
             return False
         if old is not None:
-            self._blank_above(conn, old[0], doc.ref)
+            self._blank_above(conn, old[0], done)
         now = self._journal.clock()
         # A change of no entry of ours: its number marks what is due again, as every change's does.
         change = self._journal.note_change(conn, 0)
@@ -172,14 +176,14 @@ class Feeding:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
 
-    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc) -> bool:
-        return self._drop(conn, doc.ref)
+    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
+        return self._drop(conn, doc.ref, done)
 
-    def _drop(self, conn: sqlite3.Connection, ref: str) -> bool:
+    def _drop(self, conn: sqlite3.Connection, ref: str, done: _Told) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
         if old is None:
             return False
-        self._blank_above(conn, old[0], ref)
+        self._blank_above(conn, old[0], done)
         conn.execute(sql()["unlink"], {"source": -old[0]})
         conn.execute(sql()["drop_fed"], {"seq": old[0]})
         change = self._journal.note_change(conn, 0)
@@ -187,11 +191,13 @@ class Feeding:
         self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
 
-    def _blank_above(self, conn: sqlite3.Connection, seq: int, ref: str) -> None:
+    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _Told) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now = self._journal.clock()
-        for rollup, _ in conn.execute(sql()["above"], {"source": -seq}).fetchall():
-            blank(self._journal, conn, rollup, ref, now, expired=False)
+        for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
+            blank(self._journal, conn, rollup, now)
+            if name:
+                done.blanked.add(ref_of(unpack_id(name)))
 
     def _tell(self, name: str, exc: CommonplaceError) -> None:
         if name not in self._told:

@@ -5,17 +5,14 @@ The opposite of retention, which lets go of detail from below: this goes up, mod
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.core.clock import render_time
+from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
-from commonplace.core.rollups import Figures
 from commonplace.journals.timeline import Deleted
 from commonplace.journals.timeline_database import entry_of, sql
 from commonplace.journals.timeline_entry import RAW, content_hash, pack_id, ref_of, unpack_id
 from commonplace.journals.timeline_marks import span_of_row
-from commonplace.journals.timeline_material import Base, parse_base, render_base
 
 if TYPE_CHECKING:
     import sqlite3
@@ -51,46 +48,45 @@ def _let_go(
         change = journal.note_change(conn, entry.seq)
         if entry.entry_type == RAW:
             journal.marks.mark(conn, entry.at, change=change, now=now)
+    elif found := conn.execute(sql()["find_expired"], {"seq": seq}).fetchone():
+        conn.execute(sql()["drop_expired"], {"timestamp": found[0], "seq": seq})
+        change = journal.note_change(conn, 0)
+        journal.marks.mark(conn, parse_time(found[0]), change=change, now=now)
+    conn.execute(sql()["note_erasing"], {"erasing": True})
     conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
     for each, _ in above:
-        blank(journal, conn, each, ref_of(entry_id), now, expired=entry is None)
+        blank(journal, conn, each, now)
     conn.execute(sql()["unlink"], {"source": seq})
     return above
 
 
 def erase(journal: TimelineJournal) -> None:
-    """Have nothing of what was deleted stay in the journal file. Raises: Unavailable."""
-    if not journal.database.is_checkpointed():
+    """Leave nothing of what was deleted in the journal file. Raises: Unavailable."""
+    if not journal.database.erase():
         raise Unavailable(
             f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
             hint="Delete it again when other processes are done.",
         )
+    with journal.database.writing() as conn:
+        conn.execute(sql()["note_erasing"], {"erasing": False})
 
 
-def _row(conn: sqlite3.Connection, seq: int) -> tuple[Any, ...] | None:
-    found: tuple[Any, ...] | None = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
-    return found
+def is_erasing(journal: TimelineJournal) -> bool:
+    """Whether something was deleted, and its bytes may be left: a process ended, or another read.
+
+    Raises: Unavailable.
+    """
+    return any(erasing for (erasing,) in journal.database.ask("erasing"))
 
 
-def blank(
-    journal: TimelineJournal,
-    conn: sqlite3.Connection,
-    seq: int,
-    ref: str,
-    now: datetime,
-    *,
-    expired: bool,
-) -> None:
+def blank(journal: TimelineJournal, conn: sqlite3.Connection, seq: int, now: datetime) -> None:
     """Take all text out of a rollup, and mark it: it is made again from what is left."""
-    row = _row(conn, seq)
+    row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
     if row is None:
         return  # it expired itself; what was made from it is above, too
     rollup = entry_of(row)
-    facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
-    base = parse_base(facts[5])
-    if base is not None and expired:
-        base = _without(base, ref)
-    conn.execute(sql()["blank"], {"seq": seq, "base": render_base(base)})
+    conn.execute(sql()["note_erasing"], {"erasing": True})
+    conn.execute(sql()["blank"], {"seq": seq})
     timestamp = render_time(rollup.at)
     blank = {
         "seq": seq,
@@ -104,20 +100,3 @@ def blank(
     start, end = (render_time(at) for at in (rollup.start, rollup.end))
     span = span_of_row(rollup.zone_name, rollup.level, start, end)
     journal.marks.mark_spans(conn, [span], change=change)
-
-
-def _without(base: Base, ref: str) -> Base:
-    """What is known of expired sources, without one of them: its names cannot be told apart."""
-    figures = base.figures
-    return replace(
-        base,
-        figures=Figures(
-            entries=max(figures.entries - 1, 0),
-            # Which hours held it alone cannot be told either; more hours than entries are none.
-            hours=min(figures.hours, max(figures.entries - 1, 0)),
-            first=figures.first,
-            last=figures.last,
-        ),
-        points=tuple(x for x in base.points if x.ref != ref),
-        text="",
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,7 +24,7 @@ from commonplace.core.rollups import (
     render_figures,
 )
 from commonplace.journals.timeline_database import sql
-from commonplace.journals.timeline_entry import JOURNAL, ROLLUP_TYPES, figures_of, ref_of
+from commonplace.journals.timeline_entry import JOURNAL, figures_of, ref_of, unpack_id
 from commonplace.journals.timeline_marks import Span, smaller_of
 
 if TYPE_CHECKING:
@@ -33,12 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.core.clock import Level
 
 _NAMES_KEPT = 50
-# A day of another zone that lies in a period by its middle begins less than this before or after.
-_ASTRAY = timedelta(hours=40)
-_MOST_BASE_POINTS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +57,6 @@ class Feed(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
-    """What a rollup knows of sources that expired: counted, quoted, and as it was told then."""
-
-    figures: Figures
-    points: tuple[Point, ...]
-    text: str
-    is_private: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One thing a period is made from. link: its number and hash; None for what is not stored.
 
@@ -90,45 +75,22 @@ class Part:
 class Gathered:
     """A period's material as it lies in rows.
 
-    counted: of all its parts. base: of what expired. missing: smaller periods in which something
-    was recorded, and which are not rolled up. empty: those in which nothing was. expected: how many
-    there are in all.
+    figures: of all its parts. missing: smaller periods in which something was recorded, and which
+    are not rolled up. empty: those in which nothing was. expected: how many there are in all.
     """
 
     span: Span
     key: str
     parts: tuple[Part, ...] = ()
-    counted: Figures = field(default_factory=Figures)
-    base: Base | None = None
-    base_ref: str = ""
+    figures: Figures = field(default_factory=Figures)
     missing: tuple[Span, ...] = ()
     empty: tuple[Span, ...] = ()
     expected: int = 0
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """What a summariser reads, oldest first; what is left of expired sources before all."""
-        told = sorted((x.item for x in self.parts), key=lambda x: (x.at, x.ref))
-        if self.base is None:
-            return tuple(told)
-        before = Item(
-            ref=self.base_ref,
-            at=self.base.figures.first or self.span.start,
-            text=self.base.text,
-            kind=ROLLUP_TYPES[self.span.level],
-            entries=self.base.figures.entries,
-            points=self.base.points,
-            is_private=self.base.is_private,
-        )
-        return (before, *told)
-
-    @cached_property
-    def figures(self) -> Figures:
-        """All that is counted, expired sources included."""
-        if self.base is None:
-            return self.counted
-        figures = merged([self.base.figures, self.counted])
-        return _of_one_hour(figures) if self.span.level == "hour" else figures
+        """What a summariser reads, oldest first."""
+        return tuple(sorted((x.item for x in self.parts), key=lambda x: (x.at, x.ref)))
 
     @cached_property
     def links(self) -> tuple[tuple[int, bytes], ...]:
@@ -144,9 +106,14 @@ class Gathered:
     def input_hash(self) -> bytes:
         """A token of all it is made from."""
         digest = hashlib.sha256(f"{self.span.level} {self.key} {self.span.zone_name}".encode())
-        for source, told in sorted(self.links):
+        for (source, told), part in sorted(
+            ((x.link, x) for x in self.parts if x.link is not None), key=lambda found: found[0]
+        ):
             digest.update(f"|{source} ".encode() + told)
-        digest.update(render_base(self.base).encode())
+            if part.span is not None:
+                # A rollup may count and quote otherwise and read the same.
+                counted = json.dumps(render_figures(part.figures), sort_keys=True)
+                digest.update(f"{counted} {render_points(part.item.points)}".encode())
         return digest.digest()[:16]
 
     @property
@@ -174,15 +141,7 @@ def bare(span: Span) -> Gathered:
 
 def gather(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
     """All that a period is made from, read in one transaction of the caller's."""
-    found = _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
-    asked = {"thread_id": owner, "level": span.number, "tz": span.zone_name}
-    row = conn.execute(
-        sql()["by_period"], {**asked, "period_start": render_time(span.start)}
-    ).fetchone()
-    facts = None if row is None else conn.execute(sql()["rollup_facts"], {"seq": row[0]}).fetchone()
-    if facts is None:
-        return found
-    return replace(found, base=parse_base(facts[5]), base_ref=ref_of(row[1]))
+    return _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
 
 
 def read_fed(found: Gathered, feed: Feed | None) -> Gathered:
@@ -204,8 +163,10 @@ def read_fed(found: Gathered, feed: Feed | None) -> Gathered:
             item = replace(part.item, text=fed.text, is_private=fed.is_private)
             parts.append(replace(part, item=item))
             told.append((item.at, fed.metadata))
-    counted = _of_one_hour(merged([found.counted, figures_of(told)]))
-    return replace(found, parts=tuple(parts), counted=counted)
+    figures = merged([found.figures, figures_of(told)])
+    # Both are of one hour.
+    figures = replace(figures, hours=min(figures.hours, 1))
+    return replace(found, parts=tuple(parts), figures=figures)
 
 
 def _of_entries(conn: sqlite3.Connection, span: Span) -> Gathered:
@@ -219,82 +180,53 @@ def _of_entries(conn: sqlite3.Connection, span: Span) -> Gathered:
         item = Item(ref=ref_of(entry_id), at=at, text=content)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
         told.append((at, json.loads(metadata) if metadata != "{}" else {}))
+    for seq, packed, timestamp, facts, points, digest in conn.execute(
+        sql()["expired_within"], asked
+    ):
+        at, quoted, entry_id = parse_time(timestamp), parse_points(points), unpack_id(packed)
+        text = "\n".join(x.text for x in quoted)
+        item = Item(ref=ref_of(entry_id), at=at, text=text, points=quoted)
+        parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
+        told.append((at, json.loads(facts)))
     for seq, ref, journal, timestamp, digest in conn.execute(sql()["fed_within"], asked):
         item = Item(ref=ref, at=parse_time(timestamp), text="", journal=journal)
         parts.append(Part(item=item, names=(ref,), link=(-seq, digest)))
-    return replace(bare(span), parts=tuple(parts), counted=figures_of(told))
-
-
-@dataclass(frozen=True, slots=True)
-class _Child:
-    """A rollup that a larger one may be made from."""
-
-    seq: int
-    id: str
-    start: datetime
-    end: datetime
-    zone_name: str
-    item: Item
-    figures: Figures
-    hash: bytes
-    has_base: bool
-
-    @property
-    def middle(self) -> datetime:
-        return self.start + (self.end - self.start) / 2
-
-    def part(self, level: Level) -> Part:
-        return Part(
-            item=self.item,
-            names=(self.id,),
-            link=(self.seq, self.hash),
-            figures=self.figures,
-            span=Span(level=level, start=self.start, end=self.end, zone_name=self.zone_name),
-        )
+    return replace(bare(span), parts=tuple(parts), figures=figures_of(told))
 
 
 def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
     smaller = MADE_FROM[span.level]
     assert smaller is not None
-    children = _children(conn, replace(span, level=smaller), owner)
-    own = {x.start: x for x in children if x.zone_name == span.zone_name}
-    others = [x for x in children if x.zone_name != span.zone_name]
-    taken: list[_Child] = []
-    unmade: list[Span] = []
     pieces = smaller_of(span)
-    for piece in pieces:
-        # What another zone cut stands for good where its detail is gone; else ours is made.
-        based = [x for x in others if x.has_base and piece.interval.holds(x.middle)]
-        if based:
-            taken += based
-        elif (child := own.get(piece.start)) is not None:
-            taken.append(child)
-        else:
-            unmade.append(piece)
+    made = _children(conn, replace(span, level=smaller), owner)
+    unmade = [x for x in pieces if x.start not in made]
     missing = _recorded(conn, unmade)
-    told = tuple(x.part(smaller) for x in taken if x.figures.entries)
+    told = tuple(x for x in made.values() if x.figures.entries)
     return replace(
         bare(span),
         parts=told,
-        counted=merged(x.figures for x in told),
+        figures=merged(x.figures for x in told),
         missing=tuple(missing),
         empty=tuple(x for x in unmade if x not in missing),
         expected=len(pieces),
     )
 
 
-def _children(conn: sqlite3.Connection, around: Span, owner: str) -> list[_Child]:
+def _children(conn: sqlite3.Connection, around: Span, owner: str) -> dict[datetime, Part]:
+    """The rollups of a level in a span, by when they begin."""
     asked = {
         "thread_id": owner,
         "level": around.number,
-        "low": render_time(around.start - _ASTRAY),
-        "high": render_time(around.end + _ASTRAY),
+        "start": render_time(around.start),
+        "end": render_time(around.end),
+        "tz": around.zone_name,
     }
-    return [_child(row) for row in conn.execute(sql()["children"], asked)]
+    parts = [_child(row, around) for row in conn.execute(sql()["children"], asked)]
+    return {x.span.start: x for x in parts if x.span is not None}
 
 
-def _child(row: tuple[Any, ...]) -> _Child:
-    (seq, entry_id, start, end, tz, content, kind, digest, figures, points, is_private, base) = row
+def _child(row: tuple[Any, ...], around: Span) -> Part:
+    seq, entry_id, start, end, content, kind, digest, figures, points, is_private = row
     counted = parse_figures(json.loads(figures))
     began = parse_time(start)
     item = Item(
@@ -306,8 +238,8 @@ def _child(row: tuple[Any, ...]) -> _Child:
         points=parse_points(points),
         is_private=bool(is_private),
     )
-    ended = parse_time(end)
-    return _Child(seq, entry_id, began, ended, tz, item, counted, digest, bool(base))
+    span = replace(around, start=began, end=parse_time(end))
+    return Part(item=item, names=(entry_id,), link=(seq, digest), figures=counted, span=span)
 
 
 def _recorded(conn: sqlite3.Connection, pieces: Sequence[Span]) -> list[Span]:
@@ -334,17 +266,13 @@ def has_raw(conn: sqlite3.Connection, span: Span) -> bool:
     return bool(conn.execute(sql()["has_raw"], asked).fetchone()[0])
 
 
-def _of_one_hour(figures: Figures) -> Figures:
-    return replace(figures, hours=min(figures.hours, 1))
-
-
 def facts_of(
     found: Gathered, *, generator: str, model: str = "", tokens: int = 0
 ) -> dict[str, Any]:
     """What a rollup's metadata holds, in the design's keys and ours; numbers from rows alone."""
     figures = found.figures
     told: dict[str, Any] = {
-        "source_entry_count": len(found.links),
+        "source_entry_count": len(found.parts),
         "entries": figures.entries,
         "hours_active": figures.hours,
         "projects": ranked(figures.projects, _NAMES_KEPT),
@@ -388,30 +316,4 @@ def parse_points(text: str) -> tuple[Point, ...]:
     return tuple(
         Point(ref=ref, at=parse_time(at), text=said, weight=weight, decision=bool(decision))
         for ref, at, said, weight, decision in json.loads(text)
-    )
-
-
-def render_base(base: Base | None) -> str:
-    """What is known of expired sources as it is stored; empty for nothing."""
-    if base is None:
-        return ""
-    told = {
-        "figures": render_figures(base.figures),
-        "points": render_points(base.points),
-        "text": base.text,
-        "is_private": base.is_private,
-    }
-    return json.dumps(told, ensure_ascii=False, sort_keys=True)
-
-
-def parse_base(text: str) -> Base | None:
-    """What is known of expired sources, from what `render_base` wrote."""
-    if not text:
-        return None
-    told = json.loads(text)
-    return Base(
-        figures=parse_figures(told["figures"]),
-        points=parse_points(told["points"]),
-        text=told["text"],
-        is_private=told["is_private"],
     )

@@ -11,6 +11,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Problem
 from commonplace.db.sqlite import Corrupted
 from commonplace.journals.timeline_database import sql
+from commonplace.journals.timeline_forgetting import erase, is_erasing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,12 @@ def find_problems(journal: TimelineJournal) -> Iterator[Problem]:
                 hint="Repair makes it anew from the entries.",
                 repairable=True,
             )
+        elif is_erasing(journal):
+            yield Problem(
+                what=f"{path} may hold bytes of what was deleted.",
+                hint="Repair erases them.",
+                repairable=True,
+            )
     except Corrupted as exc:
         yield Problem(what=exc.message, hint=_BACKUP)
     except CommonplaceError as exc:
@@ -41,18 +48,24 @@ def find_problems(journal: TimelineJournal) -> Iterator[Problem]:
 
 
 def repair(journal: TimelineJournal) -> list[str]:
-    """Make the word index anew where it does not fit; a sentence for each thing done.
+    """Make the word index again where it does not fit, and erase what was deleted.
+
+    A sentence for each thing done.
 
     Raises: Unavailable.
     """
+    path, done = journal.database.path, []
     try:
-        if _words_fit(journal):
-            return []
-        with journal.database.writing() as conn:
-            conn.execute(sql()["rebuild_words"])
+        if not _words_fit(journal):
+            with journal.database.writing() as conn:
+                conn.execute(sql()["rebuild_words"])
+            done.append(f"Made the word index of {path} anew.")
+        if is_erasing(journal):
+            erase(journal)
+            done.append(f"Erased from {path} what was deleted.")
     except Corrupted:
-        return []  # what is wrong is told by `find_problems`
-    return [f"Made the word index of {journal.database.path} anew."]
+        pass  # what is wrong is told by `find_problems`
+    return done
 
 
 def _words_fit(journal: TimelineJournal) -> bool:

@@ -8,38 +8,37 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.retention import ARCHIVED, NAMES
-from commonplace.core.rollups import LEVELS, Figures, merged, parse_figures
+from commonplace.core.rollups import LEVELS, parse_figures
 from commonplace.core.values import Interval
+from commonplace.journals.timeline import LONGEST
 from commonplace.journals.timeline_database import entry_of, sql
 from commonplace.journals.timeline_entry import (
+    EARLIEST,
     content_hash,
-    figures_of,
+    counted_of,
     pack_id,
     parse_level,
     ref_of,
+    render_metadata,
+    rollup_id,
+    unpack_id,
 )
-from commonplace.journals.timeline_marks import Span, made_into, span_at, span_of_row
-from commonplace.journals.timeline_material import (
-    Base,
-    gather,
-    parse_base,
-    parse_points,
-    render_base,
-)
+from commonplace.journals.timeline_marks import made_into, span_at
+from commonplace.journals.timeline_material import parse_points, render_points
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from commonplace.core.retention import Retention
-    from commonplace.journals.timeline_entry import Entry
+    from commonplace.core.rollups import Point
     from commonplace.journals.timeline_rollups import Rollups
 
 _AT_ONCE = 500
@@ -101,6 +100,7 @@ class _Run:
 
     def __init__(self, rollups: Rollups, level: int, status: str, *, dry_run: bool) -> None:
         self._journal = rollups.journal
+        self._rows = rollups.rows
         self._level = level
         self._status = status
         self._dry_run = dry_run
@@ -129,19 +129,23 @@ class _Run:
             after, after_seq = rows[-1][3], rows[-1][0]
 
     def _is_covered(self, conn: sqlite3.Connection, past: _Past) -> bool:
-        """Whether each rollup that must cover an entry is there, fresh, and reads as kept."""
+        """Whether each rollup that must cover an entry is there, fresh, and reads as kept.
+
+        One that expired was covered itself, and what it counted is left of the entries.
+        """
         level = parse_level(self._level)
         if level is not None and not past.content:
             return True  # nothing happened in it
         if level == "week":
             return self._months_cover(conn, past)
-        rows = conn.execute(sql()["covering"], {"source": past.seq}).fetchall()
-        fresh = {
-            number
-            for rollup, told, number in rows
-            if told == past.hash and self._reads_back(conn, rollup)
-        }
-        return all(LEVELS.index(each) + 1 in fresh for each in made_into(level))
+        asked = {"source": past.seq, "hash": past.hash}
+        covering: set[str] = set()
+        for rollup, number, packed in conn.execute(sql()["covering"], asked).fetchall():
+            if packed is not None:
+                covering |= {x for x in LEVELS if unpack_id(packed).startswith(rollup_id(x, ""))}
+            elif number is not None and self._reads_back(conn, rollup):
+                covering.add(LEVELS[number - 1])
+        return covering.issuperset(made_into(level))
 
     def _months_cover(self, conn: sqlite3.Connection, past: _Past) -> bool:
         """A week is in no larger period: the months in which its days lie cover it."""
@@ -149,12 +153,11 @@ class _Run:
         start, end = past.span.start, past.span.end
         assert start is not None
         assert end is not None
-        for at in {span_at(start, "month", zone), span_at(past.at, "month", zone)}:
-            asked = {"thread_id": self._journal.owner, "tz": at.zone_name, "level": at.number}
-            found = conn.execute(
-                sql()["by_period"], {**asked, "period_start": render_time(at.start)}
-            ).fetchone()
-            if found is None or not self._reads_back(conn, found[0]):
+        for span in {span_at(start, "month", zone), span_at(past.at, "month", zone)}:
+            found = self._rows.find(conn, span)
+            if found is None and not self._rows.is_expired(conn, span):
+                return False
+            if found is not None and not self._reads_back(conn, found.seq):
                 return False
         return True
 
@@ -186,64 +189,65 @@ class _Run:
                 conn.execute(sql()["set_status"], values)
                 self._journal.note_change(conn, each.seq)
             return
-        above = self._by_rollup(conn, covered)
-        for seq, parts in above.items():
-            self._keep_base(conn, seq, parts)
         for each in covered:
             conn.execute(sql()["drop"], {"seq": each.seq})
             if each.content:
                 facts = {"seq": each.seq, "id": pack_id(each.id), "expired": True}
                 conn.execute(sql()["bury"], facts)
             self._journal.note_change(conn, each.seq)
-        for seq in above:
-            self._note_inputs(conn, seq)
+        if covered and self._level:
+            self._trim_quotes(conn, covered)
+        elif covered:
+            self._expire(conn, covered)
 
-    def _by_rollup(
-        self, conn: sqlite3.Connection, covered: Sequence[_Past]
-    ) -> dict[int, list[_Past]]:
-        found: dict[int, list[_Past]] = {}
-        for each in covered:
-            for rollup, *_ in conn.execute(sql()["covering"], {"source": each.seq}).fetchall():
-                found.setdefault(rollup, []).append(each)
-        return found
+    def _expire(self, conn: sqlite3.Connection, gone: Sequence[_Past]) -> None:
+        """Keep of raw entries what figures count of them, and what rollups quote of them."""
+        quoted = self._quoted_around(conn, gone)
+        for each in gone:
+            left = {
+                "timestamp": render_time(each.at),
+                "seq": each.seq,
+                "hash": each.hash,
+                "facts": render_metadata(counted_of(each.metadata)),
+                "points": render_points(quoted.get(ref_of(each.id), ())),
+            }
+            conn.execute(sql()["expire"], left)
 
-    def _keep_base(self, conn: sqlite3.Connection, seq: int, parts: Sequence[_Past]) -> None:
-        """Have a rollup keep what it knows of sources that leave, for when it is made again."""
-        facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
-        rollup = entry_of(conn.execute(sql()["by_seq"], {"seq": seq}).fetchone())
-        old = parse_base(facts[5]) or Base(figures=Figures(), points=(), text="")
-        refs = {ref_of(x.id) for x in parts}
-        told = [
-            x
-            for x in parse_points(facts[4])
-            if x.ref in refs or any(self._level and p.span.holds(x.at) for p in parts)
-        ]
-        base = replace(
-            old,
-            figures=merged([old.figures, *self._figures(conn, parts)]),
-            points=tuple(dict.fromkeys([*old.points, *told])),
-            text=rollup.content,
-            is_private=old.is_private or bool(facts[6]),
-        )
-        conn.execute(sql()["set_base"], {"seq": seq, "base": render_base(base)})
+    def _trim_quotes(self, conn: sqlite3.Connection, gone: Sequence[_Past]) -> None:
+        """Keep no sentence of an expired entry that only rollups quoted which are gone now."""
+        around = _around(gone)
+        asked = {**around, "thread_id": self._journal.owner}
+        if conn.execute(sql()["is_dirty_around"], asked).fetchone()[0]:
+            return  # one that is to be made again may quote it
+        quoted = self._quoted_around(conn, gone)
+        for seq, packed, timestamp, points in conn.execute(
+            sql()["quoted_within"], around
+        ).fetchall():
+            still = quoted.get(ref_of(unpack_id(packed)), ())
+            left = render_points([x for x in parse_points(points) if x in still])
+            if left != points:
+                values = {"timestamp": timestamp, "seq": seq, "points": left}
+                conn.execute(sql()["keep_points"], values)
 
-    def _figures(self, conn: sqlite3.Connection, parts: Sequence[_Past]) -> Iterator[Figures]:
-        if not self._level:
-            yield figures_of([(x.at, x.metadata) for x in parts])
-            return
-        for each in parts:
-            facts = conn.execute(sql()["rollup_facts"], {"seq": each.seq}).fetchone()
-            yield parse_figures(json.loads(facts[3]))
+    def _quoted_around(
+        self, conn: sqlite3.Connection, gone: Sequence[_Past]
+    ) -> dict[str, list[Point]]:
+        """What rollups that are there quote of the time of these, by the ref of the entry.
 
-    def _note_inputs(self, conn: sqlite3.Connection, seq: int) -> None:
-        """What a rollup is made from since its sources left, so that nothing is made for that."""
-        row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
-        facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
-        if row is None or facts is None:
-            return
-        found = gather(conn, _span(entry_of(row)), self._journal.owner)
-        values = {"seq": seq, "base": facts[5], "input_hash": found.input_hash}
-        conn.execute(sql()["expire_into"], values)
+        In the order of the entry, for an hour quotes all that what is made of it does.
+        """
+        around = _around(gone)
+        start = parse_time(around["start"])
+        quoted: dict[str, list[Point]] = {}
+        for level, longest in enumerate(LONGEST):
+            low = render_time(max(start - longest, EARLIEST))
+            asked = {**around, "thread_id": self._journal.owner, "level": level, "low": low}
+            for (points,) in conn.execute(sql()["points_around"], asked):
+                for point in parse_points(points):
+                    known = quoted.setdefault(point.ref, [])
+                    if point not in known:
+                        known.append(point)
+        return quoted
 
 
 def _past(row: tuple[Any, ...]) -> _Past:
@@ -253,9 +257,11 @@ def _past(row: tuple[Any, ...]) -> _Past:
     return _Past(seq, entry_id, kind, parse_time(timestamp), span, told, content, digest)
 
 
-def _span(entry: Entry) -> Span:
-    start, end = render_time(entry.start), render_time(entry.end)
-    return span_of_row(entry.zone_name, entry.level, start, end)
+def _around(gone: Sequence[_Past]) -> dict[str, str]:
+    """The time of these: of the periods of rollups, and of raw entries the instants."""
+    starts = [x.span.start or x.at for x in gone]
+    ends = [x.span.end or x.at for x in gone]
+    return {"start": render_time(min(starts)), "end": render_time(max(ends))}
 
 
 def _tidy(rollups: Rollups) -> None:

@@ -179,17 +179,18 @@ class Rewording:
 
     def _reword(self, entry: Entry, summariser: Summariser, told: Reworded) -> None:
         """One rollup, if it is not another's, and still made from what is there."""
-        found = self._gathered(entry)
-        if found is None or not summariser.takes(found.material(self._journal.owner)):
+        gathered = self._gathered(entry)
+        if gathered is None:
             return
-        if not self._claim(entry):
+        found, token = gathered
+        if not summariser.takes(found.material(self._journal.owner)) or not self._claim(entry):
             return
         began = self._monotonic()
         failure, summary = "", Summary(text="", generator=summariser.generator)
         done = False
         try:
             summary = summariser.summarise(found.material(self._journal.owner))
-            done = self._commit(entry, found, summary)
+            done = self._commit(entry, found, token, summary)
         except (Unavailable, Denied) as exc:
             failure, told.stopped = "no answer", str(exc)
             self._unclaim(entry)
@@ -197,7 +198,7 @@ class Rewording:
             failure = "no summary"
             told.failed += 1
             summary = exc.spent if isinstance(exc, NoSummary) else summary
-            if self._note_failure(entry, found, summary) >= MOST_FAILURES:
+            if self._note_failure(entry, token, summary) >= MOST_FAILURES:
                 told.poisoned.append(found.key)
         except BaseException:
             self._unclaim(entry)
@@ -211,8 +212,8 @@ class Rewording:
         else:
             told.cost_usd += summary.cost_usd
 
-    def _gathered(self, entry: Entry) -> Gathered | None:
-        """What a rollup is made from; None where that is no longer what it was made from."""
+    def _gathered(self, entry: Entry) -> tuple[Gathered, bytes] | None:
+        """What a rollup is made from, with the token it has of that; None where it is due."""
         with self._journal.database.reading() as conn:
             if conn is None:
                 return None
@@ -220,10 +221,16 @@ class Rewording:
             span = span_of_row(entry.zone_name, entry.level, *times)
             with snapshot(conn):
                 found = gather(conn, span, self._journal.owner)
+                is_due = self._rollups.rows.mark_of(conn, span) is not None
                 facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
-        if facts is None or found.missing or facts[1] != found.input_hash or not found.items:
+        if facts is None or is_due:
             return None
-        return read_fed(found, self._rollups.feed)
+        if found.missing:
+            # Retention has let go of smaller ones.
+            found = self._rollups.computed(span, whole=True)
+        else:
+            found = read_fed(found, self._rollups.feed)
+        return (found, facts[1]) if found.items else None
 
     def _claim(self, entry: Entry) -> bool:
         now = self._journal.clock()
@@ -235,14 +242,14 @@ class Rewording:
         with self._journal.database.writing() as conn:
             conn.execute(sql()["unclaim"], {"seq": entry.seq})
 
-    def _note_failure(self, entry: Entry, found: Gathered, summary: Summary) -> int:
+    def _note_failure(self, entry: Entry, token: bytes, summary: Summary) -> int:
         """Count a failure of this material, and what it cost; how many there are now."""
-        asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": found.input_hash}
+        asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": token}
         with self._journal.database.writing() as conn:
             self._spend(conn, summary)
             conn.execute(sql()["note_failure"], asked)
             facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
-        return 0 if facts is None else int(facts[7])
+        return 0 if facts is None else int(facts[5])
 
     def _spend(self, conn: sqlite3.Connection, summary: Summary) -> None:
         if summary.model:
@@ -254,7 +261,7 @@ class Rewording:
             }
             conn.execute(sql()["spend"], cost)
 
-    def _commit(self, entry: Entry, found: Gathered, summary: Summary) -> bool:
+    def _commit(self, entry: Entry, found: Gathered, token: bytes, summary: Summary) -> bool:
         """Store a text; False where the rollup is made from something else by now."""
         journal = self._journal
         now = journal.clock()
@@ -268,7 +275,7 @@ class Rewording:
             "metadata": metadata,
             "hash": hashed,
             "now": render_time(now),
-            "input_hash": found.input_hash,
+            "input_hash": token,
         }
         with journal.database.writing() as conn:
             self._spend(conn, summary)

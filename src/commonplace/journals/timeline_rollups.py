@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
-from commonplace.core.rollups import (
-    LEVELS,
-    Item,
-    Summary,
-    merged,
-    parse_figures,
-)
+from commonplace.core.rollups import LEVELS, Figures, Item, Summary, merged, parse_figures
 from commonplace.db.sqlite import snapshot
 from commonplace.journals.timeline_database import sql
 from commonplace.journals.timeline_entry import ROLLUP_TYPES, Entry, ref_of, rollup_id
@@ -50,7 +44,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.clock import Level
-    from commonplace.core.rollups import Figures, Summariser
+    from commonplace.core.rollups import Summariser
     from commonplace.journals.timeline import TimelineJournal
     from commonplace.journals.timeline_material import Feed
 
@@ -135,8 +129,9 @@ class Rollups:
         with self.journal.database.reading() as conn:
             span = span_at(at, level, self.journal.marks.zone(conn))
             fresh = None if conn is None else self._fresh(conn, span)
-        if fresh is not None:
-            return fresh
+            is_expired = conn is not None and self._is_expired(conn, span)
+        if fresh is not None or is_expired:
+            return fresh or self._nothing(span)
         if is_open(span, now, self.grace):
             return self.compute(span) if partial else None
         if not self.journal.exists:
@@ -171,7 +166,7 @@ class Rollups:
             if conn is None:
                 return
             lacking = self.rows.find(conn, span) is None and self.rows.mark_of(conn, span) is None
-            lacking = lacking and has_raw(conn, span)
+            lacking = lacking and has_raw(conn, span) and not self.rows.is_expired(conn, span)
         if lacking:
             # No mark and no rollup, yet something is there: another zone cut it so far.
             self._mark(span)
@@ -205,9 +200,9 @@ class Rollups:
             if due is None or found is None:
                 return False
             is_own = zone_name(self.journal.zone) == span.zone_name
-            if not is_own and found.base is None:
+            if not is_own:
                 return self._hand_over(due)
-            if found.missing and is_own:
+            if found.missing:
                 if self._make(found.missing):
                     continue
                 return False
@@ -236,7 +231,14 @@ class Rollups:
             if found is not None and conn is not None:
                 facts = conn.execute(sql()["rollup_facts"], {"seq": found.seq}).fetchone()
                 return parse_figures(json.loads(facts[3]))
-        return self._computed(span).figures
+            if conn is not None and self._is_expired(conn, span):
+                return Figures()
+        return self.computed(span).figures
+
+    def is_expired(self, span: Span) -> bool:
+        """Whether retention let go of the rollup of a period, and nothing changed in it since."""
+        with self.journal.database.reading() as conn:
+            return conn is not None and self._is_expired(conn, span)
 
     def compute_at(self, level: Level, at: datetime) -> Entry:
         """The period that holds an instant as its rollup would be now; see `compute`."""
@@ -244,12 +246,39 @@ class Rollups:
 
     def compute(self, span: Span) -> Entry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
-        found = self._computed(span)
+        found = self.computed(span)
         summary = self._summarised(found)
         with self.journal.database.reading() as conn:
             made = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
+
+    def computed(self, span: Span, *, whole: bool = False) -> Gathered:
+        """What a period is made from, smaller ones computed where they are not made.
+
+        What a journal adds that does not answer now is left out; whole: Unavailable is raised.
+        """
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return bare(span)
+            with snapshot(conn):
+                found = gather(conn, span, self.journal.owner)
+                due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
+        try:
+            found = read_fed(found, self.feed)
+        except Unavailable:
+            if whole:
+                raise
+            found = read_fed(found, None)
+        # What is stored of those that are due is behind: it gives way to what is computed.
+        due |= set(found.missing)
+        parts = [x for x in found.parts if x.span not in due]
+        if due:
+            made = (self._part(x, whole=whole) for x in due)
+            parts += [x for x in made if x.figures.entries]
+            figures = merged(x.figures for x in parts)
+            found = replace(found, parts=tuple(parts), figures=figures, missing=())
+        return found
 
     def log(
         self, found: Gathered, summary: Summary, *, took_s: float, done: bool, failure: str = ""
@@ -284,6 +313,7 @@ class Rollups:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
         asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
         times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
+        times += [row[2] for row in conn.execute(sql()["expired_within"], asked)]
         times += [row[3] for row in conn.execute(sql()["fed_within"], asked)]
         levels = LEVELS[: whole.number]
         found = {
@@ -312,30 +342,34 @@ class Rollups:
                 return Due(span, mark, seen), gather(conn, span, self.journal.owner)
 
     def _hand_over(self, due: Due) -> bool:
-        """A period of a zone that is the owner's no longer: that of its own zone is due instead.
+        """A period of a zone that is the owner's no longer: those of its own zone are due instead.
 
-        The old rollup stays until that is made. Always False: nothing was rolled up.
+        The old rollup stays until they are made. Always False: nothing was rolled up.
         """
         span, marks = due.span, self.journal.marks
         with self.journal.database.writing() as conn:
             zone = marks.zone(conn)
             self.rows.unmark(conn, due)
-            if self.rows.find(conn, span) is not None:
-                middle = span.start + (span.end - span.start) / 2
-                marks.mark_spans(conn, [span_at(middle, span.level, zone)], change=due.mark)
+            is_made = self.rows.find(conn, span) is not None
+            at = span.start
+            while at < span.end:
+                own = span_at(at, span.level, zone)
+                if is_made or has_raw(conn, own):
+                    marks.mark_spans(conn, [own], change=due.mark)
+                at = own.end
         return False
 
     def _make(self, spans: tuple[Span, ...]) -> bool:
         """Make smaller rollups that a larger one lacks; whether none is lacking now."""
+        self._mark(*spans)
         for each in spans:
-            self._mark(each)
             self.roll_up(each)
         return not any(self._is_marked(x) for x in spans)
 
-    def _mark(self, span: Span) -> None:
+    def _mark(self, *spans: Span) -> None:
         with self.journal.database.writing() as conn:
             change = conn.execute(sql()["last_change"]).fetchone()[0]
-            self.journal.marks.mark_spans(conn, [span], change=change)
+            self.journal.marks.mark_spans(conn, spans, change=change)
 
     def _is_marked(self, span: Span) -> bool:
         with self.journal.database.reading() as conn:
@@ -360,33 +394,17 @@ class Rollups:
         found = self.rows.find(conn, span)
         return None if found is None else self.journal.whole(conn, found)
 
+    def _is_expired(self, conn: sqlite3.Connection, span: Span) -> bool:
+        """Whether retention let go of a rollup, and nothing changed in its period since."""
+        return self.rows.is_expired(conn, span) and self.rows.mark_of(conn, span) is None
+
     def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
 
-    def _computed(self, span: Span) -> Gathered:
-        with self.journal.database.reading() as conn:
-            if conn is None:
-                return bare(span)
-            with snapshot(conn):
-                found = gather(conn, span, self.journal.owner)
-                due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
-        try:
-            found = read_fed(found, self.feed)
-        except Unavailable:
-            found = read_fed(found, None)
-        # What is stored of those that are due is behind: it gives way to what is computed.
-        due |= set(found.missing)
-        parts = [x for x in found.parts if x.span not in due]
-        if due:
-            parts += [x for x in map(self._part, due) if x.figures.entries]
-            counted = merged(x.figures for x in parts)
-            found = replace(found, parts=tuple(parts), counted=counted, missing=())
-        return found
-
-    def _part(self, span: Span) -> Part:
+    def _part(self, span: Span, *, whole: bool) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
-        found = self._computed(span)
+        found = self.computed(span, whole=whole)
         summary = self._summarised(found)
         item = Item(
             ref=ref_of(rollup_id(span.level, found.key, span.zone_name)),

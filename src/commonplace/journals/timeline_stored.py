@@ -9,7 +9,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import parse_time, render_time
+from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import render_figures
 from commonplace.journals.timeline_database import entry_of, sql
 from commonplace.journals.timeline_entry import (
@@ -22,7 +22,7 @@ from commonplace.journals.timeline_entry import (
     rollup_id,
 )
 from commonplace.journals.timeline_marks import zone_name
-from commonplace.journals.timeline_material import bare, facts_of, render_base, render_points
+from commonplace.journals.timeline_material import bare, facts_of, render_points
 
 if TYPE_CHECKING:
     import sqlite3
@@ -50,6 +50,17 @@ class RollupRows:
         asked = {**key_of(span), "thread_id": self._journal.owner}
         row = conn.execute(sql()["by_period"], asked).fetchone()
         return None if row is None else entry_of(row)
+
+    def is_expired(self, conn: sqlite3.Connection, span: Span) -> bool:
+        """Whether retention let go of the rollup of a period."""
+        suffix = self._journal.marks.suffix(conn, span.zone_name)
+        key = period_key(span.start, span.level, span.zone)
+        return self._expired(conn, rollup_id(span.level, key, suffix)) is not None
+
+    def _expired(self, conn: sqlite3.Connection, entry_id: str) -> int | None:
+        """The number of an entry that expired; None for one that did not."""
+        found = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+        return found[0] if found is not None and found[1] else None
 
     def mark_of(self, conn: sqlite3.Connection, span: Span) -> int | None:
         """The change since which a period is to be rolled up again; None where it is not."""
@@ -131,6 +142,12 @@ class RollupRows:
         if old is not None:
             conn.execute(sql()["update_rollup"], {**row, "seq": old.seq})
             return old.seq
+        seq = self._expired(conn, entry.id)
+        row |= {"seq": seq, "status": "active"}
+        if seq is not None:
+            # What is made from it needs it again, and no reader does: its time is past.
+            conn.execute(sql()["unbury"], {"seq": seq})
+            row["status"] = "archived"
         return conn.execute(sql()["add_rollup"], row).lastrowid or 0
 
     def _put_facts(
@@ -143,7 +160,6 @@ class RollupRows:
             "generator": summary.generator,
             "figures": _json(render_figures(found.figures)),
             "points": render_points(summary.points),
-            "base": render_base(found.base),
             "is_private": int(found.is_private),
         }
         conn.execute(sql()["set_rollup"], facts)
@@ -161,7 +177,7 @@ class RollupRows:
         entry = self.entry(span, found, content="", facts=facts, suffix=suffix)
         seq = self._put(conn, entry, None)
         told = {"seq": seq, "period_key": found.key, "input_hash": found.input_hash, "points": "[]"}
-        rest = {"generator": generator, "base": "", "is_private": 0}
+        rest = {"generator": generator, "is_private": 0}
         figures = _json(render_figures(found.figures))
         conn.execute(sql()["set_rollup"], {**told, **rest, "figures": figures})
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, merged, ranked
-from commonplace.journals.timeline_entry import pack_id, rollup_id
 from commonplace.journals.timeline_marks import span_at
 
 if TYPE_CHECKING:
@@ -81,16 +80,8 @@ def _trend(rollups: Rollups, span: Span) -> Trend:
         start=span.start,
         end=span.end,
         figures=figures,
-        expired=not figures.entries and _has_expired(rollups.journal, span, key),
+        expired=not figures.entries and rollups.is_expired(span),
     )
-
-
-def _has_expired(journal: TimelineJournal, span: Span, key: str) -> bool:
-    """Whether a period has nothing more since retention let go of its rollup."""
-    with journal.database.reading() as conn:
-        suffix = "" if conn is None else journal.marks.suffix(conn, span.zone_name)
-    name = pack_id(rollup_id(span.level, key, suffix))
-    return any(expired for _, expired in journal.database.ask("find_tombstone", id=name))
 
 
 def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:

@@ -15,6 +15,7 @@ from commonplace.core.retention import KEEP_ALL
 from commonplace.core.rollups import PERIODS
 from commonplace.core.text import nearest, opening
 from commonplace.journals.timeline_entry import RAW
+from commonplace.journals.timeline_forgetting import erase, is_erasing
 from commonplace.journals.timeline_retention import let_go
 from commonplace.journals.timeline_trends import list_trends
 from commonplace.tools.timeline_context import Context, assemble
@@ -80,6 +81,7 @@ class TimelineDesk:
         self.retention = retention
         self.feeding = feeding
         self.rolls_up = rolls_up
+        self._is_erased = False
 
     @property
     def zone(self) -> tzinfo:
@@ -90,6 +92,7 @@ class TimelineDesk:
         """Roll up some of what is due, if anything is; how many were made. Never raises."""
         with suppress(CommonplaceError):
             if self.rolls_up:
+                self._erase()
                 self.feed()
                 return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
         return 0
@@ -103,7 +106,9 @@ class TimelineDesk:
 
     def feed(self) -> int:
         """Note what other journals have more, other or no more, where they count in rollups."""
-        return 0 if self.feeding is None else self.feeding.sync()
+        if self.feeding is None:
+            return 0
+        return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
 
     def run_due(self, *, dry_run: bool = False) -> tuple[int, LetGo]:
         """Roll up all that is due, then let go of what retention no longer keeps.
@@ -112,6 +117,8 @@ class TimelineDesk:
         May be called at any time and as often as one likes. Raises: Unavailable.
         """
         if not dry_run:
+            self._is_erased = False
+            self._erase()
             self.feed()
         made = 0 if dry_run else self.rollups.catch_up()
         return made, let_go(self.rollups, self.retention, dry_run=dry_run)
@@ -213,6 +220,14 @@ class TimelineDesk:
     def parse_at(self, text: str) -> datetime | None:
         """The instant a text names, in the owner's zone where it names none; None for blank."""
         return parse_instant(text, self.zone) if text.strip() else None
+
+    def _erase(self) -> None:
+        """Erase once what was deleted before and is left, as where that process was killed."""
+        if not self._is_erased:
+            self._is_erased = True
+            with suppress(CommonplaceError):
+                if is_erasing(self.journal):
+                    erase(self.journal)
 
     def _file(self, entries: Sequence[Entry]) -> tuple[str, ...]:
         return self.filing().file(self.journal.docs(entries)).notes

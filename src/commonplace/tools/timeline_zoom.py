@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import local_date, period, period_key, render_instant
 from commonplace.core.fence import visible_line
 from commonplace.core.rollups import LEVELS, MADE_FROM
-from commonplace.core.text import first_words
+from commonplace.core.text import body_of, first_words
 from commonplace.journals.timeline_entry import JOURNAL, RAW, label_of
 from commonplace.journals.timeline_feed import list_fed
 
@@ -233,7 +233,9 @@ def with_others(node: Node, read: Callable[[str], Page | None]) -> Node:
     """
     if node.level is None and not node.ref.startswith(f"{JOURNAL}:"):
         page = read(node.ref)
-        return node if page is None else replace(node, at=page.at, text=first_words(page.text))
+        if page is None:
+            return node
+        return replace(node, at=page.at, text=first_words(body_of(page.text)))
     down = tuple(with_others(each, read) for each in node.down)
     if node.level == "hour":
         down = tuple(sorted(down, key=lambda each: each.at))
