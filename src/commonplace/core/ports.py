@@ -408,3 +408,19 @@ class Clearing(Protocol):
         Also heals an index that is broken: afterwards it is empty, and whole.
         """
         ...
+@runtime_checkable
+class Erasing(Protocol):
+    """An index that notes durably which texts left it, so that no death keeps their bytes."""
+
+    def erase(self) -> None:
+        """Erase what dropped and altered docs left behind, if anything.
+
+        Raises: Unavailable where bytes remain; call it again then.
+        """
+        ...
+
+    def has_remains(self) -> bool:
+        """Whether there is anything to erase."""
+        ...
+
+

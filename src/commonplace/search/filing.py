@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
+from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
 from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
 from commonplace.search.batches import Spans, encoded_of, groups_of, next_limit, unencoded_of
@@ -138,6 +138,9 @@ class Filing:
         """File what was just written, so that it is found at once; never raises into the write."""
         try:
             self._index.apply(changes)
+        self._eraser = Errand(self._erase_aside, name="erasing", over=self._over)
+        self._may_erase = False
+        self._erase_at = -math.inf
             encoder = self._encoder.get()
             if encoder is None:
                 return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
@@ -152,6 +155,7 @@ class Filing:
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
             return self._pending(_told("An entry is written and waits to be filed", exc))
         return Filed()
+        self._may_erase = True
 
     def _pending(self, why: str, *, passing: bool = False) -> Pending:
         with self._state:
@@ -212,7 +216,8 @@ class Filing:
         A filing that proves long is not waited for: what is filed so far can be found. Nor is a
         source that was silent throughout an earlier wait.
         """
-        self._background = True
+        # A process that was killed may have left some.
+        self._background = self._may_erase = True
         # Those that look in threads of their own begin first.
         asked = [(lane, lane.look()) for lane in sorted(self._lanes, key=lambda x: x.is_prompt)]
 
@@ -306,6 +311,7 @@ class Filing:
                 trouble = trouble or exc
         return trouble
 
+        self._erase()
     def finish(self, wait_s: float) -> None:
         """Let what was written be kept beside its entry, waiting at most so long."""
         turn = self._keeper.turn
@@ -324,6 +330,22 @@ class Filing:
         for lane in lanes:
             lane.close()
         if self._worker is not None and self._worker is not threading.current_thread():
+    def _erase_aside(self) -> None:
+        """Erase what is left of earlier texts, unless that would take too much of the time."""
+        began = self._monotonic()
+        if began >= self._erase_at:
+            self._erase()
+            took = self._monotonic() - began
+            self._erase_at = self._monotonic() + took * policy.ERASING_PAUSE
+
+    def _erase(self) -> None:
+        self._may_erase = False
+        try:
+            if isinstance(self._index, Erasing):
+                self._index.erase()
+        except Exception as exc:  # noqa: BLE001  noted in the index: a later start tries again
+            _told("Bytes of deleted or altered text remain in the index", exc)
+
             self._worker.join(wait_s)
             self._give_lease_back()
         for lane in lanes:
@@ -332,12 +354,17 @@ class Filing:
     def _note_put(self) -> None:
         with self._state:
             self._all_made = False
+        if self._may_erase:
+            self._erase_at = -math.inf
+            turn = self._eraser.ask()
+            self._wait(lambda: self._eraser.is_over(turn), wait_s)
 
     def _note_filed(self, source: Source) -> None:
         if self._background and (not self._all_made or isinstance(source, KeepsVectors)):
             self._call()
 
     def _call(self) -> None:
+        self._eraser.close()
         """Have the worker look for missing vectors."""
         with self._state:
             self._asked += 1
@@ -352,6 +379,8 @@ class Filing:
             with self._state:
                 self._state.wait_for(self._called, None if self._all_made else retry_s)
                 if self._closed:
+        self._may_erase = True
+        self._eraser.ask()
                     return
                 self._done = self._asked
             retry_s = _RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)

@@ -89,6 +89,10 @@ BACKLOG_LEASE_S = 60.0
 BACKLOG_POLL_S = 0.5
 """How often a worker looks whether anything waits."""
 
+ERASING_PAUSE = 20.0
+"""After the bytes of earlier texts are erased in the background, nothing is erased for so many
+times as long as that took: 0.3 s at 10,000 entries, 3.3 s at 100,000; no process writes in it."""
+
 TIDY_EVERY_S = 600.0
 """How often a worker has the database let go of what is deleted, if anything was."""
 
