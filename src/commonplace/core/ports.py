@@ -149,8 +149,11 @@ class Encoder(Protocol):
         """Numbers in a vector."""
         ...
 
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
-        """(start, end) in characters of overlapping chunks of <= 256 tokens; one if short."""
+    def split(self, text: str, *, most: int | None = None) -> tuple[tuple[int, int], ...]:
+        """(start, end) in characters of overlapping chunks of <= 256 tokens; one if short.
+
+        most: so many of the first chunks, for the time that it takes to find those.
+        """
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> Vector:
@@ -171,6 +174,15 @@ class CountsTokens(Protocol):
 
         Of one in ASCII alone never more than its characters and one.
         """
+        ...
+
+
+@runtime_checkable
+class EncodesAside(Protocol):
+    """An encoder that can give way to those who wait."""
+
+    def encode_aside(self, texts: Sequence[str]) -> Vector:
+        """As `Encoder.encode_passages`, for what nobody waits for: at a lower priority."""
         ...
 
 
@@ -399,16 +411,6 @@ class Forgetting(Protocol):
 
 
 @runtime_checkable
-class Clearing(Protocol):
-    """An index that can be emptied while it is in use, so that filing refills it from nothing."""
-
-    def clear(self) -> None:
-        """Drop every doc, vector and mark; leases stay. Other processes see it at their next use.
-
-        Also heals an index that is broken: afterwards it is empty, and whole.
-        """
-        ...
-@runtime_checkable
 class Erasing(Protocol):
     """An index that notes durably which texts left it, so that no death keeps their bytes."""
 
@@ -424,3 +426,13 @@ class Erasing(Protocol):
         ...
 
 
+@runtime_checkable
+class Clearing(Protocol):
+    """An index that can be emptied while it is in use, so that filing refills it from nothing."""
+
+    def clear(self) -> None:
+        """Drop every doc, vector and mark; leases stay. Other processes see it at their next use.
+
+        Also heals an index that is broken: afterwards it is empty, and whole.
+        """
+        ...

@@ -61,7 +61,7 @@ class OnnxEncoder:
         """Numbers in a vector."""
         return self._profile.dimensions
 
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
+    def split(self, text: str, *, most: int | None = None) -> tuple[tuple[int, int], ...]:
         """(start, end) of overlapping chunks of <= 256 tokens, in characters; () for a blank text.
 
         Together they hold every character that is not space.

@@ -58,8 +58,8 @@ ENCODE_CHARACTERS = 50_000
 CHUNKS_AT_ONCE = 128
 """Chunks handed to the encoder between two commits of vectors; it cuts its own token batches."""
 
-CHUNKS_OF_AN_ENTRY = 256
-"""Chunks of one entry that get a vector, about 50,000 words; what follows is found by words."""
+CHUNKS_OF_AN_ENTRY = 200
+"""Chunks of one entry that get a vector, about 35,000 words; what follows is found by words."""
 
 ENCODE_AT_ONCE = 20_000
 """Characters a write encodes before it returns, about a second; more goes to the background."""
