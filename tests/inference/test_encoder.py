@@ -160,6 +160,44 @@ def test_threads_encode_at_once(small):
     assert wrong == []
 
 
+def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
+    """All threads of the background are busy: a write's passage and a query have their vectors."""
+    weights = small_weights(write_published(tmp_path / "w"), tmp_path)
+    encoder, open_gate, busy = load_encoder(weights), threading.Event(), threading.Event()
+    real = encoder._graph.vectors
+
+    def gated(rows):
+        if len(rows[0]) > 10:
+            busy.set()
+            assert open_gate.wait(30)
+        return real(rows)
+
+    encoder._graph.vectors = gated
+    made = []
+    texts = ["sea " * 200] * 20
+    aside = threading.Thread(target=lambda: made.append(encoder.encode_aside(texts)))
+    aside.start()
+    assert busy.wait(30)
+    passage = encoder.encode_passages(["sea"])[0]
+    query = encoder.encode_query("sea")
+    assert made == []
+    open_gate.set()
+    aside.join(30)
+    assert passage.shape == query.shape == (8,)
+    assert np.abs(made[0] - encoder.encode_passages(texts)).max() == 0
+
+
+def test_what_breaks_aside_is_raised(tmp_path):
+    """In the thread that waits, once, and the next texts have their vectors."""
+    encoder = load_encoder(small_weights(write_published(tmp_path / "w"), tmp_path))
+    real = encoder._graph.vectors
+    encoder._graph.vectors = lambda _rows: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        encoder.encode_aside(["sea", "sea " * 400] * 5)
+    encoder._graph.vectors = real
+    assert encoder.encode_aside(["sea"] * 3).shape == (3, 8)
+
+
 def test_a_broken_tokenizer_is_named(tmp_path):
     """A file that is no tokenizer is our error, with the folder in it."""
     folder = write_published(tmp_path / "w")
