@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.text import well_formed
 from commonplace.inference.graph import Graph, count_threads, open_graph
 from commonplace.inference.tokens import Tokens
@@ -118,8 +118,9 @@ class _Runner:
     def vectors(self, rows: Sequence[list[int]], dimensions: int) -> Vector:
         """(n, dimensions) float32, in the order given. Raises: what the graph raises."""
         vectors = np.empty((len(rows), dimensions), np.float32)
-        left = deque(batches([len(row) for row in rows]))
-        if len(left) == 1 and not self._niceness:
+        made = list(batches([len(row) for row in rows]))
+        left = iter(made)  # of which no batch is given to two threads
+        if len(made) == 1 and not self._niceness:
             self._run(rows, left, vectors)
             return vectors
         failures: list[BaseException] = []
@@ -130,11 +131,11 @@ class _Runner:
                 self._run(rows, left, vectors)
             except BaseException as exc:  # noqa: BLE001  raised again in the thread that waits
                 failures.append(exc)
-                left.clear()
+                deque(left, maxlen=0)
 
         threads = [
             threading.Thread(target=run, name="encoding", daemon=True)
-            for _ in range(min(self._threads, len(left)))
+            for _ in range(min(self._threads, len(made)))
         ]
         for thread in threads:
             thread.start()
@@ -144,17 +145,20 @@ class _Runner:
             raise failures[0]
         return vectors
 
-    def _run(self, rows: Sequence[list[int]], left: deque[list[int]], vectors: Vector) -> None:
+    def _run(self, rows: Sequence[list[int]], left: Iterator[list[int]], vectors: Vector) -> None:
         """Run what is left, batch by batch, until this or another thread has run the last."""
-        while left:
+        while True:
             if self._ending:
                 threading.Event().wait()  # for ever: the process is about to end
-            with self._turns:
-                try:
-                    batch = left.popleft()
-                except IndexError:  # another thread took the last one
-                    return
-                vectors[batch] = self._graph.vectors([rows[number] for number in batch])
+            try:
+                with self._turns:
+                    batch = next(left, None)
+                    if batch is None:
+                        return
+                    vectors[batch] = self._graph.vectors([rows[number] for number in batch])
+            except Unavailable:
+                if not self._ending:
+                    raise
 
     def _give_way(self) -> None:
         # Elsewhere a priority is that of a whole process, which cannot be raised again.
@@ -166,6 +170,7 @@ class _Runner:
 
     def _end(self) -> None:
         self._ending = True
+        self._graph.break_off()
         deadline = time.monotonic() + EXIT_WAIT_S
         for _ in range(self._threads):
             self._turns.acquire(timeout=max(deadline - time.monotonic(), 0.0))

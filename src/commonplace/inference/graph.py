@@ -34,8 +34,14 @@ _HIDDEN_OUTPUT = "last_hidden_state"
 class Graph:
     """A loaded model. Thread-safe; memory grows with the tokens of the largest call."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, dimensions: int) -> None:
+    def __init__(
+        self,
+        session: onnxruntime.InferenceSession,
+        dimensions: int,
+        options: onnxruntime.RunOptions,
+    ) -> None:
         self._session = session
+        self._options = options
         self._inputs = [given.name for given in session.get_inputs()]
         if strange := set(self._inputs) - _INPUTS:
             raise Invalid(
@@ -61,7 +67,7 @@ class Graph:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         with translated("The encoder failed"):
             (output,) = self._session.run(
-                [self._output], {name: given[name] for name in self._inputs}
+                [self._output], {name: given[name] for name in self._inputs}, self._options
             )
         vectors: Vector = output if self._pooled else _pooled(output, mask)
         if vectors.shape != (len(rows), self._dimensions):
@@ -70,6 +76,10 @@ class Graph:
                 hint="Use the weights the profile names.",
             )
         return vectors
+
+    def break_off(self) -> None:
+        """End every run under way within milliseconds, and let none succeed from now on."""
+        self._options.terminate = True
 
 
 def _pooled(hidden: Vector, mask: np.typing.NDArray[np.int64]) -> Vector:
@@ -96,7 +106,7 @@ def open_graph(weights: Weights) -> Graph:
         )
     with translated(f"The weights in {weights.model.parent} are broken", error=Invalid):
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return Graph(session, weights.profile.dimensions)
+    return Graph(session, weights.profile.dimensions, onnxruntime.RunOptions())
 
 
 def _options(onnxruntime: Any) -> Any:
