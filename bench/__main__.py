@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import (
+    catching_up,
     chronicles,
     filings,
     fronts,
@@ -258,6 +259,9 @@ def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) 
     if "writes" in parts:
         _say("Writes")
         yield writes.write_figure(home, entries=plan.entries, repetitions=plan.writes)
+        yield from catching_up.busy_figures(
+            cache, scratch, entries=plan.entries, repetitions=plan.writes
+        )
     if "reindex" in parts:
         _say("Reindex")
         rounds, entries = plan.reindex

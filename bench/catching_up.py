@@ -9,9 +9,10 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bench.corpus import make_questions
+from bench.corpus import make_questions, make_texts
 from bench.encoders import Wrapping
 from bench.figures import Figure, Spread
+from bench.homes import Home
 from bench.logs import copied, foreign_home, seen_home
 from bench.sessions import OURS, session
 from commonplace.core.values import Drop, Put, Since
@@ -34,6 +35,8 @@ _BEING_FILED = "still being filed"
 _SLICE_S = 30.0
 _HEARD_AT_ONCE = 512
 _BETWEEN_SEARCHES_S = 0.2
+_WRITE_WORDS = 120
+_WRITE_WAITS_MS = _SEARCH_WAITS_MS = 30.0
 
 
 def catch_up_figures(
@@ -53,6 +56,64 @@ def catch_up_figures(
         end = Slice(_encoder(app), part)
         end.run(app)
     yield _rate_figure(end, "ends", entries=entries)
+
+
+def busy_figures(cache: Path, scratch: Path, *, entries: int, repetitions: int) -> Iterator[Figure]:
+    """Writes and searches amid a first catch-up, beside those where there is none."""
+    calm, busy = _Work(repetitions), _Work(repetitions)
+    with Home(scratch / "calm").make().opened() as app:
+        calm.do(app)
+    home = copied(foreign_home(cache, entries), scratch / "busy")
+    with home.opened() as app:
+        app.filing.sweep()
+        app.filing.start()
+        identity = _encoder(app).identity
+        before = app.index.counts(identity).pending
+        while app.index.counts(identity).pending == before:
+            time.sleep(_BETWEEN_SEARCHES_S)
+        busy.do(app)
+        assert app.index.counts(identity).pending, "The catch-up was over before the writes were."
+    with Home(scratch / "calm").opened() as app:
+        calm.do(app)
+    note = "process_thoughts and search_entries in turns; the calm ones before and after."
+    for name, took, floor, more_ms in (
+        ("write", busy.writes, Spread.of(calm.writes), _WRITE_WAITS_MS),
+        ("search", busy.searches, Spread.of(calm.searches), _SEARCH_WAITS_MS),
+    ):
+        yield Figure(
+            name=f"a {name} while {entries:,} entries are caught up",
+            unit="ms",
+            measured=Spread.of(took),
+            floor=floor,
+            limit=floor.median + more_ms,
+            rule=f"the same without + {more_ms:.0f} ms",
+            note=note,
+        )
+
+
+class _Work:
+    """What a person does meanwhile: so many writes and searches, and how long each took, in ms."""
+
+    def __init__(self, times: int) -> None:
+        self.writes: list[float] = []
+        self.searches: list[float] = []
+        self._times = times
+        self._texts = make_texts(seed=11, longest=_WRITE_WORDS)
+        self._questions = iter(make_questions(10_000, seed=31))
+
+    def do(self, app: App) -> None:
+        write = app.private.tools.toolset.tool("process_thoughts").call
+        search = app.chronicle.tools.toolset.tool("search_entries").call
+        for _ in range(self._times):
+            began = time.perf_counter()
+            write({"reflections": next(self._texts)})
+            written = time.perf_counter()
+            time.sleep(_BETWEEN_SEARCHES_S)
+            asked = time.perf_counter()
+            search({"text": next(self._questions)})
+            self.searches.append((time.perf_counter() - asked) * 1000)
+            self.writes.append((written - began) * 1000)
+            time.sleep(_BETWEEN_SEARCHES_S)
 
 
 def _encoder(app: App) -> Encoder:

@@ -30,9 +30,9 @@ class Wrapping:
         """The encoder's own."""
         return self._encoder.dimensions
 
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
+    def split(self, text: str, *, most: int | None = None) -> tuple[tuple[int, int], ...]:
         """As the encoder does."""
-        return self._encoder.split(text)
+        return self._encoder.split(text, most=most)
 
     def encode_passages(self, texts: Sequence[str]) -> Vector:
         """As the encoder does."""

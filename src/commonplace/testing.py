@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,14 +54,14 @@ class HashingEncoder:
     identity = f"hashing:{_DIMENSIONS}:bag:l2:00000000"
     dimensions = _DIMENSIONS
 
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
+    def split(self, text: str, *, most: int | None = None) -> tuple[tuple[int, int], ...]:
         """Spans of at most 256 words, overlapping by 32; one span for a short text."""
         words = [match.span() for match in _WORD.finditer(text)]
         if len(words) <= _CHUNK:
             return ((0, len(text)),)
         starts = range(0, len(words) - _OVERLAP, _CHUNK - _OVERLAP)
         chunks = (words[start : start + _CHUNK] for start in starts)
-        return tuple((chunk[0][0], chunk[-1][1]) for chunk in chunks)
+        return tuple((chunk[0][0], chunk[-1][1]) for chunk in islice(chunks, most))
 
     def count_tokens(self, text: str) -> int:
         """Words are its tokens."""

@@ -59,8 +59,8 @@ class CountingEncoder:
     dimensions: int = HashingEncoder.dimensions
     texts: int = 0
 
-    def split(self, text):
-        return self.encoder.split(text)
+    def split(self, text, *, most=None):
+        return self.encoder.split(text, most=most)
 
     def encode_passages(self, texts):
         self.texts += len(texts)

@@ -44,7 +44,7 @@ def test_an_index_in_use_is_made_anew(index, with_model):
     try:
         assert app.index.counts("").docs == 2
         found = facts("reindex")
-        assert found == {"entries": 1, "encoded": 1, "pending": 0, "why": ""}
+        assert found == {"entries": 1, "encoded": 1, "pending": 0, "cut": 0, "why": ""}
         assert app.index.counts("").docs == 1
     finally:
         app.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -158,6 +160,66 @@ def test_threads_encode_at_once(small):
         thread.join()
 
     assert wrong == []
+
+
+def test_a_passage_waits_for_none_that_are_encoded_aside(tmp_path):
+    """All threads of the background are busy: a write's passage and a query have their vectors."""
+    weights = small_weights(write_published(tmp_path / "w"), tmp_path)
+    encoder, open_gate, busy = load_encoder(weights), threading.Event(), threading.Event()
+    real = encoder._graph.vectors
+
+    def gated(rows):
+        if len(rows[0]) > 10:
+            busy.set()
+            assert open_gate.wait(30)
+        return real(rows)
+
+    encoder._graph.vectors = gated
+    made = []
+    texts = ["sea " * 200] * 20
+    aside = threading.Thread(target=lambda: made.append(encoder.encode_aside(texts)))
+    aside.start()
+    assert busy.wait(30)
+    passage = encoder.encode_passages(["sea"])[0]
+    query = encoder.encode_query("sea")
+    assert made == []
+    open_gate.set()
+    aside.join(30)
+    assert passage.shape == query.shape == (8,)
+    assert np.abs(made[0] - encoder.encode_passages(texts)).max() == 0
+
+
+def test_a_process_may_end_while_it_encodes(tmp_path):
+    """Threads are in the midst of native code: it ends by itself, and nothing is aborted."""
+    minilm_weights(tmp_path)
+    code = """if True:
+        import sys, threading
+        from pathlib import Path
+        from commonplace.inference.encoder import load_encoder
+        from commonplace.inference.models import PROFILES, find_weights
+
+        encoder = load_encoder(find_weights(PROFILES["minilm-l6-v2"], home=Path(sys.argv[1])))
+        begun = threading.Event()
+        run = encoder._graph.vectors
+        encoder._graph.vectors = lambda rows: (begun.set(), run(rows))[1]
+        texts = ["the sea is blue and a harbour lies far away " * 50] * 500
+        threading.Thread(target=encoder.encode_aside, args=(texts,), daemon=True).start()
+        begun.wait(60)
+    """
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_what_breaks_aside_is_raised(tmp_path):
+    """In the thread that waits, once, and the next texts have their vectors."""
+    encoder = load_encoder(small_weights(write_published(tmp_path / "w"), tmp_path))
+    real = encoder._graph.vectors
+    encoder._graph.vectors = lambda _rows: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        encoder.encode_aside(["sea", "sea " * 400] * 5)
+    encoder._graph.vectors = real
+    assert encoder.encode_aside(["sea"] * 3).shape == (3, 8)
 
 
 def test_a_broken_tokenizer_is_named(tmp_path):

@@ -136,6 +136,9 @@ def test_any_text_is_split_whole(tokens, unspaced, parts, times):
 
     for tokenizer in (tokens, unspaced):
         assert_whole(tokenizer, text, tokenizer.split(text, limit=LIMIT))
+        spans = tokenizer.split(text, limit=LIMIT)
+        for most in range(1, len(spans) + 2):
+            assert tokenizer.split(text, limit=LIMIT, most=most) == spans[:most]
 
 
 @pytest.mark.skipif(

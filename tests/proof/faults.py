@@ -66,8 +66,11 @@ class Connection(sqlite3.Connection):
     def execute(self, sql, *args):
         if sql.startswith("BEGIN"):
             self.writing = "IMMEDIATE" in sql
+        writes = sql.startswith(("VACUUM", "PRAGMA wal_checkpoint"))
         # The end of a reading transaction touches no disk.
         if self.writing and sql.startswith(("COMMIT", "INSERT", "UPDATE", "DELETE")):
+            writes = True
+        if writes:
             fault = step("sqlite " + sql.split()[0])
             if fault:
                 exc = sqlite3.OperationalError("a fault")

@@ -62,7 +62,7 @@ def test_a_process_that_ends_over_a_long_text_holds_up_nobody(opened, index):
     """A command ends while a text of many chunks is encoded: the short ones are done, and free."""
 
     class Slow(CountingEncoder):
-        def split(self, text):
+        def split(self, text, *, most=None):
             return tuple((at, at + 240) for at in range(0, len(text), 240))
 
         def encode_passages(self, texts):
@@ -220,3 +220,29 @@ def test_a_backlog_is_waited_for_once_and_then_named(opened, index):
     assert filing.settle(encoder.identity, DEADLINE_S * 10) == note
     encoder.gate.set()
     until(lambda: filing.settle(encoder.identity, 0.0) == ())
+
+
+def test_a_write_is_filed_while_a_backlog_is_encoded(opened, index):
+    """The background has the encoder and goes on for long: the write has its vector at once."""
+
+    class Aside(CountingEncoder):
+        def __init__(self):
+            super().__init__()
+            self.aside = threading.Event()
+
+        def encode_aside(self, texts):
+            self.busy.set()
+            assert self.aside.wait(DEADLINE_S)
+            return HashingEncoder().encode_passages(texts)
+
+    encoder = Aside()
+    filing = opened(
+        OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(50)]), encoder=encoder
+    )
+    filing.start()
+    assert encoder.busy.wait(DEADLINE_S)
+    assert filing.file([Put(a_doc("n:mine", "wood"))]).notes == ()
+    assert encoder.texts == ["wood"]
+    assert pending(index, encoder) == 50
+    encoder.aside.set()
+    until(lambda: pending(index, encoder) == 0)

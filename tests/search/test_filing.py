@@ -45,7 +45,7 @@ def test_filing_never_raises_into_a_write(opened, error):
     """Whatever the index or the encoder raises, the write has succeeded: the entry is pending."""
 
     class BrokenEncoder(HashingEncoder):
-        def split(self, text):
+        def split(self, text, *, most=None):
             raise error
 
     docs = [Put(a_doc("n:1", "harbour"))]
@@ -85,10 +85,21 @@ def test_an_entry_gets_a_bounded_number_of_vectors(opened, index):
     """The chunks past the bound are found by words, and the entry does not wait for ever."""
     encoder = CountingEncoder()
     long = "filler " * 224 * (policy.CHUNKS_OF_AN_ENTRY + 50) + "harbour"
-    opened(OneSource(docs=[a_doc("n:long", long)]), encoder=encoder).catch_up()
+    filing = opened(OneSource(docs=[a_doc("n:long", long)]), encoder=encoder)
+    filing.catch_up()
     assert len(encoder.texts) == policy.CHUNKS_OF_AN_ENTRY
+    assert filing.cut == 1
     assert pending(index, encoder) == 0
     assert words_of(index, "harbour") == {"n:long"}
+
+
+def test_a_write_says_that_words_alone_find_its_end(opened):
+    """The note is there from one chunk too many on, and not before; 224 words are a chunk."""
+    filing = opened(encoder=HashingEncoder())
+    whole = "filler " * (224 * policy.CHUNKS_OF_AN_ENTRY + 32)
+    assert filing.file([Put(a_doc("n:1", whole))]).notes == ()
+    (note,) = filing.file([Put(a_doc("n:2", f"{whole} harbour"))]).notes
+    assert "first 200 parts" in note
 
 
 def test_catching_up_heals_a_crash_between_truth_and_index(opened, index):

@@ -28,9 +28,9 @@ class AngleEncoder:
     def __init__(self):
         self.encoded = []
 
-    def split(self, text):
+    def split(self, text, *, most=None):
         ends = [n + 1 for n, sign in enumerate(text) if sign == "|"] + [len(text)]
-        return tuple(zip([0, *ends], ends, strict=False))
+        return tuple(zip([0, *ends], ends, strict=False))[:most]
 
     def encode_passages(self, texts):
         self.encoded += texts

@@ -149,8 +149,11 @@ class Encoder(Protocol):
         """Numbers in a vector."""
         ...
 
-    def split(self, text: str) -> tuple[tuple[int, int], ...]:
-        """(start, end) in characters of overlapping chunks of <= 256 tokens; one if short."""
+    def split(self, text: str, *, most: int | None = None) -> tuple[tuple[int, int], ...]:
+        """(start, end) in characters of overlapping chunks of <= 256 tokens; one if short.
+
+        most: so many of the first chunks, for the time that it takes to find those.
+        """
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> Vector:
@@ -171,6 +174,15 @@ class CountsTokens(Protocol):
 
         Of one in ASCII alone never more than its characters and one.
         """
+        ...
+
+
+@runtime_checkable
+class EncodesAside(Protocol):
+    """An encoder that can give way to those who wait."""
+
+    def encode_aside(self, texts: Sequence[str]) -> Vector:
+        """As `Encoder.encode_passages`, for what nobody waits for: at a lower priority."""
         ...
 
 
@@ -395,6 +407,22 @@ class Forgetting(Protocol):
 
     def forget(self, refs: Sequence[str]) -> None:
         """Drop these refs and erase what their words and vectors left behind."""
+        ...
+
+
+@runtime_checkable
+class Erasing(Protocol):
+    """An index that notes durably which texts left it, so that no death keeps their bytes."""
+
+    def erase(self) -> None:
+        """Erase what dropped and altered docs left behind, if anything.
+
+        Raises: Unavailable where bytes remain; call it again then.
+        """
+        ...
+
+    def has_remains(self) -> bool:
+        """Whether there is anything to erase."""
         ...
 
 

@@ -16,7 +16,7 @@ from commonplace.app.backends import POSTGRES
 from commonplace.config import user_file
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, remove_leftovers, translated
-from commonplace.core.ports import Mendable
+from commonplace.core.ports import Erasing, Mendable
 from commonplace.core.values import Problem, Since
 from commonplace.doors.places import name_cloud, name_network
 from commonplace.doors.priming import forget_snapshot, is_true, kept_snapshots
@@ -204,6 +204,8 @@ class Checkup:
             return
         try:
             yield from self._count_index(is_there=is_there)
+            if is_there and isinstance(index, Erasing) and index.has_remains():
+                yield "It may hold bytes of deleted or altered text until the next start."
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
 

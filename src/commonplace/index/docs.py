@@ -86,6 +86,7 @@ def drop_doc(conn: sqlite3.Connection, sql: Queries, ref: str) -> None:
     found = conn.execute(sql["find_doc"], {"ref": well_formed(ref)}).fetchone()
     if found is not None:
         conn.execute(sql["drop_doc"], {"id": found[0]})
+        conn.execute(sql["note_dropped_text"])
 
 
 def learn_shelves(
@@ -159,6 +160,8 @@ def _replace_doc(
         else []
     )
     conn.execute(sql["drop_doc"], {"id": number})
+    if not same_text or shelf != row["shelf"]:
+        conn.execute(sql["note_dropped_text"])
     row["id"] = number if same_second else _next_id(conn, sql, int(str(row["at_us"])))
     conn.execute(sql["add_doc"], row)
     conn.executemany(sql["add_vector"], [(row["id"], *vector) for vector in kept])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.docs import Shelf
 
-SCHEMA = 2
+SCHEMA = 3
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 
@@ -357,4 +357,4 @@ def empty(conn: sqlite3.Connection) -> None:
         # A drop that nobody can have seen makes every reader begin anew.
         numbers["dropped"] = numbers.get("dropped", 0) + 1
         conn.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", numbers.items())
-        conn.execute("UPDATE state SET pruned = ?", (numbers["dropped"],))
+        conn.execute("UPDATE state SET pruned = ?, texts_dropped = 1", (numbers["dropped"],))

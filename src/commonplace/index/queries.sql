@@ -288,6 +288,18 @@ INSERT INTO words (words) VALUES ('rebuild');
 -- Merge the word index into one, so that what was dropped is gone from it.
 INSERT INTO words (words) VALUES ('optimize');
 
+-- name: note_dropped_text
+-- A text leaves: until it is erased its bytes may remain.
+UPDATE state SET texts_dropped = texts_dropped + 1;
+
+-- name: count_dropped_texts
+-- How many texts ever left, and of how many of those no byte remains.
+SELECT texts_dropped, texts_erased FROM state;
+
+-- name: note_erased_texts
+-- Those that had left by a certain time are erased; another process may have come further.
+UPDATE state SET texts_erased = max(texts_erased, :texts);
+
 -- name: count_orphan_vectors
 -- Vectors of docs that are gone or whose text has changed.
 SELECT count(*) FROM vectors

@@ -136,10 +136,14 @@ CREATE TABLE leases (
 ) WITHOUT ROWID;
 
 -- One row. name: tells this file from one made later in its place; docs: how many there are;
--- pruned: the highest seq ever removed from `dropped`.
+-- pruned: the highest seq ever removed from `dropped`; texts_dropped: how many texts ever left;
+-- texts_erased: of how many of those no byte remains in these files.
 CREATE TABLE state (
     name TEXT NOT NULL,
     docs INTEGER NOT NULL,
-    pruned INTEGER NOT NULL
+    pruned INTEGER NOT NULL,
+    texts_dropped INTEGER NOT NULL,
+    texts_erased INTEGER NOT NULL
 );
-INSERT INTO state (name, docs, pruned) VALUES (lower(hex(randomblob(8))), 0, 0);
+INSERT INTO state (name, docs, pruned, texts_dropped, texts_erased)
+VALUES (lower(hex(randomblob(8))), 0, 0, 0, 0);

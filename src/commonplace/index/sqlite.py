@@ -233,10 +233,18 @@ class SqliteOwnerIndex:
         Raises: Unavailable, also when another process reads an older state all the while, so that
         the text has left every search and yet not every byte of the files; call it again then.
         """
+        self.apply([Drop(ref) for ref in refs])
+        self.erase()
+
+    def erase(self) -> None:
+        """Overwrite what dropped and altered docs left; see the port. Raises: as `forget`.
+
+        """
         with self._file.using(write=True) as (conn, opened):
+            dropped, erased = conn.execute(self._sql["count_dropped_texts"]).fetchone()
+            if dropped == erased:
+                return
             with transaction(conn):
-                for ref in refs:
-                    drop_doc(conn, self._sql, ref)
                 conn.execute(self._sql["drop_bare_shelves"])
                 conn.execute(self._sql["drop_bare_sessions"])
                 conn.execute(self._sql["merge_words"])
@@ -251,6 +259,14 @@ class SqliteOwnerIndex:
                     f"{self._file.path} is being read, so the bytes of what was forgotten remain.",
                     hint="Forget it again when other processes are done.",
                 )
+            with transaction(conn):
+                conn.execute(self._sql["note_erased_texts"], {"texts": dropped})
+
+    def has_remains(self) -> bool:
+        """Whether bytes of dropped and altered docs may be left; see the port."""
+        with self._file.using() as (conn, _):
+            dropped, erased = conn.execute(self._sql["count_dropped_texts"]).fetchone()
+        return bool(dropped != erased)
 
     def clear(self) -> None:
         """Empty the index in one transaction, or make its file anew where it is broken.

@@ -34,8 +34,14 @@ _HIDDEN_OUTPUT = "last_hidden_state"
 class Graph:
     """A loaded model. Thread-safe; memory grows with the tokens of the largest call."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, dimensions: int) -> None:
+    def __init__(
+        self,
+        session: onnxruntime.InferenceSession,
+        dimensions: int,
+        options: onnxruntime.RunOptions,
+    ) -> None:
         self._session = session
+        self._options = options
         self._inputs = [given.name for given in session.get_inputs()]
         if strange := set(self._inputs) - _INPUTS:
             raise Invalid(
@@ -61,7 +67,7 @@ class Graph:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         with translated("The encoder failed"):
             (output,) = self._session.run(
-                [self._output], {name: given[name] for name in self._inputs}
+                [self._output], {name: given[name] for name in self._inputs}, self._options
             )
         vectors: Vector = output if self._pooled else _pooled(output, mask)
         if vectors.shape != (len(rows), self._dimensions):
@@ -70,6 +76,10 @@ class Graph:
                 hint="Use the weights the profile names.",
             )
         return vectors
+
+    def break_off(self) -> None:
+        """End every run under way within milliseconds, and let none succeed from now on."""
+        self._options.terminate = True
 
 
 def _pooled(hidden: Vector, mask: np.typing.NDArray[np.int64]) -> Vector:
@@ -96,25 +106,25 @@ def open_graph(weights: Weights) -> Graph:
         )
     with translated(f"The weights in {weights.model.parent} are broken", error=Invalid):
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return Graph(session, weights.profile.dimensions)
+    return Graph(session, weights.profile.dimensions, onnxruntime.RunOptions())
 
 
 def _options(onnxruntime: Any) -> Any:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(4, _cores())
+    # Whoever runs several batches does so in threads of its own.
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Spinning makes a short query 1 ms faster and burns 34 ms of a core after every call.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Patterns are kept for each shape; ours hardly ever repeat.
     options.enable_mem_pattern = False
     options.log_severity_level = 4  # what goes wrong is raised as well
     return options
 
 
-def _cores() -> int:
+def count_threads() -> int:
+    """How many batches may run at once: more threads than four gain nothing."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return min(4, len(os.sched_getaffinity(0)))
+    return min(4, os.cpu_count() or 1)
 
 
 @contextmanager

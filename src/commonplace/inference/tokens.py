@@ -80,10 +80,13 @@ class Tokens:
                 return [*self._before, *encoding.ids[:room], *self._after]
             reach *= 4
 
-    def split(self, text: str, *, limit: int) -> tuple[tuple[int, int], ...]:
+    def split(
+        self, text: str, *, limit: int, most: int | None = None
+    ) -> tuple[tuple[int, int], ...]:
         """(start, end) of overlapping chunks of at most `limit` tokens, special ones included.
 
         In characters; together they hold every character that is not space. () for a blank text.
+        most: so many of the first chunks; what follows is not read.
         """
         if not text or text.isspace():
             return ()
@@ -92,7 +95,12 @@ class Tokens:
             return ((0, len(text)),)
         chunks = _chunks(self._units(text), len(text), room)
         fitting = (part for start, end in chunks for part in self._fitting(text, start, end, room))
-        return tuple(dict.fromkeys(fitting))
+        found: dict[tuple[int, int], None] = {}
+        for part in fitting:
+            if len(found) == most:
+                break
+            found[part] = None
+        return tuple(found)
 
     def _encoding(self, text: str) -> Encoding:
         return self._remembered(text) if len(text) <= _SHORT else self._read(text)

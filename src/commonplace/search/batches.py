@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from commonplace.core.ports import EncodesAside
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded, Unencoded
 from commonplace.search import policy
@@ -38,12 +39,12 @@ def groups_of(
     """Docs with their chunks, as many at a time as one commit of vectors should hold.
 
     Those of like length come together: the encoder pads the texts of a batch to the longest. Short
-    ones first: a text of 250 chunks takes 15 s, and a process that ends before keeps none of it.
+    ones first: a text of 200 chunks takes 10 s, and a process that ends before keeps none of it.
     """
     group: list[tuple[Unencoded, Spans]] = []
     chunks = 0
     for doc in sorted(docs, key=lambda doc: len(doc.text)):
-        spans = encoder.split(doc.text)[: policy.CHUNKS_OF_AN_ENTRY]
+        spans = spans_of(encoder, doc.text)
         if group and chunks + len(spans) > policy.CHUNKS_AT_ONCE:
             yield group
             group, chunks = [], 0
@@ -51,6 +52,28 @@ def groups_of(
         chunks += len(spans)
     if group:
         yield group
+
+
+def spans_of(encoder: Encoder, text: str) -> Spans:
+    """The chunks of a text that get a vector."""
+    return encoder.split(text, most=policy.CHUNKS_OF_AN_ENTRY)
+
+
+def is_cut(text: str, spans: Spans) -> bool:
+    """Whether a text goes on after the chunks that get a vector: words alone find the rest."""
+    return len(spans) == policy.CHUNKS_OF_AN_ENTRY and bool(text[spans[-1][1] :].strip())
+
+
+def texts_of(group: Iterable[tuple[Unencoded, Spans]]) -> list[str]:
+    """The chunks of a group, doc by doc."""
+    return [doc.text[start:end] for doc, spans in group for start, end in spans]
+
+
+def encode_aside(encoder: Encoder, texts: Sequence[str]) -> Vector:
+    """The vectors of texts for which nobody waits, made while others have less to do."""
+    if isinstance(encoder, EncodesAside):
+        return encoder.encode_aside(texts)
+    return encoder.encode_passages(texts)
 
 
 def encoded_of(group: Iterable[tuple[Unencoded, Spans]], vectors: Vector) -> Iterator[Encoded]:

@@ -17,10 +17,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
+from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
 from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
-from commonplace.search.batches import Spans, encoded_of, groups_of, next_limit, unencoded_of
+from commonplace.search.batches import (
+    Spans,
+    encode_aside,
+    encoded_of,
+    groups_of,
+    is_cut,
+    next_limit,
+    spans_of,
+    texts_of,
+    unencoded_of,
+)
 from commonplace.search.lane import Errand, Lane, log_failure, told
 
 if TYPE_CHECKING:
@@ -34,6 +44,7 @@ Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
 
 _log = logging.getLogger(__name__)
 _ENCODING = "encoding"
+_CUT = f"It is long: meaning finds its first {policy.CHUNKS_OF_AN_ENTRY} parts, words all of it."
 _RETRY_S = (1.0, 30.0)
 _PLACES_S = 1.0
 
@@ -52,16 +63,19 @@ class Filed:
 class Pending:
     """The entry is written, and not all of it can be found yet; `why` is one sentence.
 
-    passing: it will be in a moment, and nobody need do or know anything.
+    passing: it will be in a moment, and nobody need do or know anything. cut: words alone will
+    find its end.
     """
 
     why: str
     passing: bool = False
+    cut: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever wrote it must know."""
-        return () if self.passing else (f"Not found by meaning yet: {self.why}",)
+        notes = () if self.passing else (f"Not found by meaning yet: {self.why}",)
+        return (*notes, _CUT) if self.cut else notes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +121,8 @@ class Filing:
         self._lanes = [self._lane(source) for source in sources]
         self._others = [self._lane(source) for source in others]
         self._behind: tuple[Behind, ...] = ()
+        self.cut = 0
+        """Entries encoded so far of which words alone find the end."""
         self._background = False
         self._asked = 0
         self._done = 0
@@ -122,6 +138,9 @@ class Filing:
         self._worker: threading.Thread | None = None
         self._promised: deque[tuple[Encoder, Whole]] = deque()
         self._keeper = Errand(self._keep_promised, name="places", over=self._over)
+        self._eraser = Errand(self._erase_aside, name="erasing", over=self._over)
+        self._may_erase = False
+        self._erase_at = -math.inf
 
     def _lane(self, source: Source) -> Lane:
         return Lane(
@@ -136,6 +155,7 @@ class Filing:
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was just written, so that it is found at once; never raises into the write."""
+        self._may_erase = True
         try:
             self._index.apply(changes)
             encoder = self._encoder.get()
@@ -144,19 +164,21 @@ class Filing:
             docs = [unencoded_of(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
             if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
                 self._call()
-                return self._pending("It is long, and is being encoded.", passing=True)
+                cut = any(is_cut(doc.text, spans_of(encoder, doc.text)) for doc in docs)
+                return self._pending("It is long, and is being encoded.", passing=True, cut=cut)
             for group in groups_of(encoder, docs):
                 # Its place beside the entry is for others, and no writer waits for it.
-                self._promised.append((encoder, self._put_vectors(encoder, group)))
+                vectors = encoder.encode_passages(texts_of(group))
+                self._promised.append((encoder, self._put_vectors(encoder, group, vectors)))
                 self._keeper.ask()
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
             return self._pending(_told("An entry is written and waits to be filed", exc))
         return Filed()
 
-    def _pending(self, why: str, *, passing: bool = False) -> Pending:
+    def _pending(self, why: str, *, passing: bool = False, cut: bool = False) -> Pending:
         with self._state:
             self._all_made = False
-        return Pending(why, passing=passing)
+        return Pending(why, passing=passing, cut=cut)
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
@@ -212,7 +234,8 @@ class Filing:
         A filing that proves long is not waited for: what is filed so far can be found. Nor is a
         source that was silent throughout an earlier wait.
         """
-        self._background = True
+        # A process that was killed may have left some.
+        self._background = self._may_erase = True
         # Those that look in threads of their own begin first.
         asked = [(lane, lane.look()) for lane in sorted(self._lanes, key=lambda x: x.is_prompt)]
 
@@ -288,6 +311,7 @@ class Filing:
         trouble = self._file_all(progress)
         encoder = self._encoder.get(timeout_s=60.0)
         made = self._encode_missing(encoder, progress) if encoder else 0
+        self._erase()
         if trouble is not None:
             raise trouble
         return made
@@ -306,6 +330,22 @@ class Filing:
                 trouble = trouble or exc
         return trouble
 
+    def _erase_aside(self) -> None:
+        """Erase what is left of earlier texts, unless that would take too much of the time."""
+        began = self._monotonic()
+        if began >= self._erase_at:
+            self._erase()
+            took = self._monotonic() - began
+            self._erase_at = self._monotonic() + took * policy.ERASING_PAUSE
+
+    def _erase(self) -> None:
+        self._may_erase = False
+        try:
+            if isinstance(self._index, Erasing):
+                self._index.erase()
+        except Exception as exc:  # noqa: BLE001  noted in the index: a later start tries again
+            _told("Bytes of deleted or altered text remain in the index", exc)
+
     def finish(self, wait_s: float) -> None:
         """Let what was written be kept beside its entry, waiting at most so long."""
         turn = self._keeper.turn
@@ -314,12 +354,17 @@ class Filing:
     def close(self, wait_s: float = 1.0) -> None:
         """Stop the background threads after the batch in hand, waiting at most so long for all."""
         self.finish(wait_s)
+        if self._may_erase:
+            self._erase_at = -math.inf
+            turn = self._eraser.ask()
+            self._wait(lambda: self._eraser.is_over(turn), wait_s)
         with self._state, self._over:
             self._closed = True
             self._state.notify_all()
             self._over.notify_all()
         deadline = time.monotonic() + wait_s
         self._keeper.close()
+        self._eraser.close()
         lanes = [*self._lanes, *self._others]
         for lane in lanes:
             lane.close()
@@ -334,6 +379,8 @@ class Filing:
             self._all_made = False
 
     def _note_filed(self, source: Source) -> None:
+        self._may_erase = True
+        self._eraser.ask()
         if self._background and (not self._all_made or isinstance(source, KeepsVectors)):
             self._call()
 
@@ -395,6 +442,7 @@ class Filing:
                     counted_at = self._monotonic()
                 for group in groups_of(encoder, docs):
                     self._encode(encoder, group)
+                    self.cut += sum(is_cut(doc.text, spans) for doc, spans in group)
                     made += len(group)
                     left -= len(group)
                     if progress is not None:
@@ -424,11 +472,13 @@ class Filing:
                 self._index.drop_lease(_ENCODING, self._holder)
 
     def _encode(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> None:
-        self._keep(encoder, self._put_vectors(encoder, group))
+        vectors = encode_aside(encoder, texts_of(group))
+        self._keep(encoder, self._put_vectors(encoder, group, vectors))
 
-    def _put_vectors(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> Whole:
-        texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
-        encoded = list(encoded_of(group, encoder.encode_passages(texts)))
+    def _put_vectors(
+        self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]], vectors: Vector
+    ) -> Whole:
+        encoded = list(encoded_of(group, vectors))
         self._index.put_vectors(encoder.identity, encoded)
         return {
             doc.ref: (doc.text, one.vectors[0] if spans == ((0, len(doc.text)),) else None)
@@ -449,7 +499,7 @@ class Filing:
             for ref, text in source.wanting(list(whole)):
                 known, vector = whole[ref]
                 if vector is None or known != text:
-                    vector = encoder.encode_passages([text])[0]
+                    vector = encode_aside(encoder, [text])[0]
                 source.keep(ref, vector, encoder.identity)
 
     def _fill_places(self, encoder: Encoder, tried: set[str], progress: object) -> bool:
@@ -460,7 +510,7 @@ class Filing:
             fresh = (place for place in source.wanting() if place[0] not in tried)
             for ref, text in islice(fresh, policy.ENCODE_BATCH):
                 tried.add(ref)
-                source.keep(ref, encoder.encode_passages([text])[0], encoder.identity)
+                source.keep(ref, encode_aside(encoder, [text])[0], encoder.identity)
                 if self._interrupted(progress):
                     return True
         if len(tried) > before:

@@ -281,7 +281,7 @@ def _note(candidate: _Candidate, hit: Hit, *, is_content: bool) -> None:
 def _chunks(encoder: Encoder, text: str) -> list[str]:
     if not text.strip():
         return []
-    return [text[start:end] for start, end in encoder.split(text)][: numbers.NOTEBOOK_CHUNKS]
+    return [text[start:end] for start, end in encoder.split(text, most=numbers.NOTEBOOK_CHUNKS)]
 
 
 def _best(cosines: Sequence[float], known: float | None, parts: int) -> float | None:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Put
 from commonplace.search import policy
-from commonplace.search.batches import encoded_of, groups_of, unencoded_of
+from commonplace.search.batches import (
+    encode_aside,
+    encoded_of,
+    groups_of,
+    texts_of,
+    unencoded_of,
+)
 from commonplace.tools.memory_charge import Charge
 from commonplace.tools.memory_filing import Lots
 
@@ -295,9 +301,8 @@ def _tried(
     encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]
 ) -> Iterator[list[tuple[Unencoded, Encoded | CommonplaceError]]]:
     """The vectors of a group's docs, or of one alone why there are none."""
-    texts = [doc.text[start:end] for doc, spans in group for start, end in spans]
     try:
-        made = list(encoded_of(group, encoder.encode_passages(texts)))
+        made = list(encoded_of(group, encode_aside(encoder, texts_of(group))))
     except CommonplaceError as exc:
         if len(group) == 1:
             yield [(group[0][0], exc)]

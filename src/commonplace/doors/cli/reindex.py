@@ -15,6 +15,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.progress import show_counting
+from commonplace.search.policy import CHUNKS_OF_AN_ENTRY
 
 if TYPE_CHECKING:
     from commonplace.app import App
@@ -48,7 +49,18 @@ def _answer(app: App, made: int) -> Answer:
         why = "Another process is making vectors now."
         verb = "waits" if counts.pending == 1 else "wait"
         lines.append(f"{_entries(counts.pending)} still {verb} for a vector. {why}")
-    facts = {"entries": counts.docs, "encoded": made, "pending": counts.pending, "why": why}
+    cut = app.filing.cut
+    if cut:
+        verb = "is" if cut == 1 else "are"
+        parts = f"first {CHUNKS_OF_AN_ENTRY} parts"
+        lines.append(f"{_entries(cut)} {verb} long: meaning finds the {parts}, words all of it.")
+    facts = {
+        "entries": counts.docs,
+        "encoded": made,
+        "pending": counts.pending,
+        "cut": cut,
+        "why": why,
+    }
     return Answer(text="\n".join(lines), facts=facts)
 
 

@@ -1,0 +1,241 @@
+"""The verbs of every journal in processes made to be killed: forked off one that has loaded all.
+
+Run as a program it reads what to do, a line of JSON for each child, and tells what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from commonplace.app import App
+from commonplace.config import read_settings
+from commonplace.core.values import Interval
+from commonplace.doors.checkup import Checkup
+from commonplace.doors.cli import chronicle as chronicle_commands
+from commonplace.doors.cli import timeline as timeline_commands
+from commonplace.journals.memory_entry import ref_of
+from commonplace.testing import HashingEncoder, ReadySlot
+
+SECTION = "api/errors"
+CLOSING_S = 60.0
+
+
+def private_write(app, text):
+    """The ref of a new entry."""
+    return _called(app.private.tools.toolset, "process_thoughts", reflections=text)["refs"][0]
+
+
+def private_edit(app, ref, text):
+    app.private.tools.edit_entry(path=ref, text=text)
+
+
+def private_delete(app, ref):
+    app.private.tools.delete_entry(path=ref)
+
+
+def chronicle_add(app, text):
+    """The ref of a new entry."""
+    return _called(app.chronicle.tools.toolset, "add_entry", message=text)["ref"]
+
+
+def chronicle_edit(app, ref, text):
+    chronicle_commands.keeping(app).edit_entry(ref=ref, message=text)
+
+
+def chronicle_delete(app, ref):
+    chronicle_commands.keeping(app).delete_entry(ref=ref)
+
+
+def notebook_add(app, text):
+    """Nothing of the notebook is ever altered: its ref is not needed."""
+    _called(app.notebook.tools.toolset, "journal_write", path=SECTION, entry=text)
+    return ""
+
+
+def notebook_write(app, text):
+    """An entry with a new overview, which keeps what the old one said."""
+    read = app.notebook.tools.toolset.tool("journal_read").call
+    known = app.notebook.journal.exists and SECTION in app.notebook.journal.list_sections()
+    before = read({"id": SECTION}).facts if known else {"overview": "", "version": ""}
+    _called(
+        app.notebook.tools.toolset,
+        "journal_write",
+        path=SECTION,
+        entry=text,
+        overview=f"{before['overview']}\n\nAn overview of {text}",
+    )
+    return ""
+
+
+def timeline_add(app, text):
+    """The ref of a new entry."""
+    return app.timeline.desk().add(text).entry.id
+
+
+def timeline_edit(app, ref, text):
+    app.timeline.desk().update(ref, content=text)
+
+
+def timeline_delete(app, ref):
+    timeline_commands.keeping(app).delete(ref=ref)
+
+
+def memory_save(app, text):
+    """The ref of a new to-do."""
+    return _called(app.memory.tools.write_toolset, "memory_save", kind="todo", title=text)["ref"]
+
+
+def memory_edit(app, ref, text):
+    _called(app.memory.tools.write_toolset, "memory_save", kind="todo", ref=ref, title=text)
+
+
+def memory_delete(app, ref):
+    _called(app.memory.tools.write_toolset, "memory_delete", kind="todo", ref=ref)
+
+
+ADDING = (
+    private_write,
+    chronicle_add,
+    notebook_add,
+    notebook_write,
+    timeline_add,
+    memory_save,
+)
+EDITING = (private_edit, chronicle_edit, timeline_edit, memory_edit)
+DELETING = (private_delete, chronicle_delete, timeline_delete, memory_delete)
+VERBS = {verb.__name__: verb for verb in (*ADDING, *EDITING, *DELETING)}
+
+
+def start(app):
+    """What a server does at its start, to its end; the texts of each journal, and what is wrong."""
+    app.memory.desk().erase()
+    app.timeline.desk().keep_up()
+    app.filing.start()
+    app.filing.sweep()
+    app.filing.wake()
+    app.filing.settle(HashingEncoder.identity, CLOSING_S)
+    app.filing.close(CLOSING_S)
+    return {"texts": _texts(app), "problems": _problems(app)}
+
+
+def _texts(app):
+    """(ref, text) of every entry, by journal."""
+    everything = Interval()
+    private = app.private.journal.list_entries(limit=1000, kind="both", within=everything)
+    events = app.chronicle.journal.list_events(limit=1000).events
+    timeline = app.timeline.journal.list_entries(everything, level=0, limit=1000).entries
+    notebook = app.notebook.journal
+    lines = notebook.list_entries(SECTION, length=1000) if notebook.exists else []
+    return {
+        "private": [(entry.ref, entry.text) for entry in private],
+        "chronicle": [(event.ref, event.message) for event in events],
+        "notebook": [("", line.summary) for line in lines],
+        "timeline": [(entry.id, entry.content) for entry in timeline],
+        "memory": [
+            (ref_of("todo", record.id), record.title)
+            for record in app.memory.journal.list_records("todo", limit=100).records
+        ],
+    }
+
+
+def _problems(app):
+    parts = {"folders", "journal", "chronicle", "timeline", "index"}
+    report = Checkup(app).examine()
+    found = [problem.what for part, problem in report.problems if part in parts]
+    return found + [note for part, note in report.notes if part == "index" and "bytes" in note]
+
+
+def _called(toolset, name, **arguments):
+    return toolset.tool(name).call(arguments).facts
+
+
+class Verbs:
+    """Runs verbs over one home, each in a process of its own. Close it."""
+
+    def __init__(self, home: Path, project: Path, env=None) -> None:
+        self._nursery = subprocess.Popen(
+            [sys.executable, "-m", "tests.proof.verbs", str(home), str(project)],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, verb: str, *given: str, kill_after_s: float = CLOSING_S):
+        """What the verb answered, None where it was killed before; seconds until its end."""
+        asked = {"verb": verb, "given": given, "kill_after_s": kill_after_s}
+        self._nursery.stdin.write(json.dumps(asked) + "\n")
+        self._nursery.stdin.flush()
+        answer = None
+        while "ended" not in (told := json.loads(self._nursery.stdout.readline())):
+            answer = told
+        return answer, told["ended"]
+
+    def close(self) -> None:
+        self._nursery.stdin.close()
+        self._nursery.wait(CLOSING_S)
+        self._nursery.stdout.close()
+
+
+def _tell(told) -> None:
+    # In one piece, through a pipe that the faults of a disk leave alone.
+    os.write(1, (json.dumps(told) + "\n").encode())
+
+
+def _open(home: Path, project: Path) -> App:
+    settings = read_settings(
+        flags={"home": str(home / "own"), "timezone": "UTC"}, environ={}, cwd=project, home=home
+    )
+    return App(settings, user_home=home, encoder=ReadySlot(HashingEncoder()))
+
+
+def _child(home: Path, project: Path, asked) -> None:
+    app = _open(home, project)
+    verb = start if asked["verb"] == "start" else VERBS[asked["verb"]]
+    _tell({"answer": verb(app, *asked["given"])})
+    app.close()
+
+
+def _load_all() -> None:
+    """Import what the verbs import when they are called."""
+    with tempfile.TemporaryDirectory() as scratch:
+        app = _open(Path(scratch), Path(scratch))
+        refs = [verb(app, "a text") for verb in ADDING]
+        private_edit(app, refs[0], "another")
+        private_delete(app, refs[0])
+        start(app)
+        app.close()
+
+
+def _main(home: Path, project: Path) -> None:
+    _load_all()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        began = time.perf_counter()
+        child = os.fork()
+        if not child:
+            try:
+                _child(home, project, asked)
+            except BaseException:  # noqa: BLE001  the test meets an answer that never came
+                traceback.print_exc()
+            finally:
+                os._exit(0)
+        deadline = began + asked["kill_after_s"]
+        while not os.waitpid(child, os.WNOHANG)[0]:
+            if time.perf_counter() >= deadline:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.001)
+        _tell({"ended": time.perf_counter() - began})
+
+
+if __name__ == "__main__":
+    _main(*map(Path, sys.argv[1:]))
