@@ -237,9 +237,7 @@ class SqliteOwnerIndex:
         self.erase()
 
     def erase(self) -> None:
-        """Overwrite what dropped and altered docs left; see the port. Raises: as `forget`.
-
-        """
+        """Overwrite what dropped and altered docs left; see the port. Raises: as `forget`."""
         with self._file.using(write=True) as (conn, opened):
             dropped, erased = conn.execute(self._sql["count_dropped_texts"]).fetchone()
             if dropped == erased:

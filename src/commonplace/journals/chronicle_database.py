@@ -153,6 +153,16 @@ class ChronicleDatabase:
         with explained(self.path), self._file.to_write().using() as conn:
             yield conn
 
+    def erase(self) -> None:
+        """Leave nothing of what was deleted or altered in the file, unless another program reads it.
+
+        A file that may not be written, or that an older chronicle made, stays as it is.
+        """
+        with contextlib.suppress(CommonplaceError):
+            if self.layout().is_written:
+                with self.connection_to_write() as conn:
+                    self._erase(conn)
+
     def _erase(self, conn: sqlite3.Connection) -> None:
         with contextlib.suppress(CommonplaceError), translated(self.path):
             if erase(conn):
@@ -327,7 +337,8 @@ class ChronicleDatabase:
         Raises: NotFound, Conflict where it is not `expected` any more, Invalid, Unavailable.
         """
         event = self.find(wanted)
-        with self.writing(event.ref) as conn:
+        erases = changes.message is not None or changes.tags is not None
+        with self.writing(event.ref, erases=erases) as conn:
             rowid = self._current(conn, event.id, expected).place
             if changes.message is not None:
                 conn.execute(SQL["set_message"], {"rowid": rowid, "message": changes.message})

@@ -81,8 +81,12 @@ class ChronicleSource:
             self._tell(label, why)
         changed = [x for ref, x in survey.seen.items() if known.get(ref) != x.stamp]
         changed.sort(key=lambda x: x.instant)
+        gone = sorted(known.keys() - survey.seen.keys())
+        # Before the index forgets what was there: whoever deleted it may have been killed over it.
+        if gone or any(ref in known and known[ref] != x.stamp for ref, x in survey.seen.items()):
+            self._store.erase()
         yield from self._puts(changed)
-        yield from (Drop(ref) for ref in sorted(known.keys() - survey.seen.keys()))
+        yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in survey.seen.items())
         settled = began - self._store.changed_ns() > _RACY_NS
         self._passed = (now, hash(stamps)) if settled else None

@@ -188,6 +188,9 @@ class ChronicleTree:
         name = f"{_slug(draft.message)}-{draft.id[:_SHORT_ID]}{SUFFIX}"
         return self.path / year / month / day / name
 
+    def erase(self) -> None:
+        """Nothing: an entry is a file, and leaves as one."""
+
     def edit(self, wanted: str, changes: Changes, *, expected: str | None) -> Event:
         """Change an entry; its file moves where its words or its day ask for another name.
 

@@ -253,6 +253,8 @@ class TimelineJournal:
             )
             row = self._adding(conn, now).row(draft, moved, old.id)
             conn.execute(sql()["update"], {**row, "seq": old.seq})
+            if (draft.content, draft.metadata) != (old.content, old.metadata):
+                conn.execute(sql()["note_erasing"], {"erasing": True})
             change = self.note_change(conn, old.seq)
             for when in {old.at, moved} if old.entry_type == RAW else ():
                 self.marks.mark(conn, when, change=change, now=now)

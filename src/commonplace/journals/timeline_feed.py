@@ -100,8 +100,6 @@ class Feeding:
             with self._journal.database.writing() as conn:
                 conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
         if done.blanked:
-            with self._journal.database.writing() as conn:
-                conn.execute(sql()["merge_words"])
             with suppress(CommonplaceError):
                 erase(self._journal)
             if forget is not None:
@@ -133,8 +131,6 @@ class Feeding:
         done = _Told()
         with self._journal.database.writing() as conn:
             gone = [self._drop(conn, ref, done) for ref in refs]
-            if done.blanked:
-                conn.execute(sql()["merge_words"])
         if any(gone):
             erase(self._journal)
         return sorted(done.blanked)

@@ -29,7 +29,6 @@ def delete(journal: TimelineJournal, entry_id: str) -> Deleted:
         # One that was deleted before is gone from every table, and perhaps not from every byte.
         if gone is None or gone[1]:
             above = _let_go(journal, conn, entry_id, expired=None if gone is None else gone[0])
-        conn.execute(sql()["merge_words"])
     erase(journal)
     refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
     return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
@@ -61,7 +60,9 @@ def _let_go(
 
 
 def erase(journal: TimelineJournal) -> None:
-    """Leave nothing of what was deleted in the journal file. Raises: Unavailable."""
+    """Leave nothing of what was deleted or altered in the journal file. Raises: Unavailable."""
+    with journal.database.writing() as conn:
+        conn.execute(sql()["merge_words"])
     if not journal.database.erase():
         raise Unavailable(
             f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
