@@ -21,7 +21,7 @@ from commonplace.config_values import (
     unknown,
 )
 from commonplace.core.errors import Invalid
-from commonplace.core.files import make_folder, replace_file, translated
+from commonplace.core.files import make_folder, may_exist, replace_file, translated
 from commonplace.core.toml import TomlValue, parse_toml, set_toml_value
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def write_setting(
     """
     parsed = parse_setting(key, value, cwd=cwd or file.parent, home=home)
     target = Path(os.path.realpath(file))
-    text = _read_text(target) if target.exists() else ""
+    text = _read_text(target) if may_exist(target) else ""
     _flat_keys(parse_toml(text, name=str(file)), file)
     edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
     make_folder(target.parent)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.files import locked, make_folder
+from commonplace.core.files import translated as disk
 from commonplace.core.values import said
 from commonplace.db.queries import read_queries, read_sql, split_statements
 from commonplace.db.sqlite import (
@@ -147,11 +148,17 @@ class IndexFile:
     def look(self) -> sqlite3.Connection | None:
         """A connection for examining the file as it is, healing nothing; None for no file.
 
-        Raises: Unavailable, also for an index of a newer program; Corrupted.
+        Raises: Unavailable, also for an index of a newer program; Denied, Invalid where the folder
+        cannot be entered; Corrupted.
         """
-        if not self.path.exists() or self.path.stat().st_size == 0:
+        with disk(self.folder):
+            try:
+                is_empty = os.stat(self.path).st_size == 0
+            except FileNotFoundError:
+                return None
+        if is_empty:
             return None
-        if self._broken_mark().exists():
+        if os.path.exists(self._broken_mark()):
             raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT)
         try:
             conn = _connect(self.path)
@@ -208,7 +215,7 @@ class IndexFile:
         except Corrupted:
             raise
         except CommonplaceError:
-            if write or not self.path.exists():
+            if write or not os.path.exists(self.path):
                 raise
             try:
                 return self._open_for_reading()
@@ -217,7 +224,7 @@ class IndexFile:
             raise
 
     def _open_for_writing(self) -> Opened:
-        if self._broken_mark().exists() or not self.path.exists():
+        if os.path.exists(self._broken_mark()) or not os.path.exists(self.path):
             self._remove()
         database = Database(self.path, open_connection=_connect)
         try:

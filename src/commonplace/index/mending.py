@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Problem
 from commonplace.db.sqlite import REPAIR_HINT, Corrupted, transaction, translated
 from commonplace.index.matrix import Binding, read_matrix
@@ -37,7 +37,7 @@ def list_problems(file: IndexFile, sql: Queries) -> list[Problem]:
         faults = find_faults(file, sql)
     except Corrupted:
         faults = ["pages"]
-    except Unavailable as exc:
+    except CommonplaceError as exc:
         return [Problem(what=exc.message, hint=exc.hint)]
     return [
         Problem(what=_SHOWN[fault].format(path=file.path), hint=REPAIR_HINT, repairable=True)
@@ -46,7 +46,7 @@ def list_problems(file: IndexFile, sql: Queries) -> list[Problem]:
 
 
 def find_faults(file: IndexFile, sql: Queries) -> list[Fault]:
-    """The faults of a file that can be opened. Raises: Unavailable, Corrupted."""
+    """The faults of a file that can be opened. Raises: as `IndexFile.look`."""
     conn = file.look()
     if conn is None:
         return []

@@ -137,7 +137,7 @@ class RootSource:
 
         Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
         """
-        if self._root.path.is_dir():
+        if os.path.isdir(self._root.path):
             self._known.keep(self._root)
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)

@@ -52,16 +52,21 @@ class Filed:
 class Pending:
     """The entry is written, and not all of it can be found yet; `why` is one sentence.
 
-    passing: it will be in a moment, and nobody need do or know anything.
+    passing: it will be in a moment, and nobody need do or know anything. by_words: whether words
+    find it already.
     """
 
     why: str
     passing: bool = False
+    by_words: bool = True
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever wrote it must know."""
-        return () if self.passing else (f"Not found by meaning yet: {self.why}",)
+        if self.passing:
+            return ()
+        yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
+        return (f"{yet}: {self.why}",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +141,10 @@ class Filing:
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was just written, so that it is found at once; never raises into the write."""
+        by_words = False
         try:
             self._index.apply(changes)
+            by_words = True
             encoder = self._encoder.get()
             if encoder is None:
                 return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
@@ -150,13 +157,14 @@ class Filing:
                 self._promised.append((encoder, self._put_vectors(encoder, group)))
                 self._keeper.ask()
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
-            return self._pending(_told("An entry is written and waits to be filed", exc))
+            why = _told("An entry is written and waits to be filed", exc)
+            return self._pending(why, by_words=by_words)
         return Filed()
 
-    def _pending(self, why: str, *, passing: bool = False) -> Pending:
+    def _pending(self, why: str, *, passing: bool = False, by_words: bool = True) -> Pending:
         with self._state:
             self._all_made = False
-        return Pending(why, passing=passing)
+        return Pending(why, passing=passing, by_words=by_words)
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
