@@ -168,6 +168,23 @@ def parse_setting(
     return setting.parse(value, Place(key, cwd or Path(), home, toolsets))
 
 
+def user_home(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's home folder; None where there is none.
+
+    Raises: Invalid for a HOME that is empty or relative: an empty one would mean the root.
+    """
+    named = environ.get("HOME")
+    if os.name != "nt" and named is not None and not os.path.isabs(named):
+        raise Invalid(
+            f"HOME is {named!r}, which is not the whole path of a folder.",
+            hint="Set HOME to your home folder.",
+        )
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's own settings file, whether or not it is there."""
     return platform_folder(environ, "XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
