@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Corrupted, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,10 +42,6 @@ _REFUSED = {
     ),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check that its folder exists and is yours."),
 }
-
-
-class Corrupted(Unavailable):
-    """A database file whose contents are not what SQLite wrote."""
 
 
 # Every write and every step of a search passes through the three classes of this file that stand

@@ -9,24 +9,25 @@ import contextlib
 import os
 import sqlite3
 import threading
+import zlib
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
 from commonplace.core.files import locked, make_folder
 from commonplace.core.files import translated as disk
 from commonplace.core.values import said
 from commonplace.db.queries import read_queries, read_sql, split_statements
 from commonplace.db.sqlite import (
     REPAIR_HINT,
-    Corrupted,
     Database,
     connect,
     connect_read_only,
     transaction,
     translated,
 )
+from commonplace.index.damage import is_damaged
 from commonplace.index.meaning import Meaning
 from commonplace.index.rolls import Rolls
 from commonplace.index.stems import folded_words
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.docs import Shelf
 
-SCHEMA = 2
+SCHEMA = 3
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 
@@ -46,6 +47,8 @@ _APPLICATION_ID = 0x434D4E50
 # Four vectors of 384 numbers to a page and little waste; 4096 would hold two and waste a quarter.
 _PAGE_SIZE = 8192
 _BROKEN_NAME = "index.broken"
+# What a flipped bit makes of rows that SQLite took for whole: not every error is of SQLite's.
+_MISREAD = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, ArithmeticError)
 # How SQLite says that a table of ours is not there.
 _TABLES_GONE = ("no such table", "vtable constructor failed")
 
@@ -115,10 +118,11 @@ class IndexFile:
                 if opened is None or _identity(self.path) == opened.identity:
                     self._note_broken()
             raise
-        except sqlite3.OperationalError as exc:
-            if opened is not None and _identity(self.path) != opened.identity:
+        except _MISREAD as exc:
+            replaced = opened is not None and _identity(self.path) != opened.identity
+            if replaced and isinstance(exc, sqlite3.OperationalError):
                 raise Unavailable(f"{self.path} was replaced in use.", hint="Try again.") from exc
-            if not str(exc).startswith(_TABLES_GONE):
+            if replaced or not (str(exc).startswith(_TABLES_GONE) or self._is_damaged()):
                 raise
             self._note_broken()
             raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT) from exc
@@ -183,6 +187,19 @@ class IndexFile:
                     with contextlib.suppress(OSError):
                         total += name.stat().st_size
         return total
+
+    def _is_damaged(self) -> bool:
+        """Whether what could not be read is the file's fault, and none of ours."""
+        try:
+            conn = self.look()
+            if conn is None:
+                return False
+            with contextlib.closing(conn), translated(self.path):
+                return is_damaged(conn, queries())
+        except Corrupted:
+            return True
+        except CommonplaceError:
+            return False
 
     def _note_broken(self) -> None:
         self._broken = True
@@ -297,6 +314,7 @@ def _teach(conn: sqlite3.Connection) -> sqlite3.Connection:
     conn.execute("PRAGMA cache_size = -4000")
     conn.create_function("folded_words", 1, folded_words, deterministic=True)
     conn.create_function("said", 2, said, deterministic=True)
+    conn.create_function("crc32", 1, zlib.crc32, deterministic=True)
     return conn
 
 
