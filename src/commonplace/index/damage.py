@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.core.errors import Corrupted
 from commonplace.db.queries import read_sql, split_statements
 from commonplace.index.docs import folded, plain, read_docs
 
@@ -21,34 +20,32 @@ if TYPE_CHECKING:
     from commonplace.index.matrix import Reached, Rows
     from commonplace.index.meaning import EncoderRow
 
+MISREAD = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, ArithmeticError)
+"""What a flipped bit makes of rows that SQLite took for whole: not every error is SQLite's own."""
+
 _DOCS_AT_ONCE = 500
 _VECTORS_AT_ONCE = 4096
-# How SQLite names its own tables, and those that FTS5 and ANALYZE keep.
-_OURS = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+# All but SQLite's own tables and those of FTS5, which another SQLite may word otherwise.
+_OURS = """
+SELECT type, name, sql FROM sqlite_schema
+WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'words\\_%' ESCAPE '\\' ORDER BY name
+"""
 
 
 def is_damaged(conn: sqlite3.Connection, sql: Queries) -> bool:
     """Whether anything in the file is not as it was written; reads all of it but the word index.
 
-    Raises: as SQLite does, of what it notices by itself.
+    Raises: Corrupted, or one of MISREAD, where damage shows by itself.
     """
     if conn.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
         return True
     if conn.execute(_OURS).fetchall() != _schema():
         return True
-    try:
-        return (
-            conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
-            or _numbers_lag(conn, sql)
-            or _docs_differ(conn, sql)
-        )
-    except (Corrupted, ValueError, TypeError, LookupError, ArithmeticError):
-        return True
-    except sqlite3.OperationalError as exc:
-        # What is no UTF-8 is told of in these words alone.
-        if "decode" in str(exc):
-            return True
-        raise
+    return (
+        conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
+        or _numbers_lag(conn, sql)
+        or _docs_differ(conn, sql)
+    )
 
 
 def matrix_differs(

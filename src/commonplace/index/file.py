@@ -27,7 +27,7 @@ from commonplace.db.sqlite import (
     transaction,
     translated,
 )
-from commonplace.index.damage import is_damaged
+from commonplace.index.damage import MISREAD, is_damaged
 from commonplace.index.meaning import Meaning
 from commonplace.index.rolls import Rolls
 from commonplace.index.stems import folded_words
@@ -47,8 +47,6 @@ _APPLICATION_ID = 0x434D4E50
 # Four vectors of 384 numbers to a page and little waste; 4096 would hold two and waste a quarter.
 _PAGE_SIZE = 8192
 _BROKEN_NAME = "index.broken"
-# What a flipped bit makes of rows that SQLite took for whole: not every error is of SQLite's.
-_MISREAD = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, ArithmeticError)
 # How SQLite says that a table of ours is not there.
 _TABLES_GONE = ("no such table", "vtable constructor failed")
 
@@ -118,7 +116,7 @@ class IndexFile:
                 if opened is None or _identity(self.path) == opened.identity:
                     self._note_broken()
             raise
-        except _MISREAD as exc:
+        except MISREAD as exc:
             replaced = opened is not None and _identity(self.path) != opened.identity
             if replaced and isinstance(exc, sqlite3.OperationalError):
                 raise Unavailable(f"{self.path} was replaced in use.", hint="Try again.") from exc
@@ -196,7 +194,7 @@ class IndexFile:
                 return False
             with contextlib.closing(conn), translated(self.path):
                 return is_damaged(conn, queries())
-        except Corrupted:
+        except (Corrupted, *MISREAD):
             return True
         except CommonplaceError:
             return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
 from commonplace.db.sqlite import REPAIR_HINT, transaction, translated
-from commonplace.index.damage import is_damaged, matrix_differs
+from commonplace.index.damage import MISREAD, is_damaged, matrix_differs
 from commonplace.index.matrix import Binding, read_matrix
 from commonplace.index.meaning import EncoderRow
 
@@ -66,8 +66,7 @@ def find_faults(file: IndexFile, sql: Queries) -> list[Fault]:
             if broken_matrices(conn, sql, file.folder):
                 faults.append("matrices")
             return faults
-    except sqlite3.OperationalError:
-        # A table of the schema is gone.
+    except MISREAD:
         return ["pages"]
     finally:
         conn.close()
