@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commonplace.db.queries import read_sql, split_statements
+from commonplace.db.sqlite import snapshot
 from commonplace.index.docs import folded, plain, read_docs
 
 if TYPE_CHECKING:
@@ -37,21 +38,28 @@ def is_damaged(conn: sqlite3.Connection, sql: Queries) -> bool:
 
     Raises: Corrupted, or one of MISREAD, where damage shows by itself.
     """
-    if conn.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-        return True
-    if conn.execute(_OURS).fetchall() != _schema():
-        return True
-    return (
-        conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
-        or _numbers_lag(conn, sql)
-        or _docs_differ(conn, sql)
-    )
+    # One state of the tables: what others write meanwhile is no damage.
+    with snapshot(conn):
+        return (
+            conn.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok"
+            or conn.execute(_OURS).fetchall() != _schema()
+            or conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
+            or _numbers_lag(conn, sql)
+            or _docs_differ(conn, sql)
+        )
 
 
 def matrix_differs(
     conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
 ) -> bool:
     """Whether a matrix file holds other vectors than the tables do, as far as it reaches."""
+    with snapshot(conn):
+        return _vectors_differ(conn, sql, encoder, matrix)
+
+
+def _vectors_differ(
+    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
+) -> bool:
     rows, reached = matrix
     gone = conn.execute(sql["list_newer_drops"], {"seen": reached.drop}).fetchall()
     alive = ~np.isin(rows.ids, np.array([row[0] for row in gone], dtype=np.int64))

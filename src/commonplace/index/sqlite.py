@@ -284,7 +284,8 @@ class SqliteOwnerIndex:
         return [f"Removed the broken index {self._file.path}; the journals fill it again."]
 
     def _read(self, keys: Sequence[int]) -> dict[int, Doc]:
-        with self._file.using() as (conn, opened):
+        # One state of the tables: a shelf that leaves meanwhile is no damage.
+        with self._file.using() as (conn, opened), snapshot(conn):
             return read_docs(conn, self._sql, opened.shelves, keys)
 
     def _mend(self, faults: list[mending.Fault]) -> list[str]:

@@ -21,7 +21,7 @@ from commonplace.core.ports import Forgetting, KeepsVectors, Leasing
 from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
 from commonplace.search.batches import Spans, encoded_of, groups_of, next_limit, unencoded_of
-from commonplace.search.lane import Errand, Lane, log_failure, told
+from commonplace.search.lane import DAMAGED, Errand, Lane, log_failure, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -244,7 +244,8 @@ class Filing:
                 missing.append(lane)
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
-        return self._tell(missing)
+        met = [lane for lane in self._lanes if lane.take_damage()]
+        return (*([DAMAGED] if met else []), *self._tell(missing))
 
     def sweep(self) -> tuple[str, ...]:
         """File every change in words, edits in place included, now; tells what could not be done.

@@ -18,7 +18,7 @@ from commonplace.core.values import Asked, Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.cues import read_cues
 from commonplace.search.fold import folded
-from commonplace.search.lane import log_failure
+from commonplace.search.lane import DAMAGED, log_failure
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from commonplace.search.word_filing import Files
 
 _ENCODING_AT_ONCE = 4
-_DAMAGED = "The index was damaged, and is made again from the journals."
 _WARMING = "a question that nobody asked"
 
 
@@ -107,7 +106,7 @@ class Finder:
         except Corrupted as exc:
             log_failure("A search met a damaged index", exc)
             found = self._find(question)
-            return replace(found, notes=(_DAMAGED, *found.notes))
+            return replace(found, notes=tuple(dict.fromkeys([DAMAGED, *found.notes])))
 
     def _find(self, question: Question) -> Found:
         if not question.text.strip():

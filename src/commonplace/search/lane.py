@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import OwnerIndex, Source
 
+DAMAGED = "The index was damaged, and is made again from the journals."
+
 _log = logging.getLogger(__name__)
 
 
@@ -119,6 +121,7 @@ class Lane:
         self._has_part = False
         self._is_long = False
         self._is_silent = False
+        self._met_damage = False
         self.steps = 0
         """Goes up with everything that is done, so that who waits sees that it goes on."""
 
@@ -197,6 +200,11 @@ class Lane:
         """Whether the last attempt to file what changed failed."""
         return bool(self._trouble)
 
+    def take_damage(self) -> bool:
+        """Whether the index proved damaged since this was last asked."""
+        met, self._met_damage = self._met_damage, False
+        return met
+
     def close(self) -> None:
         """Begin nothing more; what is under way ends with the batch in hand."""
         self._closed = True
@@ -211,7 +219,7 @@ class Lane:
         try:
             behind = self._index.since(self.source.name).mark != self.source.mark()
         except Corrupted:
-            behind = True  # the index is made again, empty
+            behind = self._met_damage = True  # the index is made again, empty
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
             self._end(exc)
             return
@@ -257,6 +265,7 @@ class Lane:
         try:
             yield from self._file_changes(sweep=sweep)
         except Corrupted as exc:
+            self._met_damage = True
             log_failure(f"{self.source.name} is filed again", exc)
             yield from self._file_changes(sweep=sweep)
 
