@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 
 import hypothesis
@@ -50,6 +52,32 @@ def own_world(tmp_path, monkeypatch):
     }.items():
         monkeypatch.setenv(name, str(folder))
     monkeypatch.chdir(project)
+
+
+@contextlib.contextmanager
+def _plain_permissions():
+    """Make root obey the modes of files, as everybody else does."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3 of the interface, this thread
+    sets = (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, sets) == 0
+    effective = sets[0]
+    sets[0] = effective & ~0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    assert libc.capset(header, sets) == 0
+    try:
+        yield
+    finally:
+        sets[0] = effective
+        assert libc.capset(header, sets) == 0
+
+
+@pytest.fixture
+def plain_permissions():
+    """A context in which modes of files bind even root."""
+    return _plain_permissions
 
 
 @pytest.fixture

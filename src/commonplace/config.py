@@ -21,7 +21,7 @@ from commonplace.config_values import (
     unknown,
 )
 from commonplace.core.errors import Invalid
-from commonplace.core.files import make_folder, replace_file, translated
+from commonplace.core.files import make_folder, may_exist, replace_file, translated
 from commonplace.core.toml import TomlValue, parse_toml, set_toml_value
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def write_setting(
     """
     parsed = parse_setting(key, value, cwd=cwd or file.parent, home=home)
     target = Path(os.path.realpath(file))
-    text = _read_text(target) if target.exists() else ""
+    text = _read_text(target) if may_exist(target) else ""
     _flat_keys(parse_toml(text, name=str(file)), file)
     edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
     make_folder(target.parent)
@@ -190,6 +190,23 @@ def parse_setting(
     """
     setting = _setting(key, f"the setting {key!r}")
     return setting.parse(value, Place(key, cwd or Path(), home, toolsets))
+
+
+def user_home(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's home folder; None where there is none.
+
+    Raises: Invalid for a HOME that is empty or relative: an empty one would mean the root.
+    """
+    named = environ.get("HOME")
+    if os.name != "nt" and named is not None and not os.path.isabs(named):
+        raise Invalid(
+            f"HOME is {named!r}, which is not the whole path of a folder.",
+            hint="Set HOME to your home folder.",
+        )
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:

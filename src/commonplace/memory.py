@@ -5,7 +5,6 @@ Never mixes users: each has a folder, a file and an index of their own, and an o
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -295,13 +294,13 @@ def _as(kind: type[_T], record: Record) -> _T:
 
 
 def _settings(home: Path | str | None) -> Settings:
-    from commonplace.config import read_settings  # noqa: PLC0415  unless they are handed in
+    from commonplace.config import (  # noqa: PLC0415  unless they are handed in
+        read_settings,
+        user_home,
+    )
 
     flags = {"home": None if home is None else str(Path(home).absolute())}
-    user_home = os.path.expanduser("~")
-    return read_settings(
-        flags=flags, cwd=Path.cwd(), home=Path(user_home) if user_home != "~" else None
-    )
+    return read_settings(flags=flags, cwd=Path.cwd(), home=user_home())
 
 
 def _interval(start: datetime | None, end: datetime | None) -> Interval:

@@ -5,7 +5,6 @@ Never mixes owners: every call names one, and each has a folder, a file and an i
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -292,13 +291,13 @@ def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator
 
 
 def _settings(home: Path | str | None, timezone: str | None) -> Settings:
-    from commonplace.config import read_settings  # noqa: PLC0415  unless they are handed in
+    from commonplace.config import (  # noqa: PLC0415  unless they are handed in
+        read_settings,
+        user_home,
+    )
 
     flags = {"home": None if home is None else str(Path(home).absolute()), "timezone": timezone}
-    user_home = os.path.expanduser("~")
-    return read_settings(
-        flags=flags, cwd=Path.cwd(), home=Path(user_home) if user_home != "~" else None
-    )
+    return read_settings(flags=flags, cwd=Path.cwd(), home=user_home())
 
 
 def _open_period(

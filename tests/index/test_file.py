@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from commonplace.db.sqlite import Corrupted
+from commonplace.core.errors import Corrupted
 from commonplace.index.file import IndexFile
 
 

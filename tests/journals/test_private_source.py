@@ -386,3 +386,29 @@ def test_a_mark_told_by_the_system_misses_nothing(world, user):
     (world.user_root / DAY / name).unlink()
     _age(world, DAY)
     assert follower.catch_up() == [f"-{DAY}/{name.removesuffix('.md')}"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"garbage", b'{"embedding": [1', b'{"embedding": [], "text": ""}', b"\x00" * 10_000],
+    ids=["empty", "garbage", "torn", "no numbers", "zeros"],
+)
+def test_a_corrupt_embedding_is_made_again_by_who_looks_for_bare_entries(world, content, caplog):
+    """It is removed and logged once, its entry wants a vector again, and a whole one stays."""
+    journal = world.open()
+    refs = [journal.write({"feelings": text}).refs[0] for text in ("torn", "whole")]
+    source = journal.sources()[0]
+    vector = np.full(384, 0.05, dtype=np.float32)
+    for ref, _ in list(source.wanting()):
+        source.keep(ref, vector, MINILM)
+    beside = journal.path_of(refs[0]).with_suffix(".embedding")
+    whole = journal.path_of(refs[1]).with_suffix(".embedding").read_bytes()
+    beside.write_bytes(content)
+    later = world.open().sources()[0]
+    with caplog.at_level(logging.WARNING):
+        assert [ref for ref, _ in later.wanting()] == [refs[0]]
+    assert [str(beside) in record.getMessage() for record in caplog.records] == [True]
+    later.keep(refs[0], vector, MINILM)
+    assert parse_embedding(beside.read_bytes())[1] == ""
+    assert list(later.wanting()) == []
+    assert journal.path_of(refs[1]).with_suffix(".embedding").read_bytes() == whole

@@ -441,7 +441,7 @@ def test_doctor_s_view(world):
     assert found == {
         ".private-journal can be entered by other users of this machine.": True,
         "2026-11-20 is a symbolic link named like a day; it is not followed.": False,
-        "folder.md' is not read: it is no plain file with a plain name.": False,
+        "folder.md' is not read: it is not a plain file with a plain name.": False,
         "empty.md is empty.": False,
         "torn.md has frontmatter that never ends.": False,
         "orphan.embedding holds the text of an entry that is gone.": False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -105,3 +106,39 @@ def test_a_read_only_disk_is_read_and_searched(world, faults, fault):
         assert "Recent entries" in server.text("list_recent_entries")
     faults.lift()
     assert "recorded" in first.text("process_thoughts", THOUGHTS)
+
+
+_REFUSING = """\
+import errno, os
+
+real = os.open
+
+def refusing(path, *args, **rest):
+    if "refused" in os.fsdecode(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    return real(path, *args, **rest)
+
+os.open = refusing
+"""
+
+
+@pytest.mark.parametrize("name", ["10-00-00-refused.md", "back\\slash.md", "a pipe.md"])
+def test_one_file_that_cannot_be_read_hides_no_other(world, tmp_path, name, counted):
+    """A read error of the disk, a name that no ref can hold, a pipe: all else is listed and found."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_REFUSING)
+    server = world.server(env={"PYTHONPATH": str(site)})
+    assert "recorded" in server.text("process_thoughts", {"feelings": "The harbour was quiet."})
+    (day,) = world.user_root.glob("20*")
+    if name == "a pipe.md":
+        os.mkfifo(day / name)
+    else:
+        (day / name).write_text("## Feelings\n\nThe harbour was loud.\n")
+    for _ in range(2):
+        assert "was quiet" in server.text("read_recent_entries")
+        assert "was quiet" in server.text("list_recent_entries")
+        assert "was quiet" in server.text("search_journal", {"query": "harbour"})
+        assert "recorded" in server.text("process_thoughts", {"feelings": "The harbour was still."})
+    assert "was still" in server.text("search_journal", {"query": "still harbour"})
+    counted("files in a journal that cannot be read or named", 1)

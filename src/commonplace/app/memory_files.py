@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.app.own import Followed, awaited
+from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder
 from commonplace.journals.memory import MemoryJournal
 
@@ -37,7 +38,7 @@ class FileMemories:
 
     def is_there(self, owner: str) -> bool:
         """Whether anything was ever kept: a look at one file."""
-        return (self._shared.folder_of(owner) / FOLDER / "memory.db").is_file()
+        return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
 
     def own(self, own: Own) -> Followed[Filing]:
         """What files and finds this owner's: with all journals."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.app.once import made_once
 from commonplace.app.own import awaited
+from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +98,7 @@ class NotebookWiring:
 
     def is_there(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one folder."""
-        return self._folder.is_dir()
+        return may_exist(self._folder)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""

@@ -5,6 +5,7 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.app.chronicle import ChronicleWiring
@@ -16,6 +17,7 @@ from commonplace.app.recall import RecallWiring
 from commonplace.app.shared import ENCODER_LOAD_S, Shared
 from commonplace.app.timeline import TimelineWiring
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,10 +98,14 @@ class App(Own):
             filing.wake()
 
     def settle(self, wait_s: float) -> None:
-        """Let vectors that are being made be finished, waiting at most so long."""
+        """Let vectors that are being made be finished, waiting at most so long; never raises.
+
+        Whatever the index says to it: what was written before stands, and its answer with it.
+        """
         encoder = self.encoder.get() if self.shared.uses_encoder else None
         if encoder is not None and self.is_filing:
-            self.filing.settle(encoder.identity, wait_s)
+            with suppress(CommonplaceError):  # the answer has said it
+                self.filing.settle(encoder.identity, wait_s)
             self.filing.finish(wait_s)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.app.once import made_once
 from commonplace.app.own import awaited, found_sources
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder, parse_owner
 from commonplace.core.retention import parse_retention
 
@@ -125,7 +126,7 @@ class TimelineWiring:
     def is_there(self) -> bool:
         """Whether there may be one: whoever has none pays a look at one file."""
         offered = "timeline" in self._own.settings.toolsets
-        return offered or (self._own.folder / FOLDER / "journal.db").is_file()
+        return offered or may_exist(self._own.folder / FOLDER / "journal.db")
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""

@@ -56,6 +56,10 @@ class Unavailable(CommonplaceError):
     code = "unavailable"
 
 
+class Corrupted(Unavailable):
+    """What a file holds is not what was written into it."""
+
+
 class Lost(Unavailable):
     """The connection broke, or its deadline passed; what was under way may or may not be done."""
 

@@ -176,11 +176,25 @@ def drop_reserved(path: Path) -> bool:
         return True
 
 
+def may_exist(path: Path) -> bool:
+    """Whether a file or folder is there, or may be.
+
+    What cannot be looked at counts as there: whoever opens it is told why it cannot be.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def make_folder(path: Path, mode: int = 0o700) -> bool:
     """Make a folder and its missing parents, each with this mode; True when it was not there.
 
     A folder that is there keeps its mode.
-    Raises: Unavailable, Denied, Invalid (a file is in the way).
+    Raises: Unavailable, Denied (also in /proc), Invalid (a file is in the way).
     """
     with translated(path):
         return _make_folder(path, mode)
@@ -197,7 +211,16 @@ def _make_folder(path: Path, mode: int) -> bool:
         if path.parent == path:
             raise
         _make_folder(path.parent, mode)
-        return _make_folder(path, mode)
+        try:
+            os.mkdir(path, mode)
+        except FileExistsError:
+            return False  # another process was first
+        except FileNotFoundError as exc:
+            # /proc refuses every folder by this error: asked again and again, it would for ever.
+            raise Denied(
+                f"{path} cannot be made: {path.parent} takes no folders.",
+                hint="Choose a folder on a disk that can be written to.",
+            ) from exc
     sync_folder(path.parent)
     return True
 

@@ -6,6 +6,7 @@ Never lets two owners share a folder, on any filesystem, and never trusts a fold
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import unicodedata
 from typing import TYPE_CHECKING
@@ -87,7 +88,7 @@ def make_owner_folder(users: Path, owner: str) -> Path:
     """The owner's folder under `users`, made 0700 if need be; may be called any number of times."""
     folder = users / owner_folder(owner)
     make_folder(folder)
-    if folder.name.startswith("~") and not (folder / NAME_FILE).exists():
+    if folder.name.startswith("~") and not os.path.exists(folder / NAME_FILE):
         replace_file(folder / NAME_FILE, owner.encode(), mode=0o600)
     return folder
 

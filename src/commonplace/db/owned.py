@@ -5,13 +5,12 @@ Never knows what its tables hold; holds no transaction but those its callers beg
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.files import make_folder
+from commonplace.core.files import make_folder, may_exist
 from commonplace.db.migrate import list_migrations, migrate
 from commonplace.db.sqlite import Database, connect, erase, transaction
 
@@ -57,7 +56,7 @@ class OwnedDatabase:
     @property
     def exists(self) -> bool:
         """Whether anything was ever written."""
-        return self._made is not None or os.path.exists(self.path)
+        return self._made is not None or may_exist(self.path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -104,7 +103,7 @@ class OwnedDatabase:
         return self._database()
 
     def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
-        if not os.path.exists(self.path):
+        if not may_exist(self.path):
             if self._prepare is not None:
                 self._prepare()
             make_folder(self.folder)

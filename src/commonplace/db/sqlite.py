@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Corrupted, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ REPAIR_HINT = "Run `commonplace doctor --repair`."
 
 Synchronous: TypeAlias = Literal["full", "normal"]
 
+_NO_UTF_8 = "Could not decode to UTF-8"
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _REFUSED = {
@@ -42,10 +43,6 @@ _REFUSED = {
     ),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check that its folder exists and is yours."),
 }
-
-
-class Corrupted(Unavailable):
-    """A database file whose contents are not what SQLite wrote."""
 
 
 def erase(conn: sqlite3.Connection) -> bool:
@@ -92,6 +89,9 @@ class Translated:
 
 
 def _translate(exc: BaseException, path: Path) -> None:
+    # Python cannot decode a text of a damaged file, nor what SQLite says of a damaged schema.
+    if isinstance(exc, UnicodeDecodeError) or str(exc).startswith(_NO_UTF_8):
+        raise Corrupted(f"{path} is corrupt.", hint=REPAIR_HINT) from exc
     ours = _ours(exc, path) if isinstance(exc, sqlite3.Error) else None
     if ours is not None:
         raise ours from exc

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from commonplace.app.backends import POSTGRES
 from commonplace.config import user_file
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import is_leftover, remove_leftovers, translated
+from commonplace.core.files import is_leftover, may_exist, remove_leftovers, translated
 from commonplace.core.ports import Erasing, Mendable
 from commonplace.core.values import Problem, Since
 from commonplace.doors.places import name_cloud, name_network
@@ -125,7 +125,7 @@ class Checkup:
         defaults = len(by_origin.pop("default", []))
         file = user_file()
         if str(file) not in by_origin:
-            yield f"{file} {'sets nothing in use' if file.is_file() else 'is not there'}."
+            yield f"{file} {'sets nothing in use' if os.path.isfile(file) else 'is not there'}."
         for origin, keys in by_origin.items():
             yield f"From {origin}: {', '.join(keys)}."
         yield from self._app.settings.left_out
@@ -141,7 +141,7 @@ class Checkup:
 
     def _look_at_folders(self) -> Iterator[Finding]:
         home = self._app.settings.home
-        yield f"What is only ours lies in {home}{'' if home.exists() else ', not made yet'}."
+        yield f"What is only ours lies in {home}{_unmade(home)}."
         yield from _unusable(home)
         for path in self._open_to_others():
             yield Problem(
@@ -159,7 +159,7 @@ class Checkup:
     def _look_at_journal(self) -> Iterator[Finding]:
         journal = self._app.private.journal
         for root in journal.roots:
-            state = "" if root.path.exists() else ", not made yet"
+            state = _unmade(root.path)
             if not state and not os.access(root.path, os.W_OK):
                 state = ", which cannot be written to"
             yield f"{' and '.join(sorted(root.kinds, reverse=True))}: {root.path}{state}"
@@ -174,7 +174,7 @@ class Checkup:
 
         try:
             chronicle = self._app.chronicle.journal
-            yield f"{chronicle.path}{'' if chronicle.path.exists() else ', not made yet'}"
+            yield f"{chronicle.path}{_unmade(chronicle.path)}"
             yield from chronicle.problems()
             yield from filter(None, [log_state(self._app.chronicle.desk())])
         except CommonplaceError as exc:
@@ -197,8 +197,8 @@ class Checkup:
 
     def _look_at_index(self) -> Iterator[Finding]:
         index = self._app.index
-        is_there = (self._app.folder / "index" / FILE_NAME).exists()
-        problems = index.problems() if is_there and isinstance(index, Mendable) else []
+        is_there = may_exist(self._app.folder / "index" / FILE_NAME)
+        problems = index.problems() if isinstance(index, Mendable) else []
         yield from problems
         if problems:
             return
@@ -290,10 +290,10 @@ class Checkup:
         home, folder = self._app.settings.home, self._app.folder
         index = folder / "index"
         for path in (home, home / "users", folder, folder / "keys", index):
-            if path.is_dir():
+            if os.path.isdir(path):
                 yield path
-        if index.is_dir() and os.access(index, os.R_OK | os.X_OK):
-            yield from sorted(x for x in index.iterdir() if x.is_file())
+        files = (index / name for name in sorted(_names_in(index)))
+        yield from (x for x in files if os.path.isfile(x))
 
     def _open_to_others(self) -> list[Path]:
         if os.name == "nt":
@@ -356,15 +356,19 @@ class Checkup:
 def _unusable(home: Path) -> Iterator[Problem]:
     """Why nothing can be written to our home, if so."""
     there = home
-    while not there.exists() and there != there.parent:
+    while not os.path.lexists(there) and there != there.parent:
         there = there.parent
-    if not there.is_dir():
+    if not os.path.isdir(there):
         yield Problem(what=f"{there} is no folder.", hint="Move it away, or set COMMONPLACE_HOME.")
     elif not os.access(there, os.W_OK | os.X_OK):
         yield Problem(
             what=f"{there} cannot be written to.",
             hint="Check its owner and mode, or set COMMONPLACE_HOME.",
         )
+
+
+def _unmade(path: Path) -> str:
+    return "" if may_exist(path) else ", not made yet"
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -375,7 +379,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _folders_in(folder: Path) -> list[Path]:
-    return sorted(x for name in _names_in(folder) if (x := folder / name).is_dir())
+    return sorted(x for name in _names_in(folder) if os.path.isdir(x := folder / name))
 
 
 def _counted(count: int, thing: str) -> str:

@@ -74,7 +74,7 @@ class Clockwork(Background):
             return
         for name in folders:
             folder = self._users / name
-            if (folder / "journal" / "journal.db").is_file():
+            if os.path.isfile(folder / "journal" / "journal.db"):
                 try:
                     yield folder_owner(folder)
                 except CommonplaceError as exc:

@@ -94,7 +94,8 @@ class _LogFile(RotatingFileHandler):
             self.mode,
             encoding=self.encoding,
             errors="backslashreplace",
-            opener=lambda name, flags: os.open(name, flags, 0o600),
+            # A pipe that nobody reads is refused, where it would be waited for.
+            opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0), 0o600),
         )
 
     def emit(self, record: logging.LogRecord) -> None:

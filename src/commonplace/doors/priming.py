@@ -70,7 +70,10 @@ def leave_snapshot(
 def kept_snapshots() -> list[dict[str, Any]]:
     """Every snapshot that is there for a start in this folder, of this installation."""
     keys = []
-    for path in sorted(Path(snapshot_folder()).glob("*.json")):
+    paths: list[Path] = []
+    with suppress(OSError):
+        paths = sorted(Path(snapshot_folder()).glob("*.json"))
+    for path in paths:
         with suppress(OSError, ValueError, LookupError, TypeError):
             key = json.loads(path.read_text("utf-8"))["key"]
             if start_key(read_argv(key)) == key:

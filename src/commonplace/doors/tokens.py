@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.core.files import locked, make_folder, replace_file, translated
+from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
 from commonplace.core.owners import parse_owner
 from commonplace.core.text import nearest
 from commonplace.core.when import parse_until
@@ -114,7 +114,7 @@ class TokenFile:
 
     def revoke(self, token_id: str) -> Token:
         """Let a token in no more, from now on; may be called twice. Raises: NotFound."""
-        if not self._path.exists():
+        if not may_exist(self._path):
             raise _no_token(token_id, [])
         with locked(self._home):
             tokens = dict(self._read())

@@ -6,12 +6,14 @@ Never ranks and never filters; callers hold the transaction.
 from __future__ import annotations
 
 import json
+import zlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Corrupted, Invalid
 from commonplace.core.text import count_words, fold_name, names_time, text_hash, well_formed
 from commonplace.core.values import Doc
+from commonplace.db.sqlite import REPAIR_HINT
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 
 SECOND_BITS = 20
 HEADING_SIGN = "\x1f"
+
+# What `read_docs` reads of each doc; the sum is of these, but for numbers that stand for names.
+_COLUMNS = (
+    *("id", "ref", "shelf", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
+    *("blank", "text_hash", "length", "timed", "sum"),
+)
+_SUMMED = [name for name in _COLUMNS if name not in {"id", "shelf", "session", "sum"}]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -56,9 +65,10 @@ def plain(name: str) -> str:
 def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
     """File a doc in place of any with its ref; its vectors stay while its text does."""
     at_us = micros(doc.at)
+    on = _shelf_of(doc)
     row = {
         "ref": well_formed(doc.ref),
-        "shelf": _shelf(conn, sql, doc),
+        "shelf": _shelf(conn, sql, on),
         "at_us": at_us,
         "blank": int(not doc.text.strip()),
         "text_hash": text_hash(doc.said),
@@ -71,6 +81,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "dated": well_formed(doc.dated),
         "covers": _listed(doc.covers),
     }
+    row["sum"] = sum_of(row, on, plain(doc.session))
     before = conn.execute(sql["find_doc"], row).fetchone()
     if before is None:
         row["id"] = _next_id(conn, sql, at_us)
@@ -106,7 +117,20 @@ def read_docs(
     """The docs of these ids, by id. shelves: those known so far, added to."""
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
     learn_shelves(conn, sql, shelves, {row[2] for row in rows})
-    return {row[0]: doc_of(row, shelves[row[2]], _parse_list) for row in rows}
+    found = {}
+    for row in rows:
+        on = shelves.get(row[2])
+        named = dict(zip(_COLUMNS, row, strict=True))
+        if on is None or named["sum"] != sum_of(named, on, named["session"]):
+            raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
+        found[row[0]] = doc_of(row[:10], on, _parse_list)
+    return found
+
+
+def sum_of(row: Mapping[str, object], on: Shelf, session: str) -> int:
+    """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed."""
+    told = [str(row[name]) for name in _SUMMED]
+    return zlib.crc32("\x1f".join([*told, *on[:4], *on.headings, session]).encode())
 
 
 def doc_of(row: Sequence[Any], on: Shelf, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
@@ -180,14 +204,21 @@ def _next_id(conn: sqlite3.Connection, sql: Queries, at_us: int) -> int:
     return number
 
 
-def _shelf(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> int:
+def folded(headings: Sequence[str]) -> str:
+    """Headings as a filter compares them."""
+    return "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in headings)
+
+
+def _shelf_of(doc: Doc) -> Shelf:
+    named = (plain(doc.journal), plain(doc.scope), plain(doc.kind), plain(doc.author))
+    return Shelf(*named, tuple(well_formed(heading) for heading in doc.headings))
+
+
+def _shelf(conn: sqlite3.Connection, sql: Queries, on: Shelf) -> int:
     row = {
-        "journal": plain(doc.journal),
-        "scope": plain(doc.scope),
-        "kind": plain(doc.kind),
-        "author": plain(doc.author),
-        "headings": json.dumps([well_formed(heading) for heading in doc.headings]),
-        "folded": "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in doc.headings),
+        **on._asdict(),
+        "headings": json.dumps(on.headings),
+        "folded": folded(on.headings),
     }
     found = conn.execute(sql["find_shelf"], row).fetchone()
     if found is not None:

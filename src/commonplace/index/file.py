@@ -9,23 +9,25 @@ import contextlib
 import os
 import sqlite3
 import threading
+import zlib
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import CommonplaceError, Corrupted, Unavailable
 from commonplace.core.files import locked, make_folder
+from commonplace.core.files import translated as disk
 from commonplace.core.values import said
 from commonplace.db.queries import read_queries, read_sql, split_statements
 from commonplace.db.sqlite import (
     REPAIR_HINT,
-    Corrupted,
     Database,
     connect,
     connect_read_only,
     transaction,
     translated,
 )
+from commonplace.index.damage import MISREAD, is_damaged
 from commonplace.index.meaning import Meaning
 from commonplace.index.rolls import Rolls
 from commonplace.index.stems import folded_words
@@ -114,10 +116,11 @@ class IndexFile:
                 if opened is None or _identity(self.path) == opened.identity:
                     self._note_broken()
             raise
-        except sqlite3.OperationalError as exc:
-            if opened is not None and _identity(self.path) != opened.identity:
+        except MISREAD as exc:
+            replaced = opened is not None and _identity(self.path) != opened.identity
+            if replaced and isinstance(exc, sqlite3.OperationalError):
                 raise Unavailable(f"{self.path} was replaced in use.", hint="Try again.") from exc
-            if not str(exc).startswith(_TABLES_GONE):
+            if replaced or not (str(exc).startswith(_TABLES_GONE) or self._is_damaged()):
                 raise
             self._note_broken()
             raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT) from exc
@@ -147,11 +150,17 @@ class IndexFile:
     def look(self) -> sqlite3.Connection | None:
         """A connection for examining the file as it is, healing nothing; None for no file.
 
-        Raises: Unavailable, also for an index of a newer program; Corrupted.
+        Raises: Unavailable, also for an index of a newer program; Denied, Invalid where the folder
+        cannot be entered; Corrupted.
         """
-        if not self.path.exists() or self.path.stat().st_size == 0:
+        with disk(self.folder):
+            try:
+                is_empty = os.stat(self.path).st_size == 0
+            except FileNotFoundError:
+                return None
+        if is_empty:
             return None
-        if self._broken_mark().exists():
+        if os.path.exists(self._broken_mark()):
             raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT)
         try:
             conn = _connect(self.path)
@@ -176,6 +185,19 @@ class IndexFile:
                     with contextlib.suppress(OSError):
                         total += name.stat().st_size
         return total
+
+    def _is_damaged(self) -> bool:
+        """Whether what could not be read is the file's fault, and none of ours."""
+        try:
+            conn = self.look()
+            if conn is None:
+                return False
+            with contextlib.closing(conn), translated(self.path):
+                return is_damaged(conn, queries())
+        except (Corrupted, *MISREAD):
+            return True
+        except CommonplaceError:
+            return False
 
     def _note_broken(self) -> None:
         self._broken = True
@@ -208,7 +230,7 @@ class IndexFile:
         except Corrupted:
             raise
         except CommonplaceError:
-            if write or not self.path.exists():
+            if write or not os.path.exists(self.path):
                 raise
             try:
                 return self._open_for_reading()
@@ -217,7 +239,7 @@ class IndexFile:
             raise
 
     def _open_for_writing(self) -> Opened:
-        if self._broken_mark().exists() or not self.path.exists():
+        if os.path.exists(self._broken_mark()) or not os.path.exists(self.path):
             self._remove()
         database = Database(self.path, open_connection=_connect)
         try:
@@ -290,6 +312,7 @@ def _teach(conn: sqlite3.Connection) -> sqlite3.Connection:
     conn.execute("PRAGMA cache_size = -4000")
     conn.create_function("folded_words", 1, folded_words, deterministic=True)
     conn.create_function("said", 2, said, deterministic=True)
+    conn.create_function("crc32", 1, zlib.crc32, deterministic=True)
     return conn
 
 

@@ -36,6 +36,7 @@ _WORD = 8
 # Gathering a row costs ten times what passing over it in order costs.
 _GATHER = 10
 _BLOCK = 4096
+_BLOCK_BYTES = 1 << 20
 
 
 class Binding(NamedTuple):
@@ -139,6 +140,8 @@ def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: R
 def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
     """Map a matrix file, reading it through once; None for any that is not whole and ours."""
     try:
+        # Read before it is mapped: of what the disk refuses a read is told, and a map dies of it.
+        read = _sum_of_body(path)
         mapped = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     except (OSError, ValueError):
         return None
@@ -150,7 +153,7 @@ def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
     if head != _header(binding, reached, rows, total) or dimensions != binding.dimensions:
         return None
     body = mapped[_HEADER_BYTES:]
-    if len(body) != _body_bytes(rows, dimensions) or _sum(body.view("<u8")) != total:
+    if len(body) != _body_bytes(rows, dimensions) or read != total:
         return None
     numbers = body[: 3 * _WORD * rows].view("<i8")
     matrix = body[3 * _WORD * rows :][: 4 * rows * dimensions].view("<f4")
@@ -203,6 +206,18 @@ def _body_bytes(rows: int, dimensions: int) -> int:
 
 def _padded(raw: bytes) -> bytes:
     return raw + bytes(-len(raw) % _WORD)
+
+
+def _sum_of_body(path: Path) -> int:
+    """The sum of what lies in a file behind its header. Raises: OSError."""
+    total = 0
+    with open(path, "rb", buffering=0) as file:
+        file.seek(_HEADER_BYTES)
+        # What is cut in the midst of a word is not whole by its length.
+        while raw := file.read(_BLOCK_BYTES):
+            whole = raw[: len(raw) // _WORD * _WORD]
+            total = (total + _sum(np.frombuffer(whole, dtype="<u8"))) % (1 << 64)
+    return total
 
 
 def _sum(words: NDArray[np.uint64]) -> int:

@@ -9,12 +9,14 @@ import contextlib
 import os
 import secrets
 import threading
+import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from commonplace.db.sqlite import snapshot, transaction
+from commonplace.core.errors import Corrupted
+from commonplace.db.sqlite import REPAIR_HINT, snapshot, transaction
 from commonplace.index.matrix import Binding, Reached, Rows, read_matrix, write_matrix
 from commonplace.index.score import Cosines
 
@@ -219,11 +221,7 @@ class _Live:
         """Rows that came into the tables join the tail."""
         if position.newest.vector == self.seen.vector or self._tail is None:
             return
-        bounds = {
-            "seen": self.seen.vector,
-            "encoder": encoder,
-            "bytes": self._tail.dimensions * _FLOAT_BYTES,
-        }
+        bounds = {"seen": self.seen.vector, "encoder": encoder}
         self._tail.extend(conn.execute(sql["list_newer_vectors"], bounds).fetchall())
         self.seen = Reached(position.newest.vector, self.seen.drop)
 
@@ -243,9 +241,12 @@ class _Tail:
         self._matrix = np.empty((0, dimensions), dtype=np.float32)
         self._alive: NDArray[np.bool_] | None = None
 
-    def extend(self, found: list[tuple[int, int, int, bytes]]) -> None:
+    def extend(self, found: list[tuple[int, int, int, bytes, int]]) -> None:
         if not found:
             return
+        size = self.dimensions * _FLOAT_BYTES
+        if any(len(row[3]) != size or zlib.crc32(row[3]) != row[4] for row in found):
+            raise Corrupted("A vector in the index is not as it was filed.", hint=REPAIR_HINT)
         start, stop = self._count, self._count + len(found)
         if stop > len(self._matrix):
             self._grow(max(stop, 2 * start))

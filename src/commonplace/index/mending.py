@@ -8,9 +8,10 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.db.sqlite import REPAIR_HINT, Corrupted, transaction, translated
+from commonplace.db.sqlite import REPAIR_HINT, transaction, translated
+from commonplace.index.damage import MISREAD, is_damaged, matrix_differs
 from commonplace.index.matrix import Binding, read_matrix
 from commonplace.index.meaning import EncoderRow
 
@@ -37,7 +38,7 @@ def list_problems(file: IndexFile, sql: Queries) -> list[Problem]:
         faults = find_faults(file, sql)
     except Corrupted:
         faults = ["pages"]
-    except Unavailable as exc:
+    except CommonplaceError as exc:
         return [Problem(what=exc.message, hint=exc.hint)]
     return [
         Problem(what=_SHOWN[fault].format(path=file.path), hint=REPAIR_HINT, repairable=True)
@@ -46,13 +47,13 @@ def list_problems(file: IndexFile, sql: Queries) -> list[Problem]:
 
 
 def find_faults(file: IndexFile, sql: Queries) -> list[Fault]:
-    """The faults of a file that can be opened. Raises: Unavailable, Corrupted."""
+    """The faults of a file that can be opened. Raises: as `IndexFile.look`."""
     conn = file.look()
     if conn is None:
         return []
     try:
         with translated(file.path):
-            if conn.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            if is_damaged(conn, sql):
                 return ["pages"]
             faults: list[Fault] = []
             if not _words_match(conn, sql):
@@ -65,8 +66,7 @@ def find_faults(file: IndexFile, sql: Queries) -> list[Fault]:
             if broken_matrices(conn, sql, file.folder):
                 faults.append("matrices")
             return faults
-    except sqlite3.OperationalError:
-        # A table of the schema is gone.
+    except MISREAD:
         return ["pages"]
     finally:
         conn.close()
@@ -77,11 +77,13 @@ def broken_matrices(conn: sqlite3.Connection, sql: Queries, folder: Path) -> lis
     name = conn.execute("SELECT name FROM state").fetchone()[0]
     broken = []
     for number, identity, dimensions, file in conn.execute(sql["list_matrices"]).fetchall():
-        if read_matrix(folder / file, Binding(name, identity, dimensions)) is not None:
+        encoder = EncoderRow(number, identity, dimensions)
+        read = read_matrix(folder / file, Binding(name, identity, dimensions))
+        if read is not None and not matrix_differs(conn, sql, encoder, read):
             continue
         # Another process may have put a new one in its place at this moment.
         if file in {row[3] for row in conn.execute(sql["list_matrices"])}:
-            broken.append(EncoderRow(number, identity, dimensions))
+            broken.append(encoder)
     return broken
 
 

@@ -10,16 +10,18 @@ SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
 -- A doc under its id; triggers file its words.
 INSERT INTO docs (
     id, ref, shelf, at_us, blank, text_hash, stamp, tags, text,
-    session, length, timed, dated, covers
+    session, length, timed, dated, covers, sum
 )
 VALUES (
     :id, :ref, :shelf, :at_us, :blank, :text_hash, :stamp, :tags, :text,
-    :session, :length, :timed, :dated, :covers
+    :session, :length, :timed, :dated, :covers, :sum
 );
 
 -- name: restamp_doc
 -- The same text in the same second, shelf and session: only what nothing is derived from.
-UPDATE docs SET at_us = :at_us, stamp = :stamp, tags = :tags, covers = :covers WHERE id = :id;
+UPDATE docs SET
+    at_us = :at_us, stamp = :stamp, tags = :tags, covers = :covers, sum = :sum
+WHERE id = :id;
 
 -- name: drop_doc
 -- A doc leaves; triggers take its words and vectors along.
@@ -68,9 +70,41 @@ INSERT INTO sessions (name) VALUES (:name);
 -- Whole docs, of a list of ids.
 SELECT
     d.id, d.ref, d.shelf, d.at_us, d.stamp, d.tags, d.text,
-    coalesce(s.name, '') AS session, d.dated, d.covers
+    coalesce(s.name, '') AS session, d.dated, d.covers,
+    d.blank, d.text_hash, d.length, d.timed, d.sum
 FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
 WHERE d.id IN (SELECT value FROM json_each(:ids));
+
+-- name: list_ids
+-- The ids of all docs.
+SELECT id FROM docs;
+
+-- name: list_tags
+-- Every tag of every doc, as they are looked up.
+SELECT doc, tag FROM doc_tags;
+
+-- name: list_folded
+-- The headings of each shelf, and as they are compared.
+SELECT headings, folded FROM shelves;
+
+-- name: count_altered_vectors
+-- Vectors that are not as they were written, or too short or long for their encoder.
+SELECT count(*) FROM vectors AS v LEFT JOIN encoders AS e ON e.id = v.encoder
+WHERE v.sum <> crc32(v.vector) OR e.id IS NULL OR length(v.vector) <> 4 * e.dimensions;
+
+-- name: count_lagging_numbers
+-- Whether a number that must never be given again is lower than one in use.
+SELECT
+    (SELECT coalesce(max(id), 0) > :vectors FROM vectors)
+    + (SELECT coalesce(max(seq), 0) > :dropped FROM dropped)
+    + (SELECT coalesce(max(seq), 0) > :moved FROM moved)
+    + (SELECT coalesce(max(id), 0) > :shelves FROM shelves)
+    + (SELECT pruned > :dropped FROM state);
+
+-- name: list_placed_vectors
+-- Some vectors of an encoder by their ids, with what filters ask of their docs.
+SELECT v.id, v.doc, d.shelf, v.vector FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+WHERE v.id > :seen AND v.id <= :last AND v.encoder = :encoder ORDER BY v.id LIMIT :limit;
 
 -- name: list_stamps
 -- Refs and stamps from a prefix up to where it ends; a blob as its end stands above all texts.
@@ -138,7 +172,7 @@ GROUP BY shelves.journal ORDER BY shelves.journal;
 
 -- name: list_doc_vectors
 -- The vectors of a doc, of one encoder or of all.
-SELECT encoder, text_hash, chunk, start, "end", vector FROM vectors
+SELECT encoder, text_hash, chunk, start, "end", vector, sum FROM vectors
 WHERE doc = :doc AND (:encoder IS NULL OR encoder = :encoder) ORDER BY encoder, chunk;
 
 -- name: drop_doc_vectors
@@ -147,8 +181,8 @@ DELETE FROM vectors WHERE doc = :doc AND encoder = :encoder;
 
 -- name: add_vector
 -- The vector of one chunk.
-INSERT INTO vectors (doc, encoder, text_hash, chunk, start, "end", vector)
-VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO vectors (doc, encoder, text_hash, chunk, start, "end", vector, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: read_position
 -- How far the matrix file of an encoder reaches, and how far the tables do.
@@ -162,8 +196,8 @@ FROM (SELECT :encoder AS encoder) AS asked LEFT JOIN matrices AS m USING (encode
 
 -- name: list_newer_vectors
 -- The vectors of an encoder added since one was seen, with what filters ask of their docs.
-SELECT v.id, v.doc, d.shelf, v.vector FROM vectors AS v JOIN docs AS d ON d.id = v.doc
-WHERE v.id > :seen AND v.encoder = :encoder AND length(v.vector) = :bytes ORDER BY v.id;
+SELECT v.id, v.doc, d.shelf, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+WHERE v.id > :seen AND v.encoder = :encoder ORDER BY v.id;
 
 -- name: list_newer_drops
 -- The vectors dropped since one drop was seen.

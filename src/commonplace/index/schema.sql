@@ -16,7 +16,9 @@ CREATE TABLE docs (
     length INTEGER NOT NULL,
     timed INTEGER NOT NULL,
     dated TEXT NOT NULL,
-    covers TEXT NOT NULL
+    covers TEXT NOT NULL,
+    -- Of all that a doc is, its shelf and its session in words: see `docs.sum_of`.
+    sum INTEGER NOT NULL
 );
 CREATE INDEX docs_blank ON docs (blank);
 
@@ -102,7 +104,9 @@ CREATE TABLE vectors (
     chunk INTEGER NOT NULL,
     start INTEGER NOT NULL,
     "end" INTEGER NOT NULL,
-    vector BLOB NOT NULL
+    vector BLOB NOT NULL,
+    -- The crc32 of the vector: SQLite notices a flipped bit in a page's order, not in a value.
+    sum INTEGER NOT NULL
 );
 CREATE INDEX vectors_doc ON vectors (doc, encoder);
 

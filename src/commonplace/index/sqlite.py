@@ -11,13 +11,14 @@ import secrets
 import sqlite3
 import threading
 import time
+import zlib
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.errors import Corrupted, Invalid, Unavailable
 from commonplace.core.files import translated as disk
 from commonplace.core.text import well_formed
 from commonplace.core.values import Counts, Drop, Problem, Since, Tally, Unencoded
-from commonplace.db.sqlite import Corrupted, erase, snapshot, transaction
+from commonplace.db.sqlite import erase, snapshot, transaction
 from commonplace.index import mending
 from commonplace.index.docs import (
     drop_doc,
@@ -297,7 +298,8 @@ class SqliteOwnerIndex:
         return [f"Removed the broken index {self._file.path}; the journals fill it again."]
 
     def _read(self, keys: Sequence[int]) -> dict[int, Doc]:
-        with self._file.using() as (conn, opened):
+        # One state of the tables: a shelf that leaves meanwhile is no damage.
+        with self._file.using() as (conn, opened), snapshot(conn):
             return read_docs(conn, self._sql, opened.shelves, keys)
 
     def _mend(self, faults: list[mending.Fault]) -> list[str]:
@@ -336,10 +338,11 @@ class SqliteOwnerIndex:
         if found is None or found[3] != encoded.text_hash:
             return
         key = {"doc": found[0], "encoder": encoder.id}
-        rows = [
-            (encoder.id, encoded.text_hash, chunk, start, end, vector.astype("<f4").tobytes())
+        spans = [
+            (chunk, start, end, vector.astype("<f4").tobytes())
             for chunk, ((start, end), vector) in enumerate(zip(encoded.spans, vectors, strict=True))
         ]
+        rows = [(encoder.id, encoded.text_hash, *span, zlib.crc32(span[-1])) for span in spans]
         # Two processes may encode one doc: the same again must not wear the matrices.
         if rows != conn.execute(self._sql["list_doc_vectors"], key).fetchall():
             conn.execute(self._sql["drop_doc_vectors"], key)

@@ -6,6 +6,7 @@ Never fetches anything, and never removes a file outside our own cache.
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from commonplace.core.files import remove_file
@@ -77,7 +78,7 @@ class WeightsCheck:
     def _cached(self) -> list[Path]:
         folder = cache_folder(self._profile, self._home)
         names = self._profile.model.paths + self._profile.tokenizer.paths
-        return [folder / name for name in names if (folder / name).exists()]
+        return [folder / name for name in names if os.path.exists(folder / name)]
 
 
 def altered_files(weights: Weights) -> list[Path]:

@@ -6,6 +6,7 @@ Never loads a model, never imports the package that carries weights, and never g
 from __future__ import annotations
 
 import importlib.util
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -170,7 +171,7 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
         return found if isinstance(found, Weights) else _with_advice(found, profile, advice)
     broken: Missing | None = None
     for place, origin in _places(profile, home):
-        if not any((place / path).exists() for path in _all_paths(profile)):
+        if not any(os.path.exists(place / path) for path in _all_paths(profile)):
             continue
         found = read_weights(profile, place, origin=origin, hashes=hashes)
         if isinstance(found, Weights):
@@ -208,7 +209,7 @@ def read_weights(
     stamp: list[tuple[str, int, int]] = []
     for file in (profile.model, profile.tokenizer):
         try:
-            path = next(p for part in file.paths if (p := folder / part).is_file()).resolve()
+            path = next(p for part in file.paths if os.path.isfile(p := folder / part)).resolve()
             stat = path.stat()
             if file.size is not None and stat.st_size != file.size:
                 wrong = f"{path} has {stat.st_size:,} bytes, not the published {file.size:,}"

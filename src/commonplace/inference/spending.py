@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Denied
-from commonplace.core.files import make_folder, translated
+from commonplace.core.files import make_folder, may_exist, translated
 from commonplace.inference.wire import estimated_tokens
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Purse:
     def _today(self) -> dict[str, int]:
         """Tokens by key; a line that was cut by a crash counts for nothing."""
         path = self._path()
-        if not path.exists():
+        if not may_exist(path):
             return {}
         with translated(path):
             lines = path.read_bytes().splitlines()

@@ -154,7 +154,7 @@ class ChronicleDatabase:
             yield conn
 
     def erase(self) -> None:
-        """Leave nothing of what was deleted or altered in the file, unless another program reads it.
+        """Leave nothing of what was deleted or altered in the file, unless it is being read.
 
         A file that may not be written, or that an older chronicle made, stays as it is.
         """

@@ -13,11 +13,10 @@ import stat
 import threading
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid, Unavailable
+from commonplace.core.errors import Corrupted, Invalid, Unavailable
 from commonplace.core.files import make_folder, translated
 from commonplace.db.sqlite import (
     BUSY_S,
-    Corrupted,
     Database,
     Frozen,
     connect,

@@ -9,9 +9,8 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.db.sqlite import Corrupted
 from commonplace.journals.chronicle_database import UPGRADE_HINT
 from commonplace.journals.chronicle_layouts import SQL, complete, count_strays, fill_instants
 from commonplace.journals.chronicle_tree import ChronicleTree

@@ -48,7 +48,7 @@ def resolve_chronicle(
     """
     if db_path is not None:
         path = _expanded(db_path, home)
-        return Place(path=path, form="tree" if path.is_dir() else "database")
+        return Place(path=path, form="tree" if os.path.isdir(path) else "database")
     config_home = config_home or (home / ".config" if home else None)
     data_home = data_home or (home / ".local" / "share" if home else None)
     if data_home is None:

@@ -14,10 +14,10 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from commonplace.core.errors import Unavailable
+from commonplace.core.errors import Corrupted, Unavailable
 from commonplace.core.files import make_folder
 from commonplace.db.queries import read_queries
-from commonplace.db.sqlite import Corrupted, Database, connect, transaction, translated
+from commonplace.db.sqlite import Database, connect, transaction, translated
 from commonplace.journals.gitrepo_history import read_history
 from commonplace.journals.notebook_format import entries_of, parse_message, ref_of
 from commonplace.journals.notebook_names import file_of, find_section

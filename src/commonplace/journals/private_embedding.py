@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 MAKER = "minilm-l6-v2:384:"
 
+_OF_NUMBERS = b"0123456789.,-+eE \t\r\n"
+
 # Where ECMAScript's Number::toString turns to exponents.
 _JS_SMALLEST_PLAIN = 1e-6
 _JS_LARGEST_PLAIN = 1e21
@@ -116,6 +118,22 @@ def parse_embedding(content: bytes) -> tuple[Embedding | None, str]:
         timestamp=timestamp if isinstance(timestamp, int) else 0,
         path=str(found.get("path") or ""),
     ), ""
+
+
+def find_fault(content: bytes) -> str:
+    """Why a file cannot be used; empty where it can."""
+    return parse_embedding(content)[1]
+
+
+def find_fault_at_a_glance(content: bytes) -> str:
+    """As `find_fault`, in a tenth of its time: what looks whole is not parsed."""
+    numbers = content.partition(b"[")[2].partition(b"]")[0]
+    looks_whole = (
+        content.rstrip().endswith(b"}")
+        and numbers.count(b",") == DIMENSIONS - 1
+        and not numbers.translate(None, _OF_NUMBERS)
+    )
+    return "" if looks_whole else find_fault(content)
 
 
 def _unusable(vector: object) -> str:

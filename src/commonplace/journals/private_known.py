@@ -63,7 +63,7 @@ class KnownRoots:
         except OSError:
             return []
         found = (self.find(f"project@{name}") for name in names)
-        return [x for x in found if x is not None and x.path.is_dir()]
+        return [x for x in found if x is not None and os.path.isdir(x.path)]
 
     def _path_in(self, digest: str) -> bytes:
         if self._folder is None:

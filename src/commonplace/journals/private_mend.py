@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Denied, NotFound
 from commonplace.core.files import remove_file, remove_leftovers, translated
 from commonplace.core.values import Problem
-from commonplace.journals.private_embedding import parse_embedding
+from commonplace.journals.private_embedding import find_fault
 from commonplace.journals.private_format import decode, is_torn, parse_day
 from commonplace.journals.private_places import (
     LARGEST_FILE,
@@ -26,7 +26,7 @@ from commonplace.journals.private_places import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from commonplace.journals.private_git import IgnoredDays
@@ -86,8 +86,8 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
         return
     for name in listing.refused:
         yield Problem(
-            what=f"{str(folder / name)!r} is not read: it is no plain file with a plain name.",
-            hint="Move the file itself here, under a name without control characters.",
+            what=f"{str(folder / name)!r} is not read: it is not a plain file with a plain name.",
+            hint="Move the file itself here, under a name of letters, digits, '-' and '_'.",
         )
     for place in places_of(root, day, listing):
         what, hint = _fault_of(place)
@@ -98,9 +98,9 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
             what=f"{path} holds the text of an entry that is gone.",
             hint="Remove it, or write the entry again from its text.",
         )
-    for path, reason in _corrupt_sidecars(root, day, listing):
+    for place, reason in corrupt_sidecars(root, day, listing):
         yield Problem(
-            what=f"{path} {reason}.",
+            what=f"{place.sidecar} {reason}.",
             hint="Repair removes it; it is made anew from the entry.",
             repairable=True,
         )
@@ -133,9 +133,9 @@ def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
             listing = list_day(root, day.name)
         except OSError:
             continue
-        for path, reason in _corrupt_sidecars(root, day.name, listing):
-            remove_file(path)
-            yield f"Removed {path}: it {reason}."
+        for place, reason in corrupt_sidecars(root, day.name, listing):
+            remove_file(place.sidecar)
+            yield f"Removed {place.sidecar}: it {reason}."
 
 
 def _linked_days(root: Root) -> list[str]:
@@ -169,7 +169,10 @@ def _orphans(folder: Path, listing: Listing) -> Iterator[Path]:
             yield folder / f"{stem}{SIDECAR}"
 
 
-def _corrupt_sidecars(root: Root, day: str, listing: Listing) -> Iterator[tuple[Path, str]]:
+def corrupt_sidecars(
+    root: Root, day: str, listing: Listing, *, fault_of: Callable[[bytes], str] = find_fault
+) -> Iterator[tuple[Place, str]]:
+    """The entries of a day whose `.embedding` cannot be used, each with the reason."""
     for place in places_of(root, day, listing):
         if place.path.name.removesuffix(SUFFIX) in listing.sidecars:
             beside = place.relative.removesuffix(SUFFIX) + SIDECAR
@@ -177,6 +180,5 @@ def _corrupt_sidecars(root: Root, day: str, listing: Listing) -> Iterator[tuple[
                 content, _ = read_bytes(Place(root=root, relative=beside))
             except CommonplaceError:
                 continue
-            reason = parse_embedding(content)[1]
-            if reason:
-                yield place.sidecar, reason
+            if reason := fault_of(content):
+                yield place, reason

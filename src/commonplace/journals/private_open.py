@@ -5,6 +5,7 @@ Never opens what lies outside a root, and never writes.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -95,7 +96,7 @@ class PrivatePages:
                 f"{shown} lies in a project whose folder is not known here.",
                 hint="Open it from there: `commonplace open <ref> --project <folder>`.",
             )
-        if not root.path.is_dir() and root not in self._roots:
+        if not os.path.isdir(root.path) and root not in self._roots:
             raise NotFound(
                 f"{shown} lies in {root.path}, which is not there.",
                 hint="Put the folder back, then open it again.",

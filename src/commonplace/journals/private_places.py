@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.errors import Denied, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.files import is_leftover, translated
 from commonplace.journals.private_format import (
     EPOCH,
@@ -45,6 +45,8 @@ SIDECAR = ".embedding"
 _SCHEME = "private:"
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
+_USUAL_NAME = re.compile(r"[0-9a-zA-Z_-]+\.md")
+_UNKNOWN_NS = 0
 _LIST_HINT = "Use a ref or a path that a search or a list has shown."
 _BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
@@ -83,9 +85,9 @@ class Day(NamedTuple):
 class Listing:
     """What lies in a day folder.
 
-    entries: name with `.md` to stamp. sidecars: stems that have an `.embedding`. refused: what
-    looks like an entry and is not read (a link, a name that cannot be shown). leftovers: whether
-    temps of writes, running or killed, lie there.
+    entries: name with `.md` to stamp, empty where the disk does not give it. sidecars: stems that
+    have an `.embedding`. refused: what looks like an entry and is not read (a link, a name that no
+    ref can hold). leftovers: whether temps of writes, running or killed, lie there.
     """
 
     entries: dict[str, str]
@@ -286,11 +288,16 @@ def day_times(root: Root) -> dict[str, int]:
     times: dict[str, int] = {}
     with _scanned(root.path) as names:
         for name in names:
-            if _names_day(name.name) and name.is_dir(follow_symlinks=False):
-                try:
+            if not _names_day(name.name):
+                continue
+            try:
+                if name.is_dir(follow_symlinks=False):
                     times[name.name] = name.stat(follow_symlinks=False).st_mtime_ns
-                except FileNotFoundError:
-                    continue
+            except FileNotFoundError:
+                continue
+            except OSError:
+                # One that the disk refuses is still there, and hides no other.
+                times[name.name] = _UNKNOWN_NS
     return times
 
 
@@ -334,17 +341,35 @@ def list_day(root: Root, day: str) -> Listing:
             if name.name.endswith(SIDECAR):
                 sidecars.add(name.name.removesuffix(SIDECAR))
             elif name.name.endswith(SUFFIX):
-                if not _is_plain(name.name) or not name.is_file(follow_symlinks=False):
+                if not _can_be_named(root, day, name.name):
                     refused.append(name.name)
                     continue
-                with contextlib.suppress(FileNotFoundError):
+                try:
+                    if not name.is_file(follow_symlinks=False):
+                        refused.append(name.name)
+                        continue
                     entries[name.name] = stamp_of(name.stat(follow_symlinks=False))
+                except FileNotFoundError:
+                    continue
+                except OSError:  # as in `day_times`
+                    entries[name.name] = ""
     return Listing(
         entries=dict(sorted(entries.items())),
         sidecars=frozenset(sidecars),
         refused=tuple(sorted(refused)),
         leftovers=leftovers,
     )
+
+
+def _can_be_named(root: Root, day: str, name: str) -> bool:
+    """Whether the ref of a file leads back to it, and so can be shown and read."""
+    if _USUAL_NAME.fullmatch(name):
+        return True
+    place = Place(root=root, relative=f"{day}/{name}")
+    try:
+        return lexical_place(place.ref, (root,)) == place
+    except CommonplaceError:
+        return False
 
 
 def places_of(root: Root, day: str, listing: Listing) -> Iterator[Place]:

@@ -156,10 +156,10 @@ def _expanded(setting: str | None, home: Path | None) -> Path | None:
 
 def _home_root(home: Path | None) -> Path | None:
     """The root in the home: one that is there, even read-only, or one that could be made."""
-    if home is None or not home.is_dir():
+    if home is None or not os.path.isdir(home):
         return None
     root = Path(os.path.abspath(home)) / FOLDER
-    usable = root.is_dir() or os.access(home, os.W_OK | os.X_OK)
+    usable = os.path.isdir(root) or os.access(home, os.W_OK | os.X_OK)
     return root if usable else None
 
 

@@ -22,9 +22,11 @@ from commonplace.journals.private_embedding import (
     DIMENSIONS,
     MAKER,
     Embedding,
+    find_fault_at_a_glance,
     render_embedding,
 )
 from commonplace.journals.private_format import reference_text, to_millis
+from commonplace.journals.private_mend import corrupt_sidecars
 from commonplace.journals.private_places import (
     SUFFIX,
     Listing,
@@ -92,6 +94,7 @@ class RootSource:
         self._known = known
         self._ignored = ignored
         self._offered: dict[str, Entry] = {}
+        self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
         # The times of the folders when last none was young, the mark they made, and since when the
         # system would have told that anything changed.
@@ -148,7 +151,7 @@ class RootSource:
         Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
         """
         self._root.refuse_link()
-        if self._root.path.is_dir():
+        if os.path.isdir(self._root.path):
             self._known.keep(self._root)
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
@@ -197,7 +200,7 @@ class RootSource:
         if listing.leftovers:
             remove_leftovers(folder)
         for name in listing.refused:
-            self._notices.tell(folder / name, "not a plain file with a plain name")
+            self._notices.tell(folder / name, "it is not a plain file with a plain name")
         return listing
 
     def _read(self, place: Place) -> Entry | None:
@@ -217,7 +220,8 @@ class RootSource:
         """(ref, text) of the entries without an `.embedding`, newest first, or of these refs.
 
         text: as private-journal-mcp takes it from the file. Blank texts, and folders that cannot
-        be written to or that git does not ignore, want nothing.
+        be written to or that git does not ignore, want nothing. Without refs, a corrupt
+        `.embedding` is removed first.
         """
         for place in self._all_bare() if refs is None else self._bare(refs):
             entry = self._read(place)
@@ -239,10 +243,25 @@ class RootSource:
                 and listing
                 and os.access(self._root.path / day.name, os.W_OK)
             ):
-                bare = places_of(self._root, day.name, listing)
-                yield from (
-                    x for x in bare if x.path.name.removesuffix(SUFFIX) not in listing.sidecars
-                )
+                removed = self._remove_corrupt(day.name, listing)
+                for place in places_of(self._root, day.name, listing):
+                    stem = place.path.name.removesuffix(SUFFIX)
+                    if stem not in listing.sidecars or place in removed:
+                        yield place
+
+    def _remove_corrupt(self, day: str, listing: Listing) -> list[Place]:
+        """The entries whose `.embedding` was corrupt; each day is examined once in a process."""
+        if day in self._examined:
+            return []
+        self._examined.add(day)
+        removed = []
+        found = corrupt_sidecars(self._root, day, listing, fault_of=find_fault_at_a_glance)
+        for place, reason in found:
+            with contextlib.suppress(CommonplaceError):
+                remove_file(place.sidecar)
+                self._notices.tell(place.sidecar, f"it {reason}, and is made again")
+                removed.append(place)
+        return removed
 
     def _bare(self, refs: Sequence[str]) -> Iterator[Place]:
         for ref in refs:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.db.sqlite import Corrupted
 from commonplace.journals.timeline_database import sql
 from commonplace.journals.timeline_forgetting import erase, is_erasing
 

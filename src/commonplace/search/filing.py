@@ -31,7 +31,7 @@ from commonplace.search.batches import (
     texts_of,
     unencoded_of,
 )
-from commonplace.search.lane import Errand, Lane, log_failure, told
+from commonplace.search.lane import DAMAGED, Errand, Lane, log_failure, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,18 +63,20 @@ class Filed:
 class Pending:
     """The entry is written, and not all of it can be found yet; `why` is one sentence.
 
-    passing: it will be in a moment, and nobody need do or know anything. cut: words alone will
-    find its end.
+    passing: it will be in a moment, and nobody need do or know anything. by_words: whether words
+    find it already. cut: words alone will find its end.
     """
 
     why: str
     passing: bool = False
+    by_words: bool = True
     cut: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What whoever wrote it must know."""
-        notes = () if self.passing else (f"Not found by meaning yet: {self.why}",)
+        yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
+        notes = () if self.passing else (f"{yet}: {self.why}",)
         return (*notes, _CUT) if self.cut else notes
 
 
@@ -156,8 +158,10 @@ class Filing:
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
         """File what was just written, so that it is found at once; never raises into the write."""
         self._may_erase = True
+        by_words = False
         try:
             self._index.apply(changes)
+            by_words = True
             encoder = self._encoder.get()
             if encoder is None:
                 return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
@@ -172,13 +176,16 @@ class Filing:
                 self._promised.append((encoder, self._put_vectors(encoder, group, vectors)))
                 self._keeper.ask()
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
-            return self._pending(_told("An entry is written and waits to be filed", exc))
+            why = _told("An entry is written and waits to be filed", exc)
+            return self._pending(why, by_words=by_words)
         return Filed()
 
-    def _pending(self, why: str, *, passing: bool = False, cut: bool = False) -> Pending:
+    def _pending(
+        self, why: str, *, passing: bool = False, by_words: bool = True, cut: bool = False
+    ) -> Pending:
         with self._state:
             self._all_made = False
-        return Pending(why, passing=passing, cut=cut)
+        return Pending(why, passing=passing, by_words=by_words, cut=cut)
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
@@ -259,7 +266,8 @@ class Filing:
                 missing.append(lane)
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
-        return self._tell(missing)
+        met = [lane for lane in self._lanes if lane.take_damage()]
+        return (*([DAMAGED] if met else []), *self._tell(missing))
 
     def sweep(self) -> tuple[str, ...]:
         """File every change in words, edits in place included, now; tells what could not be done.

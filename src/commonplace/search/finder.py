@@ -8,16 +8,17 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
 from commonplace.core.ports import Brief
 from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.cues import read_cues
 from commonplace.search.fold import folded
+from commonplace.search.lane import DAMAGED, log_failure
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
@@ -97,8 +98,17 @@ class Finder:
     def find(self, question: Question) -> Found:
         """The best hits for a question, filters before everything.
 
-        Raises: Invalid for a blank query, or one over 10,000 characters.
+        An index that proves damaged is made again from the journals, and asked again.
+        Raises: Invalid for a blank query, or one over 10,000 characters; Unavailable.
         """
+        try:
+            return self._find(question)
+        except Corrupted as exc:
+            log_failure("A search met a damaged index", exc)
+            found = self._find(question)
+            return replace(found, notes=tuple(dict.fromkeys([DAMAGED, *found.notes])))
+
+    def _find(self, question: Question) -> Found:
         if not question.text.strip():
             raise Invalid(
                 "The query is blank.", hint="Ask in words, such as 'database lock problems'."

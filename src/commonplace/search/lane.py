@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.ports import Exact, Prompt
 from commonplace.core.values import Put
 from commonplace.search import policy
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from commonplace.core.ports import OwnerIndex, Source
+
+DAMAGED = "The index was damaged, and is made again from the journals."
 
 _log = logging.getLogger(__name__)
 
@@ -119,6 +121,7 @@ class Lane:
         self._has_part = False
         self._is_long = False
         self._is_silent = False
+        self._met_damage = False
         self.steps = 0
         """Goes up with everything that is done, so that who waits sees that it goes on."""
 
@@ -197,6 +200,11 @@ class Lane:
         """Whether the last attempt to file what changed failed."""
         return bool(self._trouble)
 
+    def take_damage(self) -> bool:
+        """Whether the index proved damaged since this was last asked."""
+        met, self._met_damage = self._met_damage, False
+        return met
+
     def close(self) -> None:
         """Begin nothing more; what is under way ends with the batch in hand."""
         self._closed = True
@@ -210,6 +218,8 @@ class Lane:
     def _look(self) -> None:
         try:
             behind = self._index.since(self.source.name).mark != self.source.mark()
+        except Corrupted:
+            behind = self._met_damage = True  # the index is made again, empty
         except Exception as exc:  # noqa: BLE001  a thread's last line: a dead one sees nothing
             self._end(exc)
             return
@@ -252,6 +262,14 @@ class Lane:
 
         Raises: what the source and the index raise.
         """
+        try:
+            yield from self._file_changes(sweep=sweep)
+        except Corrupted as exc:
+            self._met_damage = True
+            log_failure(f"{self.source.name} is filed again", exc)
+            yield from self._file_changes(sweep=sweep)
+
+    def _file_changes(self, *, sweep: bool) -> Iterator[int]:
         self._began = self._monotonic()
         since = self._index.since(self.source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
@@ -266,6 +284,8 @@ class Lane:
             self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
             yield put
         now = self._index.since(self.source.name).mark
+        if since.mark is not None and now is None:
+            return  # the index was emptied meanwhile: the next look files all of it
         if since.mark is not None and now not in {since.mark, mark}:
             # Another process filed meanwhile, and saw more or less than this one: an entry may have
             # been filed after the other saw it go. What came since is looked at again.

@@ -333,9 +333,11 @@ class PrivateTools:
         return render_instant(at, self._desk().zone)
 
     def _place(self, ref: str) -> str:
-        """By what an entry is asked for: its path, or to somebody elsewhere its ref."""
-        desk = self._desk()
-        return str(desk.journal.path_of(ref)) if desk.shows_paths else ref
+        """By what an entry is asked for: its path, or to a caller elsewhere its ref."""
+        if self._desk().shows_paths:
+            with suppress(CommonplaceError):  # one that has no path hides no other
+                return str(self._desk().journal.path_of(ref))
+        return ref
 
     def _place_line(self, ref: str) -> str:
         return f"{'Path' if self._desk().shows_paths else 'Ref'}: {self._place(ref)}"

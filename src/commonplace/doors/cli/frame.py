@@ -280,8 +280,7 @@ def working_folder() -> Path:
 
 
 def home_folder() -> Path | None:
-    """The user's home folder; None where there is none."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return None
+    """The user's home folder; None where there is none. Raises: Invalid where HOME is none."""
+    from commonplace.config import user_home  # noqa: PLC0415  not for --help
+
+    return user_home()
