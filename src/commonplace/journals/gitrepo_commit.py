@@ -39,9 +39,9 @@ EMPTY_TREES = {
 class Draft:
     """A commit to be made on a parent. at: its author's time; now: the committer's.
 
-    puts: the new bytes of files by path. links: mode and name of an object that is there, by path.
-    renames: paths to other paths, before the puts. drops: paths to remove. others: further parents,
-    of a merge.
+    puts: the new bytes of files by path. modes: of those that are not 100644, by path. links: mode
+    and name of an object that is there, by path. renames: paths to other paths, before the puts.
+    drops: paths to remove. others: further parents, of a merge.
     """
 
     message: bytes
@@ -51,6 +51,7 @@ class Draft:
     now: datetime
     zone: tzinfo
     puts: Mapping[str, bytes] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
     drops: Sequence[str] = ()
     others: Sequence[str] = ()
@@ -172,7 +173,8 @@ def _render(ref: str, start: str, draft: Draft) -> bytes:
     for path, (mode, name) in draft.links.items():
         parts.append(f"M {mode} {name} {_quoted(path)}\n".encode())
     for path, content in draft.puts.items():
-        parts.append(f"M 100644 inline {_quoted(path)}\ndata {len(content)}\n".encode())
+        mode = draft.modes.get(path, "100644")
+        parts.append(f"M {mode} inline {_quoted(path)}\ndata {len(content)}\n".encode())
         parts += [content, b"\n"]
     return b"".join(parts)
 
