@@ -512,20 +512,6 @@ def test_a_commit_message_longer_than_an_entry_may_be(team, monkeypatch):
     assert len(team.notes[0].read_entry(f"c#{line.id}").text) > 5000
 
 
-def test_one_key_in_two_clones_is_two_entries(team):
-    """Nothing that was written vanishes, before a sync or after it; in one clone it is one."""
-    first = team.write(0, "b", "one", idempotency_key="k")
-    assert team.write(0, "b", "one", idempotency_key="k") == first
-    second = team.write(1, "b", "two", idempotency_key="k")
-    team.write(1, "c", "three", idempotency_key="l")
-    both(team)
-    team.write(0, "c", "four", idempotency_key="l")
-    assert team.write(1, "b", "two", idempotency_key="k") == second
-    both(team)
-    assert team.entries(0) == team.entries(1)
-    assert [x[1] for x in team.entries(0)] == ["first", "one", "two", "three", "four"]
-
-
 sections = st.sampled_from(["a", "b", "d/c"])
 who = st.integers(0, 1)
 steps = st.lists(
