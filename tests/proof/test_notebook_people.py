@@ -92,9 +92,9 @@ class History:
             self.keys[which, key] = made.id
         self.written.append((which, made.section, made.hash, made.id, text))
 
-    def overview(self, which: int) -> None:
+    def overview(self, which: int, section: str = "") -> None:
         """An overview of two paragraphs of which one is new, by who has read the other."""
-        section = self.section(which)
+        section = section or self.section(which)
         text, old, new = self.changed(which, section)
         before = len(self.written)
         with contextlib.suppress(OverviewConflict):
@@ -152,12 +152,21 @@ class History:
         assert git(which, "status", "--porcelain") == ""
 
     def beside(self, which: int) -> None:
-        """One pulls by hand what another has synced, who goes on."""
+        """One pulls by hand what another has synced of the same section, who goes on."""
         other = self.rng.choice([x for x in range(self.people) if x != which])
-        steps = (self.overview, self.sync, self.write, self.pull, self.write, self.sync)
-        for person, step in zip((other, other, which, which, other, other), steps, strict=True):
+        section = self.rng.choice(SECTIONS)
+        for person, step, *more in (
+            (other, self.sync),
+            (which, self.sync),
+            (other, self.overview, section),
+            (other, self.sync),
+            (which, self.write, section),
+            (which, self.pull),
+            (other, self.write),
+            (other, self.sync),
+        ):
             self.turn(person)
-            step(person)
+            step(person, *more)
 
     def rebase(self, which: int) -> None:
         self.pull(which, "--rebase")
