@@ -215,3 +215,36 @@ def test_a_branch_merged_by_hand_is_kept_as_it_is(team):
         "a": COUNT.format(3), "one": COUNT.format(1), "two": COUNT.format(1),
     }  # fmt: skip
     assert team.git(1, "rev-list", "--min-parents=3", "--count", "main") == "1\n"
+
+
+def test_what_was_written_since_is_put_on_a_rewritten_remote(team):
+    """Entries, commits by hand, moves and other files: each once, under the names they have now."""
+    team.write(0, "a", "x", "Known.")
+    team.write(0, "a", "secret", "Known, and a secret.")
+    both(team)
+    team.git(1, "reset", "-q", "--hard", "HEAD~1")
+    team.write(1, "b", "Bob")
+    team.git(1, "push", "-q", "--force", "origin", "main")
+    by_hand = team.hand(0, "By hand", c="C.\n")
+    id_ = team.notes[0].read_entry(f"c#{by_hand}").id
+    team.notes[0].move("a", "moved")
+    ann = team.write(0, "moved", "Ann")
+    (team.place(0) / "x.txt").write_text("x")
+    team.git(0, "add", "x.txt")
+    team.hand(0, "A file")
+    accepted = team.sync(0, accept_loss=True)
+    assert (accepted.dropped, accepted.sent, accepted.received) == (1, 2, 1)
+    both(team)
+    for which in (0, 1):
+        notes = team.notes[which]
+        assert [x[1] for x in team.entries(which)] == ["x", "Bob", "By hand", "Ann"]
+        assert notes.read_entry(f"c#{id_}").text == "By hand"
+        assert notes.read_entry(f"a#{ann}").section == "moved"
+        assert team.files(which) == {
+            "moved": "Known.\n\n" + COUNT.format(2),
+            "b": COUNT.format(1),
+            "c": "C.\n",
+        }
+        assert (team.place(which) / "x.txt").read_text() == "x"
+        assert "secret" not in team.git(which, "log", "-p", "main")
+    assert team.notes[0].read_entry(f"c#{by_hand}").id == id_
