@@ -248,3 +248,19 @@ def test_what_was_written_since_is_put_on_a_rewritten_remote(team):
         assert (team.place(which) / "x.txt").read_text() == "x"
         assert "secret" not in team.git(which, "log", "-p", "main")
     assert team.notes[0].read_entry(f"c#{by_hand}").id == id_
+
+
+def test_two_sections_that_a_move_brings_to_a_third(team):
+    """Ann's move gives one name to two of Bob's, begun apart: no overview of any is lost."""
+    team.write(0, "a", "Ann", "Ann's a.")
+    team.notes[0].move("a", "b")
+    team.write(1, "a", "Bob in a", "Bob's a.")
+    team.write(1, "b", "Bob in b", "Bob's b.")
+    team.sync(1)
+    team.sync(0)
+    both(team)
+    waiting = {x.ours for x in team.notes[0].clashes().list_open()}
+    (text,) = team.files(1).values()
+    assert {text.partition("\n")[0]} | waiting == {"Ann's a.", "Bob's a.", "Bob's b."}
+    assert [x[0] for x in team.entries(1)] == ["b", "b", "b"]
+    assert text.endswith(COUNT.format(3))

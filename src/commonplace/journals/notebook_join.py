@@ -138,14 +138,14 @@ class Join:
                 )
             part = _Part(leaf, ours.pop(here, None), theirs.pop(there, None))
             found.setdefault(name, []).append(part)
-        begun: dict[str, _Part] = {
-            _follow(name, self.our_moves): _Part(theirs=leaf) for name, leaf in theirs.items()
-        }
         for name, leaf in ours.items():
+            # Begun on both sides under one name: they are merged against nothing.
             place = self.name_of(name)
-            begun[place] = _Part(ours=leaf, theirs=begun.get(place, _Part()).theirs)
-        for name, part in begun.items():
-            found.setdefault(name, []).append(part)
+            is_one = place == name == _follow(name, self.our_moves)
+            twin = theirs.pop(name, None) if is_one else None
+            found.setdefault(place, []).append(_Part(ours=leaf, theirs=twin))
+        for name, leaf in theirs.items():
+            found.setdefault(_follow(name, self.our_moves), []).append(_Part(theirs=leaf))
         return found
 
     def name_of(self, section: str) -> str:
