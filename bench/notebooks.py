@@ -265,7 +265,7 @@ def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
         floor=None,
         limit=None,
         rule="",
-        note="fetched, told again, counted and pushed; the remote is a folder.",
+        note="fetched, merged, counted and pushed; the remote is a folder.",
     )
 
 

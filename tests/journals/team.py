@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = ("Ann", "Bob", "Cyd")
+COUNT = "<!-- entry count: {} -->\n"
 
 
 class Team:
@@ -154,3 +155,10 @@ class Team:
             notes.close()
         for place in (self.bare, *(self.place(n) for n in range(len(self.notes)))):
             assert self.git(None, "fsck", "--strict", "--no-dangling", at=place) == ""
+
+
+def both(team: Team) -> None:
+    """Sync until nobody has anything new."""
+    for which in (0, 1, 0):
+        team.sync(which)
+    assert team.head(0) == team.head(1) == team.remote_head()

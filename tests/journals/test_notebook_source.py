@@ -8,7 +8,6 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put, Since
-from commonplace.journals.notebook_format import hand_id
 
 
 class Follower:
@@ -80,7 +79,8 @@ def test_only_what_is_new_is_read(book):
     follower.catch_up()
     book.now += timedelta(minutes=1)
     made = notes.write("a", "Two.").entry
-    by_hand = hand_id(book.commit("By hand", b="Text of b."))
+    book.commit("By hand", b="Text of b.")
+    by_hand = notes.list_entries("b")[0].id
     assert follower.catch_up() == [f"+a#{made.id}", f"+b#{by_hand}", "+a", "+b"]
     book.git("rm", "-q", "b.md")
     book.git("commit", "-qm", "Away with it")

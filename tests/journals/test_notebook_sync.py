@@ -6,13 +6,11 @@ import os
 import re
 
 import pytest
-from tests.journals.team import Team
+from tests.journals.team import COUNT, Team, both
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from commonplace.journals import gitrepo_index, notebook_sync
-from commonplace.journals.notebook_format import hand_id
-
-COUNT = "<!-- entry count: {} -->\n"
+from commonplace.journals.notebook_names import parse_address
 
 
 @pytest.fixture
@@ -21,13 +19,6 @@ def team(tmp_path):
     made = Team(tmp_path)
     yield made
     made.close()
-
-
-def both(team: Team) -> None:
-    """Sync until nobody has anything new."""
-    for which in (0, 1, 0):
-        team.sync(which)
-    assert team.head(0) == team.head(1) == team.remote_head()
 
 
 def test_what_either_wrote_is_with_both(team):
@@ -50,8 +41,9 @@ def test_what_either_wrote_is_with_both(team):
             "d/b": COUNT.format(1),
         }
         assert {x for i in ids for x in [team.notes[which].ledger.by_id(i)[0].id]} == set(ids)
-    assert team.git(0, "log", "-1", "--format=%an %at %cn").split() == [
-        "Ann", str(int(team.notes[0].ledger.by_id(ids[0])[0].at.timestamp())), "Ann",
+    line = team.notes[1].ledger.by_id(ids[0])[0]
+    assert team.git(1, "log", "-1", "--format=%an %at %cn", line.hash).split() == [
+        "Ann", str(int(line.at.timestamp())), "Ann",
     ]  # fmt: skip
     quiet = team.sync(0)
     assert (quiet.received, quiet.sent, quiet.before) == (0, 0, quiet.now)
@@ -201,34 +193,35 @@ def test_moves_are_followed_from_either_side(team):
     assert team.files(0)["newer"].endswith(COUNT.format(4))
 
 
-def test_a_name_that_is_taken_there_stays_with_them(team):
-    """A move onto a section that they began is not made again; nothing is mixed up."""
+def test_two_sections_that_got_one_name_are_one(team):
+    """One was moved, one begun there: all entries are under it, and both overviews are kept."""
     team.write(0, "a", "x", "Of a.")
     both(team)
     team.notes[0].move("a", "b")
     team.write(0, "b", "Ann")
     team.write(1, "b", "Bob", "Another b.")
     team.sync(1)
-    assert "there b is another" in team.sync(0).notes[0]
+    synced = team.sync(0)
+    assert synced.notes == ("Two sections are called b now: they are one.",)
+    assert synced.conflicts == ("b",)
     both(team)
-    assert team.files(1) == {
-        "a": "Of a.\n\n" + COUNT.format(2),
-        "b": "Another b.\n\n" + COUNT.format(1),
-    }
+    assert team.files(1) == {"b": "Another b.\n\n" + COUNT.format(3)}
+    assert team.notes[0].clashes().find("b").ours == "Of a."
+    assert [x[1] for x in team.entries(1)] == ["x", "Ann", "Bob"]
 
 
-def test_commits_by_hand_are_told_again_once(team):
-    """With an id of their first hash, in each of their sections, whoever tells them again."""
+def test_commits_by_hand_are_entries_once(team):
+    """With one id in each of their sections, by whatever way they came."""
     team.write(0, "a", "x")
     both(team)
     first = team.hand(0, "Tidy up\n\nBoth of them.", a="Mine.\n", d__b="New.\n", **{"x.y": "z"})
+    id_ = team.notes[0].find_line(parse_address(f"a#{first}")).id
     team.git(0, "push", "-q", str(team.folder / "Bob"), "main:refs/heads/anns")
     team.write(1, "a", "Bob")
     team.sync(1)
     team.git(1, "merge", "-q", "-m", "By hand too", "-X", "theirs", "anns")
     team.sync(0)
     both(team)
-    id_ = hand_id(first)
     for which in (0, 1):
         notes = team.notes[which]
         assert [x.section for x in notes.ledger.by_id(id_)] == ["a", "d/b", "x.y"]

@@ -278,6 +278,41 @@ def test_nothing_the_repositories_name_is_run(team, tmp_path):
         (team.bare / "hooks" / name).unlink()
 
 
+def test_a_proxy_that_the_repository_names_is_not_run(team, tmp_path):
+    """Not for git's own protocol either, for which it would be a program."""
+    program, mark = tmp_path / "trap", tmp_path / "sprung"
+    program.write_text(f"#!/bin/sh\necho $0 >> {mark}\nexit 1\n")
+    program.chmod(0o755)
+    team.git(0, "config", "core.gitProxy", str(program))
+    team.git(0, "remote", "set-url", "origin", "git://127.0.0.1:1/x")
+    with pytest.raises(Unavailable):
+        team.sync(0)
+    assert not mark.exists()
+
+
+def test_a_remote_that_would_bring_its_own_folder_up_to_date(team, tmp_path):
+    """It is refused by name: to write files there, git would run what that repository names."""
+    program, mark = tmp_path / "trap", tmp_path / "sprung"
+    program.write_text(f"#!/bin/sh\necho $0 >> {mark}\ncat\n")
+    program.chmod(0o755)
+    for key, value in {
+        "receive.denyCurrentBranch": "updateInstead",
+        "filter.evil.smudge": str(program),
+        "filter.evil.clean": str(program),
+    }.items():
+        team.git(1, "config", key, value)
+    (team.place(1) / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    team.write(0, "a", "Ann")
+    head = team.head(1)
+    for address in (str(team.place(1)), f"file://{team.place(1)}"):
+        team.git(0, "remote", "set-url", "origin", address)
+        with pytest.raises(Denied, match="checked out") as told:
+            team.sync(0)
+        assert str(team.place(1)) in told.value.message
+    assert (team.head(1), mark.exists()) == (head, False)
+    (team.place(1) / ".git" / "info" / "attributes").unlink()
+
+
 def test_the_users_own_credentials_are_used(team, tmp_path, monkeypatch):
     """His helper is asked where the repository's is not; nobody is asked at a terminal."""
     home = tmp_path / "somebody"
@@ -480,16 +515,6 @@ def test_a_commit_message_longer_than_an_entry_may_be(team, monkeypatch):
     team.sync(0)
     (line,) = team.notes[0].list_entries("c")
     assert len(team.notes[0].read_entry(f"c#{line.id}").text) > 5000
-
-
-def test_one_key_in_two_sections_is_one_entry(team):
-    """That of whoever was first; no empty section is left behind."""
-    team.write(0, "b", "one", idempotency_key="k")
-    team.write(1, "c", "two", idempotency_key="k")
-    team.sync(1)
-    both(team)
-    assert team.entries(0) == team.entries(1) == [("a", "first"), ("c", "two")]
-    assert team.files(0).keys() == {"a", "c"}
 
 
 sections = st.sampled_from(["a", "b", "d/c"])

@@ -9,7 +9,7 @@ import pytest
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Put
 from commonplace.journals.notebook import Notebook, OverviewConflict
-from commonplace.journals.notebook_format import hand_id, version_of
+from commonplace.journals.notebook_format import version_of
 
 NOTHING = "e3b0c44298fc"  # the first 12 hex of the sha256 of nothing
 
@@ -150,7 +150,8 @@ def test_commits_by_hand_are_entries(book):
     section = notes.read_section("a")
     assert (section.overview, section.entry_count) == ("Mine now.", 2)
     (line,) = notes.list_entries("d/b")
-    assert (line.id, line.hash, line.summary) == (hand_id(by_hand), by_hand, "Tidy up")
+    assert (line.hash, line.summary) == (by_hand, "Tidy up")
+    assert [x.section for x in notes.ledger.by_id(line.id)] == ["a", "d/b", "x.txt"]
     entry = notes.read_entry(f"d/b#{line.id}")
     assert (entry.text, entry.author, entry.by_hand) == (
         "Tidy up\n\nBoth of them.",
@@ -172,6 +173,18 @@ def test_a_hash_that_a_rebase_replaced_still_leads_there(book):
     assert notes.read_entry(f"b#{old.hash}") == new
     assert [x.id for x in notes.list_entries("b")] == [old.id]
     assert notes.write("b", "Three.").entry_count == 2
+
+
+def test_a_hand_commit_that_was_rebased_is_the_same_entry(book):
+    """Its id and its former hash lead to it, under its new one."""
+    notes = book.open()
+    notes.write("a", "One.")
+    first = book.commit("By hand", b="B.")
+    old = notes.read_entry(f"b#{first}")
+    book.git("rebase", "-q", "--force-rebase", "HEAD~1", GIT_COMMITTER_DATE="2030-01-01T00:00:00Z")
+    new = notes.read_entry(f"b#{old.id}")
+    assert new.hash == book.git("rev-parse", "HEAD").stdout.strip() != first
+    assert notes.read_entry(f"b#{first}") == new
 
 
 def test_a_moved_section_keeps_its_history(book):

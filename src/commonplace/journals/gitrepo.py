@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
-from commonplace.core.files import locked, make_folder, translated
+from commonplace.core.files import locked, make_folder, translated, write_new
 from commonplace.journals.gitrepo_run import Git, run_anywhere, typed
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _KINDS: dict[bytes, Kind] = {
     b"tag": "tag",
 }
 _MOST_POINTER = 10_000
+_CLONE = "commonplace-clone"
 
 # What a folder of git's holds while somebody is in the middle of something, and how to end it.
 _UNFINISHED = (
@@ -100,6 +101,18 @@ class GitRepo:
     def is_shallow(self) -> bool:
         """Whether its history is cut off somewhere."""
         return (self.shared / "shallow").exists()
+
+    def clone_id(self) -> str:
+        """What this clone alone is called, for good: git copies it to no other one.
+
+        Raises: Unavailable, Denied.
+        """
+        path = self.shared / _CLONE
+        if not path.exists():
+            with contextlib.suppress(FileExistsError):
+                write_new(path, os.urandom(16).hex().encode(), mode=0o644)
+        with translated(path):
+            return _read_small(path)
 
     def head(self) -> Head:
         """The branch and its commit, from two small files; by a call of git where those do not say.
@@ -225,9 +238,15 @@ class GitRepo:
         return ran.status == 0
 
     def common(self, one: str, other: str) -> str:
-        """The commit where two histories part; empty where they share none, or one is gone."""
-        ran = self.git.run(["merge-base", "--end-of-options", one, other], statuses=(0, 1, 128))
-        return ran.out.decode("ascii", "replace").strip() if ran.status == 0 else ""
+        """A commit where two histories part; empty where they share none, or one is gone."""
+        return next(iter(self.list_common(one, other)), "")
+
+    def list_common(self, one: str, other: str) -> list[str]:
+        """The commits where two histories part: several where they were merged crosswise."""
+        ran = self.git.run(
+            ["merge-base", "--all", "--end-of-options", one, other], statuses=(0, 1, 128)
+        )
+        return ran.out.decode("ascii", "replace").split() if ran.status == 0 else []
 
     def identity(self) -> str:
         """`Name <address>` as git knows this user here; empty where it knows none. Never raises."""

@@ -40,9 +40,8 @@ class Draft:
     """A commit to be made on a parent. at: its author's time; now: the committer's.
 
     puts: the new bytes of files by path; modes: of those that are not 100644. links: mode and name
-    of an object that is there, by path.
-    renames: paths to other paths, before the puts. drops: paths to remove. others: further parents,
-    of a merge.
+    of an object that is there, by path. renames: paths to other paths, before the puts. drops:
+    paths to remove. others: further parents, of a merge.
     """
 
     message: bytes

@@ -57,7 +57,7 @@ class Commit:
 def read_history(
     repo: GitRepo, until: str, *, since: str | Sequence[str] = "", paths: bool = True
 ) -> Iterator[Commit]:
-    """The commits up to one, oldest first, less all that earlier ones hold; one call of git.
+    """The commits up to one, oldest first, less all that earlier ones hold.
 
     paths: tell what each touched. Raises: Unavailable, Denied.
     """
@@ -74,12 +74,34 @@ def read_history(
         "--end-of-options", until, *(f"^{x}" for x in without), "--",
     ]
     # fmt: on
+    known = _listed_in_error(repo, until, without) if without else frozenset()
     with repo.git.stream(arguments) as out:
-        yield from _parse_history(_tokens(out))
+        for commit in _parse_history(_tokens(out)):
+            if commit.hash not in known:
+                yield commit
+
+
+def _listed_in_error(repo: GitRepo, until: str, without: Sequence[str]) -> frozenset[str]:
+    """The commits that git lists although the earlier ones hold them.
+
+    git stops its walk by the dates of commits: where a clock was wrong, it lists shared ones too.
+    With each of those it lists one none of whose parents is listed, so these alone are looked at.
+    """
+    excluded = [f"^{x}" for x in without]
+    listed = ["rev-list", "--parents", "--end-of-options", until, *excluded]
+    lines = repo.git.run(listed, patience_s=LONG_PATIENCE_S).out.decode("ascii").splitlines()
+    parents = {name: rest for name, *rest in (line.split() for line in lines)}
+    lowest = [x for x, above in parents.items() if parents.keys().isdisjoint(above)]
+    if not any(repo.is_ancestor(x, y) for x in lowest for y in without):
+        return frozenset()
+    held = repo.git.run(["rev-list", "--end-of-options", *without], patience_s=LONG_PATIENCE_S)
+    return frozenset(held.out.decode("ascii").split()) & parents.keys()
 
 
 def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Commit]:
     """The last commits up to one that touched a path, newest first, merges left out; one call.
+
+    What each touched is told whole.
 
     Quick where git keeps filters of changed paths. Raises: Unavailable, Denied.
     """
@@ -87,7 +109,8 @@ def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Comm
         raise Unavailable(f"{until!r} is no commit of {repo.folder}.", hint="Try again.")
     # fmt: off
     ran = repo.git.run([
-        "log", "-z", "--topo-order", "--full-history", "--no-merges", f"--max-count={most}",
+        "log", "-z", "--author-date-order", "--full-history", "--full-diff", "--no-merges",
+        f"--max-count={most}",
         "--encoding=UTF-8", f"--format={_FORMAT}",
         "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
         "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",

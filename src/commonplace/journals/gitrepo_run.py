@@ -34,7 +34,7 @@ LONG_PATIENCE_S = 600.0
 _SWITCHES = (
     *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
     *("-c", "core.pager=cat", "-c", "core.editor=:", "-c", "sequence.editor=:"),
-    *("-c", "core.askPass=", "-c", "core.sshCommand=ssh", "-c", "core.gitProxy="),
+    *("-c", "core.askPass=", "-c", "core.sshCommand=ssh"),
     *("-c", "credential.helper=", "-c", "core.alternateRefsCommand=:"),
     *("-c", "diff.external=", "-c", "log.showSignature=false", "-c", "log.mailmap=false"),
     *("-c", "log.showRoot=true", "-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false"),
@@ -70,6 +70,8 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "GIT_EDITOR": ":",
     "GIT_ASKPASS": "",
+    # Set and empty: whatever core.gitProxy names, which no `-c` takes back.
+    "GIT_PROXY_COMMAND": "",
     "SSH_ASKPASS": "",
     "GIT_MERGE_AUTOEDIT": "no",
     "LC_ALL": "C",
@@ -264,7 +266,11 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
 def quiet_command(verb: str) -> str:
     """A command line that serves a repository on this machine without its running any program."""
     # A lock that another holds is not waited for in there: whoever pushes tries again.
-    more = ("-c", "receive.autogc=false", "-c", "core.filesRefLockTimeout=300")
+    more = (
+        *("-c", "receive.autogc=false", "-c", "core.filesRefLockTimeout=300"),
+        # Else the remote may have its own folder brought up to date, which runs its filters.
+        *("-c", "receive.denyCurrentBranch=refuse"),
+    )
     return shlex.join([_git(), *_SWITCHES, *more, verb])
 
 

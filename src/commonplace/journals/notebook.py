@@ -17,12 +17,13 @@ from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.gitrepo import find_repo, init_repo, is_repo
 from commonplace.journals.gitrepo_commit import render_person
-from commonplace.journals.gitrepo_history import parse_commit
+from commonplace.journals.gitrepo_history import parse_commit, read_history
 from commonplace.journals.notebook_format import (
     DEFAULT_AUTHOR,
     KEYS,
     Entry,
     SectionFile,
+    entries_of,
     entry_message,
     entry_of,
     parse_file,
@@ -268,9 +269,11 @@ class Notebook:
         (blob,) = self.repo.read_objects([prefix])
         if blob is None or blob.kind != "commit":
             return []
-        message = parse_message(parse_commit(blob.name, blob.content).message)
+        parents = parse_commit(blob.name, blob.content).parents
+        commits = read_history(self.repo, blob.name, since=parents)
+        ids = {entry.id for commit in commits for entry in entries_of(commit)}
         # Only what the branch holds as well: other branches are not the notebook.
-        return self.ledger.by_id(message.entry_id) if message.entry_id else []
+        return [line for entry_id in ids for line in self.ledger.by_id(entry_id)]
 
     def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[Line]:
         """The entries of a section, newest first, those written under its former names included.
@@ -338,12 +341,14 @@ class Notebook:
         work_context: str | None = None,
         base_version: str | None = None,
         idempotency_key: str | None = None,
+        entry_id: str | None = None,
         at: datetime | None = None,
     ) -> Written:
         """Add an entry, and put a new overview in place if one is given; the branch moves once.
 
         overview: needs `base_version`, the version that was read, unless the section has none yet.
-        The same key twice is one entry: the first call's. at: aware, default now; in whole seconds.
+        The same key twice in one clone, or the same id in any, is one entry: the first call's. at:
+        aware, default now; in whole seconds.
         Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
         written = Writer(self, clock=self._clock, person=self.person).write(
@@ -354,7 +359,7 @@ class Notebook:
                 summary=summary,
                 work_context=work_context,
                 base_version=base_version,
-                idempotency_key=idempotency_key,
+                entry_id=entry_id or self._keyed_id(idempotency_key),
                 at=at or self._clock(),
             )
         )
@@ -371,17 +376,16 @@ class Notebook:
         summary: str | None,
         work_context: str | None,
         base_version: str | None,
-        idempotency_key: str | None,
+        entry_id: str,
         at: datetime,
     ) -> Asked:
         name = parse_new_section(section)
-        entry_id = (
-            new_id(at, self._random_bytes(10))
-            if idempotency_key is None
-            else key_id(KEYS, self.owner, idempotency_key)
-        )
         message = entry_message(
-            section=name, entry_id=entry_id, text=entry, summary=summary, work_context=work_context
+            section=name,
+            entry_id=entry_id or new_id(at, self._random_bytes(10)),
+            text=entry,
+            summary=summary,
+            work_context=work_context,
         )
         return Asked(
             section=name,
@@ -389,8 +393,12 @@ class Notebook:
             yours=None if overview is None else plain_overview(overview),
             base_version=(base_version or "").strip().lower(),
             at=at,
-            is_keyed=idempotency_key is not None,
+            is_keyed=bool(entry_id),
         )
+
+    def _keyed_id(self, key: str | None) -> str:
+        """The entry id that a key stands for in this clone: elsewhere it is another's write."""
+        return "" if key is None else key_id(KEYS, f"{self.owner} {self.repo.clone_id()}", key)
 
     def move(
         self, old: str, new: str, *, below: bool = False

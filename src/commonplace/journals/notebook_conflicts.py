@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.gitrepo import GitRepo
     from commonplace.journals.notebook import Notebook
-    from commonplace.journals.notebook_replay import Clash
+    from commonplace.journals.notebook_join import Clash
 
 OPEN = "refs/commonplace/conflicts"
 _BASE, _OURS = "base.md", "ours.md"
@@ -67,17 +67,23 @@ def clash_key(clash: Clash) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def clash_draft(clash: Clash, hand: Hand) -> Draft:
-    """What keeps a clash: a commit of its own, on no branch."""
+def clash_draft(clash: Clash, hand: Hand, *, merge: str) -> Draft:
+    """What keeps a clash: a commit of its own, on no branch. merge: what left it aside."""
     summary = f"An overview of {clash.section} that waits to be settled"
     return upkeep_draft(
         hand,
-        Message(summary=summary, text="", section=clash.section, verb="conflict"),
+        Message(summary=summary, text=merge, section=clash.section, verb="conflict"),
         puts={
             _BASE: clash.base.encode("utf-8", "surrogateescape"),
             _OURS: clash.ours.encode("utf-8", "surrogateescape"),
         },
     )
+
+
+def merge_of(repo: GitRepo, name: str) -> str:
+    """The commit whose merge left a clash aside that is kept so. Raises: Unavailable, Denied."""
+    (kept,) = repo.read_blobs(name, [""])
+    return parse_message(parse_commit(name, kept.content).message).text if kept else ""
 
 
 def open_place(branch: str) -> str:

@@ -1,4 +1,4 @@
-"""Owns the commits of a sync: one told again as it was, and one of our own upkeep.
+"""Owns the commits of a sync: one of our own upkeep, and an entry that is put on another history.
 
 Never alters what somebody wrote; who wrote it, and when, stays with it.
 """
@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from commonplace.journals.gitrepo_commit import Draft
 from commonplace.journals.gitrepo_history import raw_message, zone_of
-from commonplace.journals.notebook_format import Message, compose_message, render_message
+from commonplace.journals.notebook_format import (
+    Message,
+    compose_message,
+    parse_message,
+    render_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,38 +31,19 @@ _UNNAMEABLE = str.maketrans("<>\n\r\0", "     ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hand:
-    """Who commits what is told again, and when. zone: the owner's."""
+    """Who commits, and when. zone: the owner's."""
 
     person: str
     now: datetime
     zone: tzinfo
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A commit that is told again, with the bytes of its object."""
+def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Draft:
+    """A commit that is the same entry on another history; its files are put there at the end.
 
-    commit: Commit
-    content: bytes
-
-    @property
-    def raw(self) -> bytes:
-        """Its message, byte for byte."""
-        return raw_message(self.content)
-
-
-def told_again(
-    told: Told,
-    hand: Hand,
-    message: bytes,
-    *,
-    puts: Mapping[str, bytes] | None = None,
-    links: Mapping[str, tuple[str, str]] | None = None,
-    drops: Sequence[str] = (),
-    renames: Mapping[str, str] | None = None,
-) -> Draft:
-    """A commit that says the same of other files; its author and his time are as they were."""
-    commit = told.commit
+    content: the bytes of the commit's object. Its author and his time are as they were.
+    """
+    message = _named(parse_message(commit.message), entry, raw_message(content))
     author = " ".join(commit.author.translate(_UNNAMEABLE).split()) or "unknown"
     address = "".join(commit.address.translate(_UNNAMEABLE).split()) or "unknown"
     return Draft(
@@ -66,23 +52,28 @@ def told_again(
         committer=hand.person,
         at=commit.at,
         now=hand.now,
-        zone=zone_of(told.content),
-        puts=puts or {},
-        links=links or {},
-        drops=drops,
-        renames=renames or {},
+        zone=zone_of(content),
     )
+
+
+def move_draft(hand: Hand, old: str, new: str) -> Draft:
+    """A commit that says of a section's entries that they are under another name now."""
+    summary = f"Move {old} to {new}"
+    message = Message(summary=summary, text="", section=new, verb="move", moved_from=old)
+    return upkeep_draft(hand, message)
 
 
 def upkeep_draft(
     hand: Hand,
     message: Message,
     *,
-    puts: Mapping[str, bytes],
+    puts: Mapping[str, bytes] | None = None,
+    modes: Mapping[str, str] | None = None,
     links: Mapping[str, tuple[str, str]] | None = None,
     drops: Sequence[str] = (),
+    others: Sequence[str] = (),
 ) -> Draft:
-    """A commit of our own, which is no entry."""
+    """A commit of our own, which is no entry. others: its further parents."""
     return Draft(
         message=render_message(message),
         author=hand.person,
@@ -90,21 +81,23 @@ def upkeep_draft(
         at=hand.now,
         now=hand.now,
         zone=hand.zone,
-        puts=puts,
+        puts=puts or {},
+        modes=modes or {},
         links=links or {},
         drops=drops,
+        others=others,
     )
 
 
-def named_message(message: Message, entry: Entry, place: str, raw: bytes) -> bytes:
+def _named(message: Message, entry: Entry, raw: bytes) -> bytes:
     """The message of an entry, which names its section and its id; all else is as it was."""
     if entry.by_hand:
-        said = compose_message(replace(message, entry_id=entry.id, section=place))
+        said = compose_message(replace(message, entry_id=entry.id, section=entry.section))
         return said.encode("utf-8", "replace")
-    if message.section == place:
+    if message.section == entry.section:
         return raw
     body, sign, last = raw.rstrip(b"\n").rpartition(b"\n\n")
-    line = f"Section: {place}".encode()
+    line = f"Section: {entry.section}".encode()
     if _SECTION_LINE.search(last):
         last = _SECTION_LINE.sub(lambda _: line, last)
     else:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import first_words, well_formed
-from commonplace.journals.notebook_names import file_of, find_section
+from commonplace.journals.notebook_names import SUFFIX, file_of, find_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from commonplace.journals.gitrepo_history import Commit
+    from commonplace.journals.gitrepo_history import Commit, Touch
 
 DEFAULT_AUTHOR = "Journal Server <journal@localhost>"
 """Who commits where nobody is named; told as nobody wherever an author is shown."""
@@ -36,8 +36,8 @@ HAND = uuid.UUID("0b8a2a36-5a5e-5c44-9d0b-3c6b6f1c7a52")
 KEYS = uuid.UUID("a3c0b7f4-52f9-5c39-8a51-0c8f6c1d2e90")
 
 _COUNT = re.compile(r"<!-- entry count: (?P<count>[0-9]{1,12}) -->")
-_LAST_COUNT = re.compile(rf"(?:\A|(?:\r?\n)*\r?\n|(?<=\n)){_COUNT.pattern}\s*\Z")
-_LONE_COUNT = re.compile(rf"^{_COUNT.pattern}[ \t]*\r?\n?", re.MULTILINE)
+_LONE_COUNT = re.compile(rf"^{_COUNT.pattern}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 _TRAILER = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*): ?(?P<value>.*)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _OLD_CONTEXT = re.compile(r"\Awork_context:[ \t]*(?P<context>[^\n]*)(?:\n|\Z)")
@@ -46,10 +46,15 @@ _HEADING = re.compile(r"^[#>*\-\s]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionFile:
-    """What a section's file holds. count: what its last line says, None where it has none."""
+    """What a section's file holds.
+
+    count: what its count line says, the last of them where a merge by hand left several; None where
+    it has none. lines: how many count lines it has.
+    """
 
     overview: str
     count: int | None
+    lines: int
 
     @property
     def version(self) -> str:
@@ -116,19 +121,29 @@ def version_of(overview: str) -> str:
 def parse_file(content: bytes, *, errors: str = "replace") -> SectionFile:
     """A section's file, or what people made of it; never raises.
 
-    Where something was written below the count, that line is still taken out. errors: what becomes
-    of bytes that are no UTF-8; `surrogateescape` where they are to be written again.
+    A count line is taken out wherever it stands but in a fenced listing: what was written below it
+    is kept. errors: what becomes of bytes that are no UTF-8; `surrogateescape` where they are to be
+    written again.
     """
     text = content.decode("utf-8", errors)
-    found = _LAST_COUNT.search(text)
-    if found is not None:
-        return SectionFile(overview=text[: found.start()].rstrip("\r\n"), count=int(found["count"]))
     lone = list(_LONE_COUNT.finditer(text))
     if not lone:
-        return SectionFile(overview=text.rstrip("\r\n"), count=None)
+        return SectionFile(overview=text.rstrip("\r\n"), count=None, lines=0)
     last = lone[-1]
-    text = text[: last.start()] + text[last.end() :]
-    return SectionFile(overview=text.rstrip("\r\n"), count=int(last["count"]))
+    is_last = not text[last.end() :].strip()
+    if len(lone) > 1 or not is_last:
+        lone = [x for x in lone if (x is last and is_last) or not _is_fenced(text, x.start())]
+    count = int(lone[-1]["count"]) if lone else None
+    if is_last:
+        text = text[: last.end()]
+    for found in reversed(lone):
+        text = text[: found.start()] + text[found.end() :]
+    return SectionFile(overview=text.rstrip("\r\n"), count=count, lines=len(lone))
+
+
+def _is_fenced(text: str, at: int) -> bool:
+    """Whether a place lies in a fenced listing."""
+    return len(_FENCE.findall(text, 0, at)) % 2 == 1
 
 
 def render_file(overview: str, count: int) -> bytes:
@@ -162,6 +177,13 @@ def parse_message(message: str) -> Message:
         verb=ours.get("commonplace", ""),
         moved_from=ours.get("moved-from", ""),
     )
+
+
+def move_of(message: Message) -> tuple[str, str] | None:
+    """The former name and the new one, where a message says that a section was moved."""
+    named = (message.moved_from, message.section)
+    is_move = message.verb == "move" and all(find_section(file_of(x)) for x in named)
+    return named if is_move else None
 
 
 def _parse_trailers(paragraph: str) -> dict[str, str]:
@@ -249,9 +271,18 @@ def summary_of(text: str) -> str:
     return first_words(text, SUMMARY_LENGTH)
 
 
-def hand_id(commit_hash: str) -> str:
-    """The entry id of a commit made by hand, derived from the hash it had first."""
-    return str(uuid.uuid5(HAND, commit_hash))
+def hand_id(commit: Commit) -> str:
+    """The entry id of a commit made by hand: a rebase that changes its hash alone leaves it.
+
+    It follows from who wrote the commit, when, what it says, and what it made of which sections.
+    """
+    files = [f"{x.path} {x.blob}" for x in _touched_sections(commit)]
+    said = (commit.author, commit.address, str(int(commit.at.timestamp())), commit.message, *files)
+    return str(uuid.uuid5(HAND, well_formed("\0".join(said))))
+
+
+def _touched_sections(commit: Commit) -> list[Touch]:
+    return [x for x in commit.touched if x.is_file and find_section(x.path)]
 
 
 def entry_of(commit: Commit, message: Message, *, section: str, entry_id: str) -> Entry:
@@ -278,11 +309,11 @@ def entries_of(commit: Commit, message: Message | None = None) -> Iterator[Entry
     message = message or parse_message(commit.message)
     if len(commit.parents) > 1 or (message.verb and not message.entry_id):
         return
-    touched = [x for t in commit.touched if t.is_file and (x := find_section(t.path))]
+    touched = [t.path.removesuffix(SUFFIX) for t in _touched_sections(commit)]
     if message.entry_id:
         # Its own word first: a rebase that keeps it may leave it without a change of its own.
         named = find_section(file_of(message.section))
         touched = [named] if named else touched[:1]
+    entry_id = message.entry_id or (hand_id(commit) if touched else "")
     for section in touched:
-        entry_id = message.entry_id or hand_id(commit.hash)
         yield entry_of(commit, message, section=section, entry_id=entry_id)

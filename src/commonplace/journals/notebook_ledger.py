@@ -19,8 +19,7 @@ from commonplace.core.files import make_folder
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import Database, connect, transaction, translated
 from commonplace.journals.gitrepo_history import read_history
-from commonplace.journals.notebook_format import entries_of, parse_message, ref_of
-from commonplace.journals.notebook_names import file_of, find_section
+from commonplace.journals.notebook_format import entries_of, move_of, parse_message, ref_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from commonplace.journals.gitrepo import GitRepo
     from commonplace.journals.gitrepo_history import Commit
 
-_LAYOUT = 2
+_LAYOUT = 3
 _TRIES = 20
 _TABLES = ("entries", "by_section", "by_hash", "moves")
 
@@ -89,6 +88,35 @@ class _Step:
 
 class _Unclear(Exception):
     """Only the whole history says what the ledger must hold."""
+
+
+class _Moves:
+    """The moves of a whole history, and which of them lie below each of its commits.
+
+    What was written beside a move, on another branch, is moved as well once both are merged; what
+    was written after it, under a name that a move has freed, is not.
+    """
+
+    def __init__(self) -> None:
+        self._moves: list[_Move] = []
+        self._below: dict[str, int] = {}  # a bit for each move; no commit without one is kept
+
+    def rows_of(self, commit: Commit) -> Iterator[_Row]:
+        """The rows of the next commit, oldest first, with the names that moves beside it gave."""
+        below = 0
+        for parent in commit.parents:
+            below |= self._below.get(parent, 0)
+        for row in _rows_of(commit):
+            if isinstance(row, _Move):
+                below |= 1 << len(self._moves)
+                self._moves.append(row)
+            elif isinstance(row, dict) and below != (1 << len(self._moves)) - 1:
+                for number, move in enumerate(self._moves):
+                    if row["section"] == move.old and not below >> number & 1:
+                        row["section"] = move.new
+            yield row
+        if below:
+            self._below[commit.hash] = below
 
 
 class Ledger:
@@ -208,25 +236,32 @@ class Ledger:
             )
             if not self._must_begin_anew(step):
                 return step
-        return _Step(come=list(self._rows(head)) if head else [], anew=True)
+        return self._whole(head)
 
-    def _rows(self, head: str, *, since: str = "") -> Iterator[_Row]:
+    def _rows(self, head: str, *, since: str) -> Iterator[_Row]:
         for commit in read_history(self._repo, head, since=since):
             if len(commit.parents) > 1:
                 yield _Merge()
             yield from _rows_of(commit)
 
-    def _must_begin_anew(self, step: _Step) -> bool:
-        """Whether only the order of a whole history tells where entries are.
+    def _whole(self, head: str) -> _Step:
+        """A whole history, with each entry where the moves beside it have put it."""
+        moves = _Moves()
+        commits = read_history(self._repo, head) if head else ()
+        return _Step(come=[row for commit in commits for row in moves.rows_of(commit)], anew=True)
 
-        Moves are followed in the order of the history, and a merge may put what came on either
-        side of it anywhere: every clone is to read the same.
+    def _must_begin_anew(self, step: _Step) -> bool:
+        """Whether only a whole history tells where entries are: with merges, what lies beside what.
+
+        Every clone is to read the same, whatever it read before.
         """
         if any(isinstance(x, _Move) for x in step.gone):
             return True
-        merged = any(isinstance(x, _Merge) for x in (*step.gone, *step.come))
-        return merged and (
-            any(isinstance(x, _Move) for x in step.come) or bool(self._ask("any_move"))
+        if not any(isinstance(x, _Merge) for x in step.come):
+            return False
+        named = {x["named"] for x in step.come if isinstance(x, dict)}
+        return any(isinstance(x, _Move) for x in step.come) or any(
+            old in named for (old,) in self._ask("former_names")
         )
 
     def _apply(self, step: _Step, *, at: str, head: str) -> bool:
@@ -239,8 +274,7 @@ class Ledger:
                 _take(conn, step)
                 conn.execute(_sql()["set_state"], {"head": head, "layout": _LAYOUT})
         except _Unclear:
-            whole = _Step(come=list(self._rows(head)), anew=True)
-            return self._apply(whole, at=at, head=head)
+            return self._apply(self._whole(head), at=at, head=head)
         return True
 
     def _database(self) -> Database:
@@ -311,9 +345,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _rows_of(commit: Commit) -> Iterator[_Row]:
     message = parse_message(commit.message)
-    named = (message.moved_from, message.section)
-    if message.verb == "move" and all(find_section(file_of(x)) for x in named):
-        yield _Move(message.moved_from, message.section)
+    if move := move_of(message):
+        yield _Move(*move)
     for entry in entries_of(commit, message):
         yield {
             "id": entry.id,

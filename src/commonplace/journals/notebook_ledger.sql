@@ -85,9 +85,9 @@ DELETE FROM entries WHERE id = :id AND named = :named AND copies <= 0;
 -- Whether an entry is still at the commit it was at.
 SELECT 1 FROM entries WHERE id = :id AND named = :named AND hash = :hash;
 
--- name: any_move
--- Whether any section was ever moved.
-SELECT 1 FROM moves LIMIT 1;
+-- name: former_names
+-- What sections were called before they were moved.
+SELECT DISTINCT old FROM moves;
 
 -- name: total
 -- How many entries there are, each counted once in each of its sections.

@@ -12,6 +12,7 @@ from commonplace.core.clock import local_date, render_date
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.gitrepo_history import read_history
+from commonplace.journals.gitrepo_trees import compare_trees
 from commonplace.journals.notebook_format import (
     ENTRY,
     JOURNAL,
@@ -77,7 +78,11 @@ class NotebookSource:
             yield from self._puts(come, since)
             if not (come.moved or gone.moved):
                 yield from self._drops(left, since)
-                yield from self._overviews(head, sorted(come.touched | gone.touched), since)
+                # What a merge made of both sides, and a hand in one, neither side's commits tell.
+                paths = compare_trees(repo, mark, head)
+                changed = {x for path in paths if (x := find_section(path)) is not None}
+                touched = sorted(changed | come.touched | gone.touched)
+                yield from self._overviews(head, touched, since)
                 return
         yield from self._everything(head, since)
 
@@ -150,7 +155,6 @@ class _Commits:
     def __iter__(self) -> Iterator[Commit]:
         for commit in self._commits:
             self.moved = self.moved or parse_message(commit.message).verb == "move"
-            # A merge tells no paths: its own changes lie in what it brought, or in both.
             self.touched |= {x for t in commit.touched if (x := find_section(t.path)) is not None}
             yield commit
 

@@ -1,7 +1,7 @@
-"""Owns how a notebook and a remote come to hold the same: fetched, told again, counted, pushed.
+"""Owns how a notebook and a remote come to hold the same: fetched, merged, counted, pushed.
 
 Never leaves a tree half merged, never pushes over what others pushed meanwhile, and leaves branch
-and folder as they were where it fails.
+and folder as they were where it fails. No commit of anybody gets another hash.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,33 +23,39 @@ from commonplace.journals.gitrepo_commit import Moved, commit_chains
 from commonplace.journals.gitrepo_history import former_heads, read_history
 from commonplace.journals.gitrepo_refs import RefMove, list_refs, move_refs
 from commonplace.journals.gitrepo_remote import fetch, find_remote, push
-from commonplace.journals.gitrepo_trees import compare_trees, list_leaves
+from commonplace.journals.gitrepo_trees import Leaf, compare_trees, list_leaves
 from commonplace.journals.notebook_conflicts import (
     Clashes,
     clash_draft,
     clash_key,
+    merge_of,
     open_place,
 )
-from commonplace.journals.notebook_drafts import Hand, upkeep_draft
-from commonplace.journals.notebook_format import (
-    Message,
-    entries_of,
-    parse_file,
-    parse_message,
-    render_file,
+from commonplace.journals.notebook_drafts import Hand, entry_draft, move_draft, upkeep_draft
+from commonplace.journals.notebook_format import entries_of, parse_file, parse_message
+from commonplace.journals.notebook_join import (
+    MERGED,
+    RECOUNTED,
+    Join,
+    Joined,
+    Sides,
+    Text,
+    find_base,
+    joined_draft,
 )
-from commonplace.journals.notebook_names import file_of, find_section
-from commonplace.journals.notebook_replay import Plan, Replay, Sides
+from commonplace.journals.notebook_names import find_section
 from commonplace.journals.notebook_tree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.journals.gitrepo import Head
+    from commonplace.journals.gitrepo_commit import Draft
     from commonplace.journals.gitrepo_remote import Remote
     from commonplace.journals.gitrepo_trees import Change
     from commonplace.journals.notebook import Notebook
+    from commonplace.journals.notebook_join import Clash
     from commonplace.journals.notebook_ledger import Ledger
 
 TRIES = 10
@@ -83,14 +89,12 @@ class Synced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Met:
-    """What a sync begins with. pending: the clashes of a sync that ended before its last step."""
+    """What a sync begins with: the branch here, the branch there, our refs."""
 
     head: Head
     remote: Remote
     theirs: str
     refs: Mapping[str, str]
-    pending: Mapping[str, str]
-    went_from: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,7 +102,7 @@ class _Made:
     """What a sync has made. to: the commit that both sides are to be at."""
 
     to: str
-    plan: Plan = field(default_factory=lambda: Plan(drafts=(), clashes=(), places={}, notes=()))
+    clashes: Sequence[Clash] = ()
     received: int = 0
     sent: int = 0
     dropped: int = 0
@@ -132,7 +136,7 @@ class Sync:
         self._sleep = sleep
 
     def run(self) -> Synced:
-        """Fetch, tell again, merge, count, push, and move the branch; tried anew while others push.
+        """Fetch, merge, count, push, and move the branch; tried anew while others push.
 
         Raises: Conflict, Invalid, NotFound, Denied, Unavailable; branch and folder are then as they
         were.
@@ -167,7 +171,8 @@ class Sync:
         try:
             made = self._make(met)
             if made.to != met.theirs:
-                self._push(met, made)
+                self._keep_clashes(met, made)
+                push(self._repo, remote, made.to, seen=met.theirs)
             notes = self._finish(met, made)
         finally:
             with suppress(CommonplaceError):
@@ -179,10 +184,10 @@ class Sync:
             received=made.received,
             sent=made.sent,
             dropped=made.dropped,
-            conflicts=tuple(sorted({x.section for x in made.plan.clashes})),
+            conflicts=tuple(sorted({x.section for x in made.clashes})),
             before=head.commit,
             now=made.to,
-            notes=(*made.plan.notes, *made.notes, *notes),
+            notes=(*made.notes, *notes),
         )
 
     def _refuse_shallow(self) -> None:
@@ -192,8 +197,9 @@ class Sync:
                 hint=f"Fetch the rest first: {self._repo.typed} fetch --unshallow",
             )
 
-    # Where things are kept: `next` is being made; `from` and `to` say that a push is under way, and
-    # stay behind if it, or we, are cut off, so that the next sync knows what the remote then holds.
+    # Where things are kept: below `next` what is being made, below `clashes` the overviews that a
+    # merge left aside which is being pushed. Those stay if we are cut off: the next sync knows by
+    # their merge whether it arrived.
 
     def _place(self, head: Head, what: str) -> str:
         return f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}/{what}"
@@ -203,25 +209,17 @@ class Sync:
         move_refs(self._repo, [RefMove(x, "") for x in refs], why="commonplace sync: given up")
 
     def _meet(self, head: Head, remote: Remote, theirs: str) -> _Met:
-        """What a sync finds, after what an earlier one left was looked at."""
+        """What a sync finds, less the clashes of merges that never arrived."""
         refs = list_refs(self._repo, f"{_OURS}/")
-        went_from, went_to = (refs.get(self._place(head, x), "") for x in ("from", "to"))
-        place = self._place(head, "clashes/")
-        pending = {x: name for x, name in refs.items() if x.startswith(place)}
-        arrived = bool(went_from and went_to and theirs) and self._repo.is_ancestor(went_to, theirs)
-        if (went_from or went_to or pending) and not arrived:
-            marks = [self._place(head, x) for x in ("from", "to") if self._place(head, x) in refs]
-            gone = [RefMove(x, "") for x in (*marks, *pending)]
-            move_refs(self._repo, gone, why="commonplace sync: it never arrived")
-            pending, went_from = {}, ""
-        return _Met(
-            head=head,
-            remote=remote,
-            theirs=theirs,
-            refs=refs,
-            pending=pending,
-            went_from=went_from if arrived else "",
-        )
+        gone = [
+            ref
+            for ref, name in refs.items()
+            if ref.startswith(self._place(head, "clashes/"))
+            and not (theirs and self._repo.is_ancestor(merge_of(self._repo, name), theirs))
+        ]
+        move_refs(self._repo, [RefMove(x, "") for x in gone], why="commonplace sync: not arrived")
+        kept = {ref: name for ref, name in refs.items() if ref not in gone}
+        return _Met(head=head, remote=remote, theirs=theirs, refs=kept)
 
     def _make(self, met: _Met) -> _Made:
         """Make the commit that both sides are to be at, on a ref of ours."""
@@ -232,12 +230,12 @@ class Sync:
             ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
             try:
                 made = self._joined(met, ledger)
-                self._count_anew(met, made, ledger)
+                ledger.catch_up(made.to)
                 made.received = ledger.total() - self._ledger.total() + made.dropped
-                self._refuse_loss(made, ours, ledger)
-                made.notes = self._dropped_by_rebase(met, made.to, ledger)
+                self._refuse_loss(made.to, ours, ledger)
+                made.notes = [*made.notes, *self._dropped_by_rebase(met, made.to, ledger)]
                 ledger.catch_up(theirs)
-                made.sent += self._only_in(made.to, theirs, ledger)
+                made.sent = self._only_in(made.to, theirs, ledger)
             finally:
                 ledger.close()
         self._refuse_dirt(ours, made.to)
@@ -246,44 +244,95 @@ class Sync:
     def _joined(self, met: _Met, ledger: Ledger) -> _Made:
         ours, theirs = met.head.commit, met.theirs
         if not theirs or not ours:
-            return _Made(to=ours or theirs)
-        sides, dropped = self._sides(met, ledger)
-        if sides.base == theirs:
-            return _Made(to=ours)
-        if sides.base == ours:
-            return _Made(to=theirs, dropped=dropped)
-        ledger.catch_up(theirs)
-        hand = self._hand()
-        plan = Replay(self._repo, ledger, sides, hand).plan()
-        chain = self._place(met.head, "next/to")
-        clashes = self._place(met.head, "next/clashes")
-        chains = [(f"{clashes}/{clash_key(x)}", "", [clash_draft(x, hand)]) for x in plan.clashes]
-        commit_chains(self._repo, [(chain, theirs, plan.drafts), *chains])
-        to = list_refs(self._repo, chain).get(chain, theirs)
-        return _Made(to=to, plan=plan, dropped=dropped)
-
-    def _hand(self) -> Hand:
-        return Hand(person=self._person, now=self._clock(), zone=self._notebook.zone)
-
-    def _sides(self, met: _Met, ledger: Ledger) -> tuple[Sides, int]:
-        """What both sides began from, and how many entries are given up. Raises: Conflict."""
-        ours, theirs = met.head.commit, met.theirs
-        common = self._repo.common(ours, theirs)
+            return self._counted(met, ours or theirs, ledger)
         seen = self._seen(met)
         if seen and not self._repo.is_ancestor(seen, theirs):
             lost = self._lost(seen, theirs, ledger)
             held = {x for x in lost if self._ledger.by_id(x)}
             is_held = self._repo.is_ancestor(seen, ours)
             # Whoever has left that history himself need accept nothing.
-            if (is_held or held) and not self._accepts:
-                raise self._rewritten(met, len(held))
-            base = seen if is_held else common
-            return Sides(base=base, ours=ours, theirs=theirs, apart=(seen,), lost=lost), len(held)
-        if met.went_from:
-            return Sides(base=met.went_from, ours=ours, theirs=theirs), 0
+            if is_held or held:
+                if not self._accepts:
+                    raise self._rewritten(met, len(held))
+                return replace(self._put_on_theirs(met, seen, lost, ledger), dropped=len(held))
+        common = self._repo.list_common(ours, theirs)
+        if common in ([ours], [theirs]):
+            return self._counted(met, theirs if common == [ours] else ours, ledger)
         if not common:
             self._refuse_stranger(met)
-        return Sides(base=common, ours=ours, theirs=theirs), 0
+        base = find_base(
+            self._repo, ours, theirs, hand=self._hand(), place=self._place(met.head, "next/base")
+        )
+        joined = Join(self._repo, Sides(base=base, ours=ours, theirs=theirs)).run()
+        return self._merged(met, joined, ledger, others=[ours])
+
+    def _counted(self, met: _Met, to: str, ledger: Ledger) -> _Made:
+        """A history as it is, with one commit more where files state wrong counts."""
+        ledger.catch_up(to)
+        before = list_leaves(self._repo, to)
+        files = self._recount(before, ledger)
+        if files != before:
+            draft = joined_draft(
+                self._hand(), files, onto=before, count=ledger.count, message=RECOUNTED
+            )
+            to = self._commit(met, "to", to, [draft])
+        return _Made(to=to)
+
+    def _merged(
+        self,
+        met: _Met,
+        joined: Joined,
+        ledger: Ledger,
+        *,
+        before: Sequence[Draft] = (),
+        others: Sequence[str] = (),
+    ) -> _Made:
+        """Put what was merged on theirs. before: commits between; others: what it merges."""
+        hand, theirs = self._hand(), met.theirs
+        moves = [move_draft(hand, old, new) for old, new in joined.moves]
+        bare = upkeep_draft(hand, MERGED, others=others)
+        # The history alone says what is to be counted: it is there before the files are.
+        ledger.catch_up(self._commit(met, "bare", theirs, [*before, bare, *moves]))
+        draft = joined_draft(
+            hand,
+            self._recount(joined.files, ledger),
+            onto=list_leaves(self._repo, theirs),
+            count=ledger.count,
+            others=others,
+        )
+        to = self._commit(met, "to", theirs, [*before, draft, *moves])
+        return _Made(to=to, clashes=joined.clashes, notes=joined.notes)
+
+    def _put_on_theirs(self, met: _Met, seen: str, lost: Collection[str], ledger: Ledger) -> _Made:
+        """What was written here since, on a history that was rewritten: its entries, then files.
+
+        A merge would bring back what they took out. The ledger holds theirs.
+        """
+        ours, theirs = met.head.commit, met.theirs
+        held = self._repo.is_ancestor(seen, ours)
+        base = seen if held else self._repo.common(ours, theirs)
+        join = Join(self._repo, Sides(base=base, ours=ours, theirs=theirs))
+        joined = join.run()
+        drafts = [move_draft(self._hand(), old, new) for old, new in join.our_moves]
+        for commit in read_history(self._repo, ours, since=(theirs, seen)):
+            for entry in entries_of(commit):
+                if entry.id not in lost and not ledger.by_id(entry.id):
+                    place = join.name_of(self._ledger.place(entry.id, entry.section))
+                    (blob,) = self._repo.read_objects([commit.hash])
+                    content = blob.content if blob else b""
+                    named = replace(entry, section=place)
+                    drafts.append(entry_draft(self._hand(), commit, content, named))
+        if not drafts and joined.files == list_leaves(self._repo, theirs):
+            return self._counted(met, theirs, ledger)
+        return self._merged(met, joined, ledger, before=drafts)
+
+    def _commit(self, met: _Met, name: str, start: str, drafts: Sequence[Draft]) -> str:
+        ref = self._place(met.head, f"next/{name}")
+        commit_chains(self._repo, [(ref, start, drafts)])
+        return list_refs(self._repo, ref)[ref]
+
+    def _hand(self) -> Hand:
+        return Hand(person=self._person, now=self._clock(), zone=self._notebook.zone)
 
     def _seen(self, met: _Met) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
@@ -331,42 +380,38 @@ class Sync:
             f" {met.remote.name} {met.remote.branch.removeprefix('refs/heads/')}",
         )
 
-    def _count_anew(self, met: _Met, made: _Made, ledger: Ledger) -> None:
-        """Put right every count that a file states wrongly, in one commit."""
-        ledger.catch_up(made.to)
-        names = [
-            name
-            for path, leaf in list_leaves(self._repo, made.to).items()
-            if leaf.is_file and (name := find_section(path)) is not None
-        ]
-        puts: dict[str, bytes] = {}
-        for start in range(0, len(names), _AT_ONCE):
-            some = [file_of(x) for x in names[start : start + _AT_ONCE]]
-            blobs = self._repo.read_blobs(made.to, some)
-            for name, path, blob in zip(names[start:], some, blobs, strict=False):
+    def _recount(
+        self, files: Mapping[str, Leaf | Text], ledger: Ledger
+    ) -> Mapping[str, Leaf | Text]:
+        """These files, with those to be written anew whose count line is wrong, or not alone."""
+        found = dict(files)
+        sections = {
+            path: (name, file)
+            for path, file in files.items()
+            if isinstance(file, Leaf) and file.is_file and (name := find_section(path)) is not None
+        }
+        paths = [*sections]
+        for start in range(0, len(paths), _AT_ONCE):
+            some = paths[start : start + _AT_ONCE]
+            blobs = self._repo.read_objects([sections[path][1].blob for path in some])
+            for path, blob in zip(some, blobs, strict=True):
+                name, leaf = sections[path]
                 file = parse_file(blob.content if blob else b"", errors="surrogateescape")
-                if file.count is not None and file.count != (count := ledger.count(name)):
-                    puts[path] = render_file(file.overview, count)
-        if puts:
-            message = Message(summary="Count the entries anew", text="", verb="recount")
-            chain = self._place(met.head, "next/to")
-            commit_chains(
-                self._repo, [(chain, made.to, [upkeep_draft(self._hand(), message, puts=puts)])]
-            )
-            made.to = list_refs(self._repo, chain)[chain]
-            ledger.catch_up(made.to)
+                if file.lines > 1 or (file.lines and file.count != ledger.count(name)):
+                    found[path] = Text(leaf.mode, file.overview)
+        return found
 
-    def _refuse_loss(self, made: _Made, ours: str, ledger: Ledger) -> None:
+    def _refuse_loss(self, to: str, ours: str, ledger: Ledger) -> None:
         """Refuse to take more than a tenth of our entries out of sight. Raises: Conflict."""
         if not ours:
             return
-        now = {x for path in list_leaves(self._repo, made.to) if (x := find_section(path))}
+        now = {x for path in list_leaves(self._repo, to) if (x := find_section(path))}
         before = {x for path in list_leaves(self._repo, ours) if (x := find_section(path))}
         tallies = self._ledger.tallies()
         missing = [
             name
             for name in before & tallies.keys()
-            if now.isdisjoint({name, ledger.name_now(name), made.plan.places.get(name, name)})
+            if now.isdisjoint({name, ledger.name_now(name)})
         ]
         gone: dict[str, int] = {}
         for name in missing:
@@ -406,11 +451,14 @@ class Sync:
         ]
 
     def _only_in(self, to: str, theirs: str, ledger: Ledger) -> int:
-        since = theirs or ""
-        count = 0
-        for commit in read_history(self._repo, to, since=since):
-            count += sum(1 for x in entries_of(commit) if not ledger.by_id(x.id))
-        return count
+        """How many entries one history has more than another, which the ledger holds."""
+        found = {
+            (x.id, x.section)
+            for commit in read_history(self._repo, to, since=theirs)
+            for x in entries_of(commit)
+            if not ledger.by_id(x.id)
+        }
+        return len(found)
 
     def _refuse_dirt(self, ours: str, to: str) -> None:
         """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
@@ -429,25 +477,15 @@ class Sync:
                 " --staged --worktree -- FILE. Then sync again.",
             )
 
-    def _push(self, met: _Met, made: _Made) -> None:
-        head = met.head
-        if head.commit:
-            half = list_refs(self._repo, self._place(head, "next/"))
-            clashes = self._place(head, "next/clashes/")
-            move_refs(
-                self._repo,
-                [
-                    RefMove(self._place(head, "from"), head.commit),
-                    RefMove(self._place(head, "to"), made.to),
-                    *(
-                        RefMove(self._place(head, f"clashes/{ref.removeprefix(clashes)}"), name)
-                        for ref, name in half.items()
-                        if ref.startswith(clashes)
-                    ),
-                ],
-                why="commonplace sync: to be pushed",
-            )
-        push(self._repo, met.remote, made.to, seen=met.theirs)
+    def _keep_clashes(self, met: _Met, made: _Made) -> None:
+        """Keep what was left aside, before others see what was merged."""
+        place = self._place(met.head, "clashes")
+        chains = [
+            (ref, "", [clash_draft(x, self._hand(), merge=made.to)])
+            for x in made.clashes
+            if (ref := f"{place}/{clash_key(x)}") not in met.refs
+        ]
+        commit_chains(self._repo, chains)
 
     def _finish(self, met: _Met, made: _Made) -> tuple[str, ...]:
         """Move the branch to what was made, and with it all that says so; then the folder."""
@@ -461,15 +499,11 @@ class Sync:
         ]
         if made.to == head.commit:
             del moves[0]
-        kept = open_place(head.branch)
-        for what in ("clashes/", "next/clashes/"):
-            place = self._place(head, what)
-            for ref, name in refs.items():
-                if ref.startswith(place):
-                    moves.append(RefMove(f"{kept}/{ref.removeprefix(place)}", name))
-        moves = [*{move.ref: move for move in moves}.values()]
-        gone = [x for x in refs if x.startswith(self._place(head, ""))]
-        moves += [RefMove(x, "") for x in gone]
+        place, kept = self._place(head, "clashes/"), open_place(head.branch)
+        for ref, name in refs.items():
+            if ref.startswith(place):
+                moves += [RefMove(f"{kept}/{ref.removeprefix(place)}", name)]
+        moves += [RefMove(x, "") for x in refs if x.startswith(self._place(head, ""))]
         with self._repo.locked() as repo:
             changes = compare_trees(repo, head.commit, made.to)
             with WorkTree(repo).following(head, changes) as notes:

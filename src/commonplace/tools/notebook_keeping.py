@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.ids import key_id
 from commonplace.core.text import opening
+from commonplace.journals.notebook_format import KEYS
 from commonplace.tools.notebook_lines import answer_of, entries
 from commonplace.tools.notebook_meeting import clashes_answer, settled_answer, synced_answer
 
@@ -170,7 +172,8 @@ def _import(notebook: Notebook, old: _Old, notes: list[str]) -> bool:
         overview=overview,
         work_context=old.work_context or None,
         base_version=base,
-        idempotency_key=old.key,
+        # By what is in the file alone: who imports it in another clone adds nothing to it.
+        entry_id=key_id(KEYS, notebook.owner, old.key),
         at=old.at,
     )
     return not written.repeated
