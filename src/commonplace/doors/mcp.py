@@ -61,7 +61,7 @@ from commonplace.core.errors import (  # noqa: E402  after gc.enable
     NotFound,
     Unavailable,
 )
-from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
+from commonplace.core.redact import plain_name, safe_input  # noqa: E402  after gc.enable
 from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
 from commonplace.core.values import Completion  # noqa: E402  after gc.enable
 from commonplace.doors.front import MODERN  # noqa: E402  after gc.enable
@@ -479,7 +479,7 @@ class _Sampler:
             raise Unavailable("It gave no text.")
         return Completion(
             text=content.text,
-            model=result.model[:100],
+            model=plain_name(result.model),
             tokens_in=len(asked.encode()) // _SPARE_BYTES,
             tokens_out=len(content.text.encode("utf-8", "replace")) // _SPARE_BYTES,
             whole=result.stop_reason != "maxTokens",
