@@ -14,6 +14,7 @@ from commonplace.core.errors import Unavailable
 from commonplace.doors import clockwork as door
 from commonplace.doors.clockwork import Clockwork
 from commonplace.testing import FrozenClock
+from commonplace.testing_language import FakeLLM, summarising
 
 AT = datetime(2020, 10, 7, 14, 5, tzinfo=UTC)
 
@@ -123,3 +124,23 @@ def test_it_runs_in_a_thread_until_it_is_stopped(world, monkeypatch):
     assert world.due("ann") == 0
     world.work.stop(20)
     assert not world.work._thread.is_alive()
+
+
+@pytest.mark.parametrize("background", ["", "true"])
+def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkeypatch, background):
+    """Not because one is set: `rollup --due` asks it then. The summary is there either way."""
+    with FakeLLM(summarising("Built the pier")) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+        monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", background)
+        world = World()
+        world.add("ann")
+        world.clock.at = AT + timedelta(hours=1)
+        assert world.work.roll_up() == 1
+        world.work.roll_up()
+        assert len(fake.asked) == (1 if background else 0)
+        with world.apps.using("ann") as app:
+            hour = app.timeline.rollups.read("hour", AT)
+            assert hour.content.startswith("[14:00-15:00] ")
+            assert app.languages.purse.spent() == (1050 if background else 0)
+        world.apps.close()
