@@ -36,11 +36,11 @@ def test_the_end_of_stdin_ends_it(server):
     assert server.stderr == ""
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it(server, sign):
-    """A host that terminates it is obeyed at once."""
+@pytest.mark.parametrize(("sign", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_it(server, sign, status):
+    """A host that terminates it is obeyed at once; what Ctrl-C ended says so."""
     server.process.send_signal(sign)
-    assert server.process.wait(DEADLINE_S) == 0
+    assert server.process.wait(DEADLINE_S) == status
 
 
 def test_a_client_that_does_not_read_ends_it(tmp_path):

@@ -303,7 +303,7 @@ def test_killed_and_stopped_under_load():
 
 
 def test_an_open_call_is_finished_before_the_end():
-    """A call that waits for its client's model is answered after SIGINT, with what that says."""
+    """A call that waits for its client's model is answered after SIGTERM, with what that says."""
     asked, told = threading.Event(), threading.Event()
     results = []
 
@@ -323,7 +323,7 @@ def test_an_open_call_is_finished_before_the_end():
         client = threading.Thread(target=anyio.run, args=(scenario, server.url))
         client.start()
         assert asked.wait(DEADLINE_S)
-        server.process.send_signal(signal.SIGINT)
+        server.process.send_signal(signal.SIGTERM)
         until_stopping(server)
         told.set()
         client.join(DEADLINE_S)
