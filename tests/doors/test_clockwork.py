@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.app import Apps
 from commonplace.config import read_settings
@@ -117,10 +118,10 @@ def test_it_runs_in_a_thread_until_it_is_stopped(world, monkeypatch):
     roll_up = world.work.roll_up
     monkeypatch.setattr(world.work, "roll_up", lambda: (roll_up(), rounds.release())[0])
     world.work.start()
-    assert rounds.acquire(timeout=20)
+    assert rounds.acquire(timeout=PATIENCE_S)
     assert world.due("ann") == 0
     world.clock.at = AT + timedelta(days=1)
-    assert rounds.acquire(timeout=20)
+    assert rounds.acquire(timeout=PATIENCE_S)
     assert world.due("ann") == 0
     world.work.stop(20)
     assert not world.work._thread.is_alive()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.values import Passage, Question
@@ -440,5 +441,5 @@ def test_a_faulty_server_leaves_no_threads_for_good(fake):
     left = [x for x in threading.enumerate() if x.name == "language"]
     fake.closing.set()
     for each in left:
-        each.join(5)
+        each.join(PATIENCE_S)
     assert not any(each.is_alive() for each in left)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import until
 
 from commonplace.app.memory_postgres import check_database, check_worker
 from commonplace.core.errors import Conflict, Invalid, NotFound

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Page
@@ -370,7 +371,7 @@ def test_killed_before_the_commit(world, answer):
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     command = [sys.executable, "-c", KILLED, str(world.folder), world.fake.url, root]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while not world.fake.asked and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         if answer is not say:

@@ -11,7 +11,7 @@ from functools import partial
 import psutil
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import until
 from tests.proof.memory_children import LEASE_S, Children
 
 USERS = ("ann", "Ann")
