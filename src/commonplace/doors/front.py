@@ -32,7 +32,7 @@ UNKNOWN = "unknown"
 
 WAITING = (
     b"commonplace mcp: an MCP server, waiting for a client's JSON-RPC messages on stdin. "
-    b"Ctrl-C ends it; `commonplace setup` tells a client of it.\n"
+    b"Ctrl-C ends it; `commonplace setup` adds it to a client.\n"
 )
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -166,7 +166,7 @@ def serve(argv: Sequence[str], *, parent: int) -> Taken:
 
 
 def announce() -> None:
-    """Tell a person at a terminal what this is; a client's server says nothing."""
+    """Say on stderr what this is, where stdin is a terminal: a client gets no such line."""
     try:
         if os.isatty(0):
             os.write(2, WAITING)

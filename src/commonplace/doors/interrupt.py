@@ -25,7 +25,7 @@ def end_at_ctrl_c() -> None:
     signal.signal(signal.SIGINT, _end)
 
 
-def close_at_ctrl_c(close: Callable[[], None]) -> None:
+def close_at_ctrl_c(close: Callable[[], object]) -> None:
     """Have Ctrl-C begin the orderly end; the process ends in time all the same.
 
     close: called in the main thread between any two steps of it, so it must not wait. A second

@@ -407,7 +407,7 @@ class _Again(Exception):
 
 
 def _counted(told: int | None, size: int, most: int) -> int:
-    """Tokens as a server tells them, at least those of so many bytes, and at most so many."""
+    """Tokens as a server reports them, at least those of so many bytes, and at most so many."""
     return min(max(told or 0, estimated_tokens(size)), most)
 
 
