@@ -37,7 +37,7 @@ def assert_clean(world):
     server.call("process_thoughts", {"feelings": "thought after all"})
     until(lambda: "Found" in server.text("search_journal", {"query": "thought after all"}))
     # A process that died over the encoding is given up after the length of its lease.
-    until(lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()), 90)
+    until(lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()))
     until(lambda: world.temps() == [])
     assert world.problems() == []
     found = world.app().index.since("").stamps("private:")
