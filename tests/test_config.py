@@ -105,6 +105,7 @@ VALUES = {
     "llm.key_variable": ["A_KEY", "B_KEY", "C_KEY", "D_KEY"],
     "llm.model": ["a", "b", "c", "d"],
     "llm.better_model": ["a", "b", "c", "d"],
+    "llm.background": ["true", "false", "true", "false"],
     "llm.price": ["1/5", "0.25/1.25", "3/15", "0/0"],
     "llm.better_price": ["1/5", "0.25/1.25", "3/15", "0/0"],
     "llm.timeout_s": ["1", "2.5", "30", "4"],

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.app import memory_nearest
 from commonplace.app.memory_nearest import tend, tending
@@ -39,5 +40,5 @@ def test_a_thread_looks_now_and_then(database, monkeypatch):
     with tending(None):
         assert not looked.acquire(blocking=False)
     with tending(database.admin_url, every_s=0.001):
-        assert looked.acquire(timeout=10)
-        assert looked.acquire(timeout=10)
+        assert looked.acquire(timeout=PATIENCE_S)
+        assert looked.acquire(timeout=PATIENCE_S)

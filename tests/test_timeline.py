@@ -11,6 +11,7 @@ from commonplace.aio import JournalStorage
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.journals.timeline_entry import Draft
 from commonplace.testing import FrozenClock
+from commonplace.testing_language import FakeLLM, Reply, summarising
 from commonplace.timeline import Timeline
 
 OWNER = "http_http_wren"
@@ -411,3 +412,36 @@ def test_a_long_range_is_told_whole(journal):
     found = journal.get_time_range(OWNER, *span)
     assert len({x["id"] for x in found}) == len(found) == 1_205
     assert len(journal.get_time_range(OWNER, *span, limit=7)) == 7
+
+
+@pytest.mark.parametrize("background", ["", "true"])
+def test_a_model_is_asked_where_the_settings_let_a_program_ask(
+    monkeypatch, home, clock, background
+):
+    """Its tokens are the owner's; without the setting the extractive summary stands."""
+    monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+    monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", background)
+    with FakeLLM(summarising("Fixed the gate")) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        with Timeline(home=home, timezone="UTC", clock=clock) as journal:
+            journal.add_entry(OWNER, "Fixed the gate")
+            clock.advance(86_400)
+            assert journal.roll_up(OWNER) >= 2
+            day = journal.get_rollup(OWNER, "daily", START)
+    assert len(fake.asked) == (2 if background else 0)
+    assert ("**Accomplishments**" in day["content"]) is bool(background)
+    assert [x.name for x in home.rglob("llm")] == (["llm"] if background else [])
+
+
+def test_a_model_that_fails_is_logged(monkeypatch, home, clock, caplog):
+    """The summaries are made, and the program goes on."""
+    monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+    monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", "true")
+    with FakeLLM(Reply(status=401)) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        with Timeline(home=home, timezone="UTC", clock=clock) as journal:
+            journal.add_entry(OWNER, "Fixed the gate")
+            clock.advance(86_400)
+            assert journal.roll_up(OWNER) == 2
+            assert "1 entry" in journal.get_rollup(OWNER, "daily", START)["content"]
+    assert "answered 401" in caplog.text

@@ -21,7 +21,12 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 def main() -> None:
     """Run the command line; `mcp` answers what it can before anything of it is imported."""
     taken = None
-    if sys.argv[1:2] == ["mcp"]:
+    command = sys.argv[1:2]
+    if command in (["mcp"], ["serve"]):
+        from commonplace.doors.interrupt import end_at_ctrl_c  # noqa: PLC0415  other commands abort
+
+        end_at_ctrl_c()
+    if command == ["mcp"]:
         from commonplace.doors.front import serve  # noqa: PLC0415  no other command needs it
 
         taken = serve(sys.argv[2:], parent=PARENT)

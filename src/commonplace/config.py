@@ -88,6 +88,7 @@ class Settings:
     llm_key_variable: str | None
     llm_model: str | None
     llm_better_model: str | None
+    llm_background: bool
     llm_price: str | None
     llm_better_price: str | None
     llm_timeout_s: float

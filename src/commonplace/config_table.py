@@ -370,6 +370,13 @@ SETTINGS: tuple[Setting, ...] = (
         help="The model of weeks, months, years and merges; else the same.",
     ),
     Setting(
+        key="llm.background",
+        env="COMMONPLACE_LLM_BACKGROUND",
+        parse=parse_boolean,
+        default=lambda _start: False,
+        help="Let `commonplace serve` and programs ask it for summaries; else `rollup --due` does.",
+    ),
+    Setting(
         key="llm.price",
         env="COMMONPLACE_LLM_PRICE",
         parse=parse_price,

@@ -86,10 +86,13 @@ class FakeLLM:
     """The server; a context manager. `url` for settings, `asked` for what came.
 
     replies: said one after the other; the last one stays. Questions for the list of models are
-    answered with `models`, an empty list, and leave no trace in `asked`.
+    answered with `models`, an empty list, and leave no trace in `asked`. tokens_in, tokens_out:
+    what every sound answer says that it took, more than its bytes are.
     """
 
     model = "fake-1"
+    tokens_in = 1_000
+    tokens_out = 50
     models = Reply(raw=b'{"data": [], "object": "list"}')
 
     def __init__(self, *replies: Say) -> None:
@@ -206,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.status != 200:  # noqa: PLR2004  HTTP's
             return json.dumps({"error": {"message": "No.", **reply.error}}).encode()
         shape = _anthropic if self.path.endswith("/messages") else _openai
-        answer = shape(reply, FakeLLM.model)
+        answer = shape(reply, self.server.fake)
         if reply.untold:
             del answer["usage"]
         return json.dumps(answer).encode()
@@ -232,23 +235,28 @@ def _asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> As
     )
 
 
-def _openai(reply: Reply, model: str) -> dict[str, Any]:
+def _openai(reply: Reply, fake: FakeLLM) -> dict[str, Any]:
     message = {"role": "assistant", "content": reply.text}
     ended = "stop" if reply.whole else "length"
+    read, written = fake.tokens_in, fake.tokens_out
     return {
         "object": "chat.completion",
-        "model": model,
+        "model": fake.model,
         "choices": [{"index": 0, "message": message, "finish_reason": ended}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        "usage": {
+            "prompt_tokens": read,
+            "completion_tokens": written,
+            "total_tokens": read + written,
+        },
     }
 
 
-def _anthropic(reply: Reply, model: str) -> dict[str, Any]:
+def _anthropic(reply: Reply, fake: FakeLLM) -> dict[str, Any]:
     return {
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": fake.model,
         "content": [{"type": "text", "text": reply.text}],
         "stop_reason": "end_turn" if reply.whole else "max_tokens",
-        "usage": {"input_tokens": 100, "output_tokens": 20},
+        "usage": {"input_tokens": fake.tokens_in, "output_tokens": fake.tokens_out},
     }

@@ -5,6 +5,7 @@ Never mixes owners: every call names one, and each has a folder, a file and an i
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline_memories import MemoryBackend
     from commonplace.tools.timeline_desk import TimelineDesk
     from commonplace.tools.timeline_finding import TimelineHit
+
+_log = logging.getLogger(__name__)
 
 MOST_OPEN = 32
 _LEAVING_S = 60.0
@@ -221,9 +224,19 @@ class Timeline:
     def roll_up(self, thread_id: str) -> int:
         """Roll up all that is due, at any time and as often as one likes; how many were made.
 
+        Where `llm.background` is true, a model puts them into words, and one that fails is logged.
         What retention does not keep is let go of then, where it is switched on.
         """
-        return self.desk(thread_id).run_due()[0]
+        from commonplace.tools.timeline_keeping import TimelineKeeping  # noqa: PLC0415  for few
+
+        desk = self.desk(thread_id)
+        wiring = self._app().timeline
+        keeping = TimelineKeeping(lambda: desk, lambda: wiring.background_rewording(desk))
+        facts = keeping.roll_up().facts
+        for note in facts["notes"]:
+            _log.warning("%s", note)
+        made: int = facts["made"]
+        return made
 
     def set_timezone(self, thread_id: str, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""

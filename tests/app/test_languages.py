@@ -69,9 +69,9 @@ def test_a_year_in_the_words_of_two_models(opened, monkeypatch, shape):
         assert {
             x.headers.get("x-api-key") or x.headers["Authorization"][7:] for x in fake.asked
         } == {"sk-0123456789"}
-    # 100 tokens in and 20 out each: 0.0002 dollars by the small one, 0.002 by the large one.
-    assert told.cost_usd == pytest.approx(2 * 0.0002 + 3 * 0.002)
-    assert app.languages.purse.spent() == told.tokens == 600
+    # 1000 tokens in, 50 out each: 0.00125 dollars by the small one, 0.0125 by the large one.
+    assert told.cost_usd == pytest.approx(2 * 0.00125 + 3 * 0.0125)
+    assert app.languages.purse.spent() == told.tokens == 5 * 1050
     year = app.timeline.rollups.read("year", NOON)
     assert year is not None
     assert year.content == "**2025**\n\n**Learnings**:\n• The heron was counted"

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.app import App
 from commonplace.config import read_settings
@@ -135,7 +136,7 @@ def test_warming_up_files_and_encodes_what_is_there(opened, monkeypatch):
     encoder = app.encoder.get(30)
     assert encoder is not None
     waiting = threading.Event()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while (
         app.index.counts(encoder.identity).docs == 0 or app.index.counts(encoder.identity).pending
     ):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.app import App, Apps
 from commonplace.app.owners import IDLE_S, MOMENT_S, MOST_AT_ALL, MOST_OPEN
@@ -245,7 +246,7 @@ class MeetingLock:
         self._lock.release()
         if not hasattr(self._met, "once"):
             self._met.once = True
-            self._all_met.wait(20)
+            self._all_met.wait(PATIENCE_S)
 
 
 def test_owners_who_come_together_each_need_a_place(world, monkeypatch):
@@ -271,7 +272,7 @@ def test_owners_who_come_together_each_need_a_place(world, monkeypatch):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
     assert len(opened) == 2
     assert closed == longest_unused[:1]
     monkeypatch.setattr(apps, "_lock", threading.Lock())

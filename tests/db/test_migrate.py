@@ -5,6 +5,7 @@ import sys
 from contextlib import closing
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Internal, Unavailable
 from commonplace.db.migrate import Migration, list_migrations, migrate
@@ -69,7 +70,7 @@ def test_processes_at_once_apply_each_step_once(path):
         )
         for _ in range(4)
     ]
-    done = [int(process.communicate(timeout=60)[0]) for process in started]
+    done = [int(process.communicate(timeout=PATIENCE_S)[0]) for process in started]
     assert sum(done) == 20
     with closing(connect(path)) as conn:
         assert conn.execute("SELECT sum(x) FROM t20").fetchone() == (1,)

@@ -7,6 +7,7 @@ import threading
 from contextlib import closing
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
 from commonplace.db.sqlite import (
@@ -224,18 +225,18 @@ def test_closing_waits_for_a_thread_at_work(tmp_path):
     def work():
         with database.using() as conn:
             entered.set()
-            leave.wait(10)
+            leave.wait(PATIENCE_S)
             seen.append(conn.execute("SELECT 1").fetchone()[0])
 
     worker = threading.Thread(target=work)
     worker.start()
-    entered.wait(10)
+    entered.wait(PATIENCE_S)
     assert not database.close_idle()
     closer = threading.Thread(target=database.close)
     closer.start()
     leave.set()
-    worker.join(10)
-    closer.join(10)
+    worker.join(PATIENCE_S)
+    closer.join(PATIENCE_S)
     assert seen == [1]
     database.close()
     with pytest.raises(Unavailable, match="closed"):

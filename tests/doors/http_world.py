@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import utc_now
 from commonplace.doors.tokens import TokenFile
@@ -24,7 +25,6 @@ from commonplace.doors.tokens import TokenFile
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-DEADLINE_S = 60.0
 ALL = "private,chronicle,recall,notebook,timeline,memory,memory-write"
 REVISION = "2025-11-25"
 BOTH = {"accept": "application/json, text/event-stream"}
@@ -48,7 +48,7 @@ class HttpServer:
         self._reader = threading.Thread(target=self._read_errors, daemon=True)
         self._reader.start()
         self.url = ""
-        line = self._lines.get(timeout=DEADLINE_S)
+        line = self._lines.get(timeout=PATIENCE_S)
         found = re.fullmatch(r"Serving on (http://\S+)\n", line)
         if found:
             self.url = found[1]
@@ -66,7 +66,7 @@ class HttpServer:
     @property
     def log(self) -> str:
         """All of stderr, once the process has ended."""
-        self._reader.join(DEADLINE_S)
+        self._reader.join(PATIENCE_S)
         return "".join(self._errors)
 
     @property
@@ -82,7 +82,7 @@ class HttpServer:
     def end(self, number: int = signal.SIGTERM) -> int:
         """Signal it and wait; the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(DEADLINE_S)
+        return self.process.wait(PATIENCE_S)
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +91,7 @@ class HttpServer:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self._reader.join(DEADLINE_S)
+        self._reader.join(PATIENCE_S)
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
             with contextlib.suppress(BrokenPipeError):
@@ -123,7 +123,7 @@ async def connected(
     url: str, token: str = "", *, mode: str = "auto", **given: Any
 ) -> AsyncIterator[Client]:
     """The SDK's own client as somebody."""
-    async with httpx2.AsyncClient(headers=bearer(token), timeout=DEADLINE_S) as http:
+    async with httpx2.AsyncClient(headers=bearer(token), timeout=PATIENCE_S) as http:
         transport = streamable_http_client(url, http_client=http)
         async with Client(transport, mode=mode, **given) as client:
             yield client
@@ -134,7 +134,7 @@ class Raw:
 
     def __init__(self, url: str, token: str = "", **headers: str) -> None:
         self.url = url
-        self.http = httpx2.Client(timeout=DEADLINE_S)
+        self.http = httpx2.Client(timeout=PATIENCE_S)
         self.headers = {**BOTH, **bearer(token), **headers}
         self._next = 0
 

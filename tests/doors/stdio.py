@@ -9,16 +9,16 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from tests.patience import PATIENCE_S
 
 from commonplace.doors.priming import prime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-DEADLINE_S = 30.0
 
 WAY = ""
 """How servers begin: `front` from a snapshot, `plain` without one, else as on a first run."""
@@ -46,14 +46,6 @@ def prime_for(flags: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         os.chdir(here)
         os.environ.clear()
         os.environ.update(before)
-
-
-def until(is_so: Callable[[], object]) -> None:
-    """Wait for what must come; a failure if it does not."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come"
-        threading.Event().wait(0.01)
 
 
 class RawServer:
@@ -100,7 +92,7 @@ class RawServer:
 
     def next_error(self) -> str:
         """The next line of stderr."""
-        return self._unread_errors.get(timeout=DEADLINE_S).decode()
+        return self._unread_errors.get(timeout=PATIENCE_S).decode()
 
     def send_raw(self, line: bytes) -> None:
         assert self.process.stdin is not None
@@ -117,7 +109,7 @@ class RawServer:
 
     def receive(self) -> dict[str, Any]:
         """The next line of stdout, which must be one JSON-RPC message; {} at the end."""
-        line = self._lines.get(timeout=DEADLINE_S)
+        line = self._lines.get(timeout=PATIENCE_S)
         return json.loads(line) if line else {}
 
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -149,7 +141,7 @@ class RawServer:
         """Close stdin and wait; the exit status."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(DEADLINE_S)
+        return self.process.wait(PATIENCE_S)
 
     def __enter__(self) -> Self:
         return self

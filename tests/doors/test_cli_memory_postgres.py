@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from tests.doors.terminal import run
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -131,4 +132,4 @@ def test_a_worker_runs_until_it_is_told_to_end(env, database, monkeypatch):
     while not database.rows("SELECT 1 FROM wb_words WHERE user_id = 'ann'"):
         assert working.poll() is None
     working.send_signal(signal.SIGTERM)
-    assert working.wait(timeout=30) == 0
+    assert working.wait(timeout=PATIENCE_S) == 0

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.app import Apps
 from commonplace.config import read_settings
@@ -14,6 +15,7 @@ from commonplace.core.errors import Unavailable
 from commonplace.doors import clockwork as door
 from commonplace.doors.clockwork import Clockwork
 from commonplace.testing import FrozenClock
+from commonplace.testing_language import FakeLLM, summarising
 
 AT = datetime(2020, 10, 7, 14, 5, tzinfo=UTC)
 
@@ -116,10 +118,30 @@ def test_it_runs_in_a_thread_until_it_is_stopped(world, monkeypatch):
     roll_up = world.work.roll_up
     monkeypatch.setattr(world.work, "roll_up", lambda: (roll_up(), rounds.release())[0])
     world.work.start()
-    assert rounds.acquire(timeout=20)
+    assert rounds.acquire(timeout=PATIENCE_S)
     assert world.due("ann") == 0
     world.clock.at = AT + timedelta(days=1)
-    assert rounds.acquire(timeout=20)
+    assert rounds.acquire(timeout=PATIENCE_S)
     assert world.due("ann") == 0
     world.work.stop(20)
     assert not world.work._thread.is_alive()
+
+
+@pytest.mark.parametrize("background", ["", "true"])
+def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkeypatch, background):
+    """Not because one is set: `rollup --due` asks it then. The summary is there either way."""
+    with FakeLLM(summarising("Built the pier")) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+        monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", background)
+        world = World()
+        world.add("ann")
+        world.clock.at = AT + timedelta(hours=1)
+        assert world.work.roll_up() == 1
+        world.work.roll_up()
+        assert len(fake.asked) == (1 if background else 0)
+        with world.apps.using("ann") as app:
+            hour = app.timeline.rollups.read("hour", AT)
+            assert hour.content.startswith("[14:00-15:00] ")
+            assert app.languages.purse.spent() == (1050 if background else 0)
+        world.apps.close()

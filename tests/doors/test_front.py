@@ -15,7 +15,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CreateMessageResult, TextContent
-from tests.doors.stdio import RawServer, prime_for, until
+from tests.doors.stdio import RawServer, prime_for
+from tests.patience import PATIENCE_S, until
 
 from commonplace.doors.front import MODERN, VERSION_KEY
 from commonplace.doors.priming import LISTS, REVISIONS
@@ -169,7 +170,7 @@ def test_an_unusual_conversation_is_the_same(tmp_path, name):
             server.send_raw(on_the_wire(messages))
             server.process.stdin.close()
         assert drained(fronted) == drained(plain)
-        assert fronted.process.wait(30) == plain.process.wait(30) == 0
+        assert fronted.process.wait(PATIENCE_S) == plain.process.wait(PATIENCE_S) == 0
 
 
 def drained(server):

@@ -12,8 +12,9 @@ import threading
 
 import psutil
 import pytest
-from tests.doors.stdio import DEADLINE_S, RawServer, prime_for, server_command, until
+from tests.doors.stdio import RawServer, prime_for, server_command
 from tests.doors.test_front import CALL, INITIALIZED, REFUSED, ask, handshake, has_sdk, on_the_wire
+from tests.patience import PATIENCE_S, until
 
 from commonplace.doors.snapshot import snapshot_folder
 
@@ -36,11 +37,11 @@ def test_the_end_of_stdin_ends_it(server):
     assert server.stderr == ""
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it(server, sign):
-    """A host that terminates it is obeyed at once."""
+@pytest.mark.parametrize(("sign", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_it(server, sign, status):
+    """A host that terminates it is obeyed at once; what Ctrl-C ended says so."""
     server.process.send_signal(sign)
-    assert server.process.wait(DEADLINE_S) == 0
+    assert server.process.wait(PATIENCE_S) == status
 
 
 def test_a_client_that_does_not_read_ends_it(tmp_path):
@@ -58,7 +59,7 @@ def test_a_client_that_does_not_read_ends_it(tmp_path):
     os.close(reading)
     process.stdin.write(on_the_wire([handshake()]))
     process.stdin.flush()
-    assert process.wait(DEADLINE_S) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert process.stderr.read() == b""
     process.stdin.close()
     process.stderr.close()
@@ -75,7 +76,7 @@ def test_calls_before_the_end_of_stdin_are_answered(tmp_path):
         while message := server.receive():
             answered.append(message["id"])
         assert sorted(answered) == [0, *range(1, 7)]
-        assert server.process.wait(DEADLINE_S) == 0
+        assert server.process.wait(PATIENCE_S) == 0
 
 
 HOST = """
@@ -106,13 +107,13 @@ def test_it_does_not_outlive_its_parent(tmp_path, moment):
         until(lambda: any("/select." in x.path for x in server.memory_maps()))
         if moment != "before a word":
             os.write(writing, on_the_wire([handshake(), INITIALIZED, ask(1, "tools/list")]))
-            assert select.select([host.stdout], [], [], DEADLINE_S)[0], "no answer"
+            assert select.select([host.stdout], [], [], PATIENCE_S)[0], "no answer"
             assert b'"id":0' in host.stdout.readline()
         if moment == "while the SDK is imported":
             until(lambda: any("pydantic_core" in x.path for x in server.memory_maps()))
         host.kill()
         host.wait()
-        assert psutil.wait_procs([server], timeout=DEADLINE_S)[1] == []
+        assert psutil.wait_procs([server], timeout=PATIENCE_S)[1] == []
     finally:
         host.kill()
         host.wait()
@@ -128,7 +129,7 @@ def test_sigterm_while_the_sdk_is_imported_ends_it(tmp_path):
         assert server.receive()["id"] == 0
         until(lambda: has_sdk(server))
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(DEADLINE_S) == 0
+        assert server.process.wait(PATIENCE_S) == 0
 
 
 def test_a_megabyte_without_an_end_does_not_end_the_session(server):
@@ -155,7 +156,7 @@ def test_starts_killed_at_random_leave_nothing(tmp_path):
         threading.Event().wait(moments.uniform(0.0, 0.05 if number % 8 < 4 else 0.2))
         server.process.send_signal(moments.choice([signal.SIGKILL, signal.SIGTERM]))
     for server in servers:
-        server.process.wait(DEADLINE_S)
+        server.process.wait(PATIENCE_S)
         server.__exit__()
     with RawServer(cwd=tmp_path) as last:
         last.handshake()

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.doors.stdio import RawServer, prime_for, until
+from tests.doors.stdio import RawServer, prime_for
 from tests.doors.test_front import REFUSED, has_sdk
+from tests.patience import PATIENCE_S, until
 
 from commonplace.config import SETTINGS, read_settings, user_file
 from commonplace.doors import snapshot as room
@@ -252,7 +253,7 @@ def test_what_broke_since_is_told_at_the_call(tmp_path):
         assert "is no folder" in server.next_error()
         assert server.end() == 0
     with RawServer(cwd=tmp_path, env=env) as server:
-        assert server.process.wait(30) == 2
+        assert server.process.wait(PATIENCE_S) == 2
 
 
 def test_old_snapshots_are_removed(key, monkeypatch):

@@ -19,7 +19,6 @@ from mcp_types import CreateMessageResult, TextContent
 from tests.doors.http_world import (
     ALL,
     BOTH,
-    DEADLINE_S,
     HttpServer,
     Raw,
     bearer,
@@ -29,6 +28,7 @@ from tests.doors.http_world import (
     token_for,
 )
 from tests.doors.terminal import run
+from tests.patience import PATIENCE_S
 
 MODES = ["auto", "legacy"]
 
@@ -103,7 +103,7 @@ def open_stream(url, token, session):
 
     def read():
         headers = {**BOTH, **bearer(token), "mcp-session-id": session}
-        with httpx2.stream("GET", url, headers=headers, timeout=DEADLINE_S) as answer:
+        with httpx2.stream("GET", url, headers=headers, timeout=PATIENCE_S) as answer:
             answered.append(answer.status_code)
             begun.set()
             for _ in answer.iter_raw():
@@ -111,7 +111,7 @@ def open_stream(url, token, session):
         ended.set()
 
     threading.Thread(target=read, daemon=True).start()
-    assert begun.wait(DEADLINE_S)
+    assert begun.wait(PATIENCE_S)
     return answered[0], ended
 
 
@@ -133,14 +133,14 @@ def test_a_session_belongs_to_the_token_that_began_it():
         assert status == 200
         assert open_stream(server.url, one, session)[0] == 409
         assert hers.http.delete(server.url, headers=hers.headers).status_code == 200
-        assert ended.wait(DEADLINE_S)
+        assert ended.wait(PATIENCE_S)
         assert hers.post("tools/list").status_code == 404
 
         status, ended = open_stream(server.url, bob, his.headers["mcp-session-id"])
         assert status == 200
         revoke(bob)
         assert his.post("tools/list").status_code == 401
-        assert ended.wait(DEADLINE_S)
+        assert ended.wait(PATIENCE_S)
         assert server.end() == 0
 
 
@@ -243,7 +243,7 @@ class Writers:
     def __exit__(self, *_):
         self._over.set()
         for each in self._threads:
-            each.join(DEADLINE_S)
+            each.join(PATIENCE_S)
 
     def _write(self, number):
         with Raw(self.url, self.token) as raw:
@@ -263,7 +263,7 @@ class Writers:
 
     def wait(self, count):
         """Until so many were acknowledged."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + PATIENCE_S
         while len(self.acknowledged) < count:
             assert time.monotonic() < deadline
             threading.Event().wait(0.01)
@@ -303,7 +303,7 @@ def test_killed_and_stopped_under_load():
 
 
 def test_an_open_call_is_finished_before_the_end():
-    """A call that waits for its client's model is answered after SIGINT, with what that says."""
+    """A call that waits for its client's model is answered after SIGTERM, with what that says."""
     asked, told = threading.Event(), threading.Event()
     results = []
 
@@ -322,12 +322,12 @@ def test_an_open_call_is_finished_before_the_end():
     with HttpServer("--toolsets", "notebook") as server:
         client = threading.Thread(target=anyio.run, args=(scenario, server.url))
         client.start()
-        assert asked.wait(DEADLINE_S)
-        server.process.send_signal(signal.SIGINT)
+        assert asked.wait(PATIENCE_S)
+        server.process.send_signal(signal.SIGTERM)
         until_stopping(server)
         told.set()
-        client.join(DEADLINE_S)
-        assert server.process.wait(DEADLINE_S) == 0
+        client.join(PATIENCE_S)
+        assert server.process.wait(PATIENCE_S) == 0
     assert results[0].structured_content["made_by"] == "client"
 
 
@@ -357,7 +357,7 @@ def test_a_signal_while_the_journals_are_closed(number):
             process.send_signal(signal.SIGTERM)
             assert process.stdout.readline() == "closing\n"
             process.send_signal(number)
-            assert process.wait(10) == -number
+            assert process.wait(PATIENCE_S) == -number
         finally:
             process.kill()
 
@@ -390,7 +390,7 @@ def test_calls_that_wait_for_models_hold_up_nobody():
                 sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
                 merged.append(await client.call_tool("journal_synthesize_conflict", sides))
 
-        with anyio.fail_after(DEADLINE_S):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as tasks:
                 for token in tokens:
                     tasks.start_soon(merge, token)
@@ -412,7 +412,7 @@ def test_calls_that_wait_for_models_hold_up_nobody():
 
 def until_stopping(server):
     """Until the server says that it stops."""
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + PATIENCE_S
     while httpx2.get(f"{server.base}/healthz").json()["status"] != "stopping":
         assert time.monotonic() < deadline
     assert httpx2.post(server.url, json={}).status_code in {401, 503}
@@ -457,7 +457,7 @@ def test_damaged_tokens_shut_everybody_out():
         assert status == 200
         file.write_bytes(b"{")
         assert raw.post("tools/list").status_code == 503
-        assert ended.wait(DEADLINE_S)
+        assert ended.wait(PATIENCE_S)
         file.write_bytes(whole)
         assert raw.post("tools/list").status_code == 404
         del raw.headers["mcp-session-id"]
@@ -470,7 +470,7 @@ def test_what_is_due_is_rolled_up_beside_the_answers():
     """Nobody asks for it, and no cron does it."""
     run("timeline", "add", "Built the pier.", "--at", "2020-10-07 14:05")
     with HttpServer() as server:
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + PATIENCE_S
         while json.loads(run("rollup", "--status", "--json").stdout)["due"]:
             assert time.monotonic() < deadline
         assert server.end() == 0

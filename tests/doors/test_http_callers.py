@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.doors.http_callers import SESSION, STREAM, Callers
 from commonplace.doors.http_gate import Caller
@@ -87,7 +88,7 @@ def within_world(scenario, **limits):
 
     async def held():
         async with anyio.create_task_group() as tasks:
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_S):
                 told = await scenario(World(tasks, **limits), tasks)
             tasks.cancel_scope.cancel()
             return told

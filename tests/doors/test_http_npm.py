@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.doors.http_world import HttpServer, token_for
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
+from tests.patience import PATIENCE_S
 
 pytestmark = needs_npm
 
@@ -31,7 +32,7 @@ def inspect(url, token, *arguments):
         env={**os.environ, "PATH": ENVIRONMENT["PATH"]},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
 
 
@@ -76,7 +77,7 @@ def test_the_typescript_client_as_each_of_two_users(mode, revision):
                 env=dict(os.environ),
                 capture_output=True,
                 text=True,
-                timeout=120,
+                timeout=PATIENCE_S,
             )
             assert done.returncode == 0, done.stderr
             seen = json.loads(done.stdout)

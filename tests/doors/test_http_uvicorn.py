@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.doors.http_limits import Limits
@@ -32,7 +33,7 @@ def within_server(talk):
         server = make_server(answer, LIMITS)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [opened])
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_S):
                 told = await talk(lambda: anyio.connect_tcp("127.0.0.1", port))
             server.should_exit = True
         return told

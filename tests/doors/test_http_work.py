@@ -8,6 +8,7 @@ import anyio
 import httpx2
 import pytest
 from tests.doors.http_world import BOTH, REVISION
+from tests.patience import PATIENCE_S
 
 from commonplace.core.values import Answer
 from commonplace.doors.http_callers import Callers
@@ -35,7 +36,7 @@ class World:
             """Work on."""
             self.begun += 1
             anyio.from_thread.run_sync(self.has_begun.set)
-            self.may_end.wait(20)
+            self.may_end.wait(PATIENCE_S)
             return Answer(text="Done.", facts={})
 
         toolset = Toolset(name="slow", guide="", tools=(Tool(run=work, title="Work"),))
@@ -91,7 +92,7 @@ def within_world(scenario):
         async with anyio.create_task_group() as tasks:
             world = World(tasks)
             try:
-                with anyio.fail_after(20):
+                with anyio.fail_after(PATIENCE_S):
                     await scenario(world)
             finally:
                 world.may_end.set()

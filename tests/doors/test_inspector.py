@@ -8,6 +8,7 @@ import subprocess
 
 from tests.doors.npm import PROGRAMS, needs_npm
 from tests.doors.stdio import server_command
+from tests.patience import PATIENCE_S
 
 pytestmark = needs_npm
 
@@ -42,7 +43,7 @@ def inspect(
         cwd=project,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
 
 

@@ -16,7 +16,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors import stdio
-from tests.doors.stdio import DEADLINE_S, RawServer, prime_for, server_command
+from tests.doors.stdio import RawServer, prime_for, server_command
+from tests.patience import PATIENCE_S
 
 TOOLS = [
     "process_thoughts",
@@ -212,7 +213,7 @@ def test_sigterm_ends_the_process(server):
     """A host that terminates its servers is obeyed."""
     server.handshake()
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(DEADLINE_S) == 0
+    assert server.process.wait(PATIENCE_S) == 0
 
 
 def test_the_server_does_not_outlive_its_parent(tmp_path, way):
@@ -235,12 +236,12 @@ def test_the_server_does_not_outlive_its_parent(tmp_path, way):
         pid = int(host.stdout.readline())
         server = psutil.Process(pid)
         os.write(writing, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-        assert select.select([host.stdout], [], [], DEADLINE_S)[0], "the server does not answer"
+        assert select.select([host.stdout], [], [], PATIENCE_S)[0], "the server does not answer"
         assert b'"id":1' in host.stdout.readline()
         host.kill()
         host.wait()
         host.stdout.close()
-        gone, _ = psutil.wait_procs([server], timeout=DEADLINE_S)
+        gone, _ = psutil.wait_procs([server], timeout=PATIENCE_S)
         assert gone
     finally:
         os.close(reading)

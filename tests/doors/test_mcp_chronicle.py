@@ -14,7 +14,8 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from tests.doors.stdio import DEADLINE_S, RawServer, server_command
+from tests.doors.stdio import RawServer, server_command
+from tests.patience import PATIENCE_S
 from tests.proof.faults import Faults
 
 from commonplace.app import App
@@ -241,7 +242,7 @@ def test_death_between_row_and_index_heals_at_the_next_search(start, faults, dat
         there = rows(database, f"SELECT id FROM entries WHERE message = '{message}'")
         assert answered <= bool(there)
         if step:
-            server.process.wait(DEADLINE_S)
+            server.process.wait(PATIENCE_S)
             states.add((bool(there), bool(there) and f"chronicle:{there[0][0]}" in filed(tmp_path)))
         fresh = start()
         found = messages(fresh.call("search_entries", {"text": message, "limit": 100}))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 
+from tests.patience import PATIENCE_S
+
 from commonplace.app.backends import POSTGRES
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Unavailable
@@ -38,7 +40,7 @@ def test_it_works_until_it_is_stopped_and_begins_again_after_a_failure(monkeypat
     monkeypatch.setitem(POSTGRES, "working", Backend())
     work = MemoryWork("shared", utc_now)
     work.start()
-    assert begun.wait(20)
+    assert begun.wait(PATIENCE_S)
     work.stop(20)
     assert ended.is_set()
     assert "The database is away." in caplog.text

@@ -16,6 +16,7 @@ from mcp import Client
 from mcp_types import CreateMessageResult, TextContent
 from tests.doors.http_world import home
 from tests.doors.test_http_isolation import READS, WRITES
+from tests.patience import PATIENCE_S
 
 from commonplace.app import App, Apps
 from commonplace.config import read_settings
@@ -146,7 +147,7 @@ class FakeApp:
     def warm_up(self):
         self.apps.seen.append(self.owner)
         self.apps.warmed.release()
-        self.apps.may_warm.wait(20)
+        self.apps.may_warm.wait(PATIENCE_S)
         raise Internal("No.")
 
 
@@ -161,7 +162,7 @@ def test_an_app_is_warmed_up_once_behind_its_first_use():
     apps = FakeApps()
     use(WarmedApps(apps), "ann", "ann", "bob", "ann")
     for _ in range(2):
-        assert apps.warmed.acquire(timeout=20)
+        assert apps.warmed.acquire(timeout=PATIENCE_S)
     assert apps.seen == ["ann", "bob"]
 
 
@@ -175,7 +176,7 @@ def test_who_comes_back_soon_is_not_warmed_up_again():
         now[0] = at
         use(warm, owner)
         for _ in range(warmed):
-            assert apps.warmed.acquire(timeout=20)
+            assert apps.warmed.acquire(timeout=PATIENCE_S)
     assert apps.seen == ["ann", "bob", "ann"]
 
 
@@ -185,11 +186,11 @@ def test_what_was_closed_before_its_turn_is_not_opened_for_it():
     apps.may_warm.clear()
     warm = WarmedApps(apps)
     use(warm, "ann")
-    assert apps.warmed.acquire(timeout=20)
+    assert apps.warmed.acquire(timeout=PATIENCE_S)
     use(warm, "bob", "carl")
     del apps.open["bob"]
     apps.may_warm.set()
-    assert apps.warmed.acquire(timeout=20)
+    assert apps.warmed.acquire(timeout=PATIENCE_S)
     assert apps.seen == ["ann", "carl"]
 
 

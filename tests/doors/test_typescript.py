@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.doors.npm import MODULES, PROGRAMS, needs_npm
 from tests.doors.stdio import prime_for, server_command
+from tests.patience import PATIENCE_S
 
 pytestmark = needs_npm
 
@@ -33,7 +34,7 @@ def session(cwd, mode, *flags):
         env=dict(os.environ),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

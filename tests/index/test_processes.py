@@ -4,6 +4,8 @@ import subprocess
 import sys
 import time
 
+from tests.patience import PATIENCE_S
+
 from commonplace.core.values import Put
 from commonplace.testing import a_doc
 
@@ -85,7 +87,7 @@ def test_another_process_is_seen_at_once(opened, tmp_path, law):
     mine = law.filled(opened(), [a_doc("n:mine", "harbour")])
     assert set(law.find(mine, "harbour")) == {"n:mine"}
     writer = _start(WRITING, tmp_path / "users", "other", 25)
-    writer.communicate(timeout=60)
+    writer.communicate(timeout=PATIENCE_S)
     assert len(law.find(mine, "harbour", limit=50)) == 26
     mine.apply([Put(a_doc("n:other:3", "wood"))])
     assert mine.counts(law.encoder.identity).pending == 1

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import pytest
 from tests.inference.small_models import PREFIXED, pinned, write_published
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.inference.download import copy_weights, fetch
@@ -341,7 +342,7 @@ def test_two_processes_fetch_once(hub, profile, tmp_path):
 
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
 
-    assert [process.communicate(timeout=60)[0].strip() for process in both] == [
+    assert [process.communicate(timeout=PATIENCE_S)[0].strip() for process in both] == [
         profile.model.sha256
     ] * 2
     assert sorted(hub.asked) == [("onnx/model.onnx", ""), ("tokenizer.json", "")]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.core.values import Passage, Question
@@ -77,7 +78,7 @@ def test_a_whole_answer(fake, naps, shape):
     fake.say("We ate well.")
     answer = client_of(fake, naps, shape, key=KEY).complete(ASKED)
     assert (answer.text, answer.model, answer.whole) == ("We ate well.", "fake-1", True)
-    assert (answer.tokens_in, answer.tokens_out) == (100, 20)
+    assert (answer.tokens_in, answer.tokens_out) == (1000, 50)
     (asked,) = fake.asked
     assert asked.instructions == "Sum it up."
     assert asked.text == "```entry 1\nWe ate marzipan.\n```"
@@ -139,6 +140,53 @@ def test_tokens_are_estimated_where_nobody_tells_them(fake, naps):
     assert 20 < answer.tokens_in < 80
 
 
+def test_tokens_are_counted_here_too(fake, naps):
+    """No fewer than a third of the bytes, no more than an answer may take, and no odd number."""
+    text = "We ate well, and walked home along the water." * 2
+    for told in (0, -5, 1 << 70, 0.5, True, "many"):
+        fake.tokens_in = fake.tokens_out = told
+        fake.say(text)
+        answer = client_of(fake, naps).complete(ASKED)
+        is_much = told == 1 << 70
+        # 90 bytes are 30 tokens, and 50 were asked for; what is sent has some 200 bytes.
+        assert answer.tokens_out == (90 if is_much else 30)
+        assert 1000 < answer.tokens_in < 1300 if is_much else 40 < answer.tokens_in < 80
+
+
+def test_a_text_that_no_limit_allows_is_cut_off(fake, naps):
+    """50 tokens have no more than 800 characters."""
+    fake.say("m" * 801)
+    answer = client_of(fake, naps).complete(ASKED)
+    assert (len(answer.text), answer.whole) == (800, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "tries"),
+    [
+        (Reply(text=" ", untold=True), 1),
+        (Reply(raw=b"<html>"), 5),
+        (Reply(status=500), 0),
+        (Reply(drips=True), 1),
+    ],
+)
+def test_what_was_sent_for_nothing_is_told(fake, reply, tries):
+    """Each try that the server took; a refusal is none."""
+    fake.say(reply)
+    endpoint = Endpoint(
+        url=fake.url, shape="openai", model="small", timeout_s=1 if reply.drips else 60
+    )
+    naps = Naps()
+    error = refusal(LanguageClient(endpoint, clock=naps, sleep=naps.sleep))
+    assert tries * 40 < error.tokens + (tries == 0) <= tries * 80 + 1
+
+
+def test_a_server_that_is_not_there_costs_nothing(naps):
+    """Nothing was sent."""
+    with FakeLLM() as gone:
+        pass
+    assert refusal(client_of(gone, naps)).tokens == 0
+
+
 def test_thoughts_before_an_answer_are_no_answer(fake, naps):
     """As some local servers leave them in; one that never ends leaves nothing."""
     fake.say("<think>Hm, marzipan.</think>\n\nWe ate.", "<think>Hm")
@@ -171,6 +219,7 @@ def test_retry_after_is_honoured(fake, naps):
         ("soon", None),
         ("-3", None),
         ("nan", None),
+        ("Sun, 22 Nov 99999999999999999999 12:00:00 GMT", None),
         ("", None),
     ],
 )
@@ -326,6 +375,8 @@ def test_secrets_do_not_leave(fake, naps):
         ("http://192.168.1.5:11434", False),
         ("http://127.0.0.1.example.org/v1", False),
         ("http://localhost.example.org", False),
+        ("http://llm.localhost:1234", False),
+        ("http://[::ffff:127.0.0.1]:1234", False),
         ("https://api.openai.com/v1", False),
         ("http://127.0.0.1@example.org/v1", False),
         ("http://2130706433/", False),
@@ -390,5 +441,5 @@ def test_a_faulty_server_leaves_no_threads_for_good(fake):
     left = [x for x in threading.enumerate() if x.name == "language"]
     fake.closing.set()
     for each in left:
-        each.join(5)
+        each.join(PATIENCE_S)
     assert not any(each.is_alive() for each in left)

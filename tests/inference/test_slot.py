@@ -9,12 +9,12 @@ import threading
 
 import pytest
 from tests.inference.small_models import PREFIXED, minilm_weights, small_weights, write_published
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
 from commonplace.inference.models import Missing, find_weights
 from commonplace.inference.slot import BackgroundEncoder
 
-SOON_S = 20.0
 ABSENT = Missing(reason="The weights are not here: run `commonplace model fetch`.")
 
 
@@ -37,7 +37,7 @@ def test_an_encoder_is_loaded_and_encodes(folder, home):
 
     slot.start()
     slot.start()
-    encoder = slot.get(SOON_S)
+    encoder = slot.get(PATIENCE_S)
 
     assert before == "The encoder has not been started."
     assert encoder is not None
@@ -56,7 +56,7 @@ def test_nobody_waits_for_a_load(folder, home):
         from commonplace.inference.encoder import load_encoder
 
         loads.append(1)
-        assert go.wait(SOON_S)
+        assert go.wait(PATIENCE_S)
         return load_encoder(weights)
 
     slot = BackgroundEncoder(lambda: small_weights(folder, home), home=home, load=load)
@@ -68,7 +68,7 @@ def test_nobody_waits_for_a_load(folder, home):
     assert slot.get(0.01) is None
     assert slot.reason() == "The encoder is still loading."
     go.set()
-    assert slot.get(SOON_S) is not None
+    assert slot.get(PATIENCE_S) is not None
     assert loads == [1]
 
 
@@ -82,11 +82,11 @@ def test_missing_weights_are_told_and_seen_when_put_back(folder, home):
     )
 
     slot.start()
-    absent = slot.get(SOON_S)
+    absent = slot.get(PATIENCE_S)
     reason = slot.reason()
-    still_absent = slot.get(SOON_S)
+    still_absent = slot.get(PATIENCE_S)
     model.write_bytes(content)
-    present = slot.get(SOON_S)
+    present = slot.get(PATIENCE_S)
 
     assert (absent, still_absent) == (None, None)
     assert reason.startswith(f"{model} does not exist")
@@ -116,15 +116,15 @@ def test_broken_weights_are_loaded_again_only_when_they_change(folder, home, cap
 
     with caplog.at_level(logging.ERROR, logger="commonplace"):
         slot.start()
-        assert slot.get(SOON_S) is None
+        assert slot.get(PATIENCE_S) is None
         assert slot.reason().startswith(f"The weights in {model.parent} are broken: ")
         slot.start()
-        assert slot.get(SOON_S) is None
+        assert slot.get(PATIENCE_S) is None
         assert slot.reason().startswith(f"The weights in {model.parent} are broken: ")
     assert loads == [1]
     assert len(caplog.records) == 1
     model.write_bytes(content)
-    assert slot.get(SOON_S) is not None
+    assert slot.get(PATIENCE_S) is not None
     assert loads == [1, 1]
 
 
@@ -147,7 +147,7 @@ def test_a_failing_load_is_a_reason(folder, home, failure, reason):
 
     slot.start()
 
-    assert slot.get(SOON_S) is None
+    assert slot.get(PATIENCE_S) is None
     assert slot.reason() == reason
     assert not (home / "models/trusted.json").exists()
 
@@ -164,8 +164,8 @@ def test_a_failing_search_for_weights_is_not_repeated_at_once(home):
 
     slot.start()
 
-    assert slot.get(SOON_S) is None
-    assert slot.get(SOON_S) is None
+    assert slot.get(PATIENCE_S) is None
+    assert slot.get(PATIENCE_S) is None
     assert slot.reason() == "The hub cannot be reached."
     assert asked == [1]
 
@@ -178,25 +178,25 @@ def test_closing_lets_every_waiter_go(home):
 
     def find():
         waiting.set()
-        assert go.wait(SOON_S)
+        assert go.wait(PATIENCE_S)
         return ABSENT
 
     slot = BackgroundEncoder(find, home=home)
     slot.start()
-    waiter = threading.Thread(target=lambda: found.append(slot.get(SOON_S)))
+    waiter = threading.Thread(target=lambda: found.append(slot.get(PATIENCE_S)))
     waiter.start()
-    assert waiting.wait(SOON_S)
+    assert waiting.wait(PATIENCE_S)
 
     slot.close()
     slot.close()
-    waiter.join(SOON_S)
+    waiter.join(PATIENCE_S)
 
     assert found == [None]
     assert slot.reason() == "The encoder is closed."
     slot.start()
-    assert slot.get(SOON_S) is None
+    assert slot.get(PATIENCE_S) is None
     go.set()
-    slot.close(SOON_S)
+    slot.close(PATIENCE_S)
 
 
 def test_the_callers_thread_imports_nothing_heavy(tmp_path):
@@ -206,7 +206,7 @@ def test_the_callers_thread_imports_nothing_heavy(tmp_path):
         "from commonplace.inference.slot import BackgroundEncoder;"
         "from commonplace.inference.models import MINILM, find_weights;"
         f"home = Path({str(tmp_path)!r}); go = threading.Event();"
-        "find = lambda: (go.wait(20), find_weights(MINILM, home=home))[1];"
+        "find = lambda: (go.wait(300), find_weights(MINILM, home=home))[1];"
         "slot = BackgroundEncoder(find, home=home); slot.start(); slot.get();"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'huggingface_hub'} & set(sys.modules);"
         "print(sorted(heavy)); go.set(); slot.close(20)"
@@ -247,9 +247,11 @@ def test_a_process_may_end_while_a_thread_encodes(tmp_path):
         "work = lambda: [(encoder.encode_passages(['sea ' * 250] * 4), begun.set())"
         " for _ in range(10_000)];"
         "threading.Thread(target=work, daemon=True).start();"
-        "assert begun.wait(20)"
+        "assert begun.wait(300)"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S
+    )
 
     assert (done.returncode, done.stderr) == (0, "")

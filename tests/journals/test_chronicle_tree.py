@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.values import Interval
@@ -328,7 +329,7 @@ for number in range(30):
 def test_two_processes_keep_a_key_to_one_entry(folder):
     """Chronicle's lock stands between them."""
     both = [subprocess.Popen([sys.executable, "-c", _ADD, str(folder), name]) for name in "ab"]
-    assert [x.wait(60) for x in both] == [0, 0]
+    assert [x.wait(PATIENCE_S) for x in both] == [0, 0]
     found = opened(folder).list_events(limit=100).events
     assert sorted(int(x.message.split()[1]) for x in found) == list(range(30))
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import until
 
 from commonplace.app.memory_postgres import check_database, check_worker, list_series
 from commonplace.core.errors import Conflict, Invalid, NotFound

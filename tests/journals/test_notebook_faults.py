@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.journals.notebook_killed import run_killed
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.notebook import Notebook, OverviewConflict
@@ -50,7 +51,7 @@ def writers(book, names, count, *, ledgers=("one",)):
         )
         for n, name in enumerate(names)
     ]
-    told = [x.communicate(timeout=120)[0].split() for x in started]
+    told = [x.communicate(timeout=PATIENCE_S)[0].split() for x in started]
     assert [x.returncode for x in started] == [0] * len(names)
     return [entry for each in told for entry in each]
 

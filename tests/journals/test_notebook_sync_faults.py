@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.journals.notebook_killed import run_killed
 from tests.journals.team import Team
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
 from commonplace.journals import gitrepo_run, notebook_sync
@@ -218,7 +219,7 @@ def test_many_sync_at_once(team):
         for which, ledger, name in ((0, "x.db", "w0"), (0, "y.db", "w1"), (1, "z.db", "w2"))
     ]
     started = [subprocess.Popen(x, stderr=subprocess.PIPE, text=True) for x in commands]
-    told = [x.communicate(timeout=120)[1] for x in started]
+    told = [x.communicate(timeout=PATIENCE_S)[1] for x in started]
     assert [x.returncode for x in started] == [0, 0, 0], told
     both(team)
     expected = ["first", *(f"w{n} {m}" for n in range(3) for m in range(3))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Put
@@ -373,7 +374,7 @@ def test_tidying_packs_what_lies_loose(book, monkeypatch):
     monkeypatch.setattr(notebook_upkeep, "_SAMPLE", notes.list_entries("a")[0].hash[:2])
     monkeypatch.setattr(notebook_upkeep, "_MANY", 1)
     notes.write("a", "Entry 3")
-    notes._upkeep.join(60)
+    notes._upkeep.join(PATIENCE_S)
     assert list(objects.glob("pack/*.pack"))
     assert (objects / "info" / "commit-graph").exists()
     assert notes.write("a", "Entry 4").entry_count == 5

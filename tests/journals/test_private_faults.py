@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Put, Since
@@ -105,7 +106,7 @@ def _killed_at_each_step(world, verb: str, *, key: str | None, thoughts: dict[st
     """Run a verb once a step, each killed before that step, in folders 1, 2, …; how many were."""
     argument = json.dumps([str(world.temp), verb, key, STEPS, thoughts])
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, argument], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", KILLED, argument], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stderr
     return int(done.stdout) - 1
@@ -269,7 +270,7 @@ def _crowd(world, keyed: str, threads: int, processes: int) -> list[list[str]]:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    return [json.loads(process.communicate(timeout=60)[0]) for process in running]
+    return [json.loads(process.communicate(timeout=PATIENCE_S)[0]) for process in running]
 
 
 def test_a_crowd_of_writers_loses_and_doubles_nothing(world):

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.zones import APIA, CAIRO, KIRITIMATI, LORD_HOWE, LOS_ANGELES
 from tests.journals.timeline_world import World, at, key_of
+from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import period, period_key
 from commonplace.core.rollups import LEVELS
@@ -217,7 +218,7 @@ def test_two_processes_that_add_and_roll_up_at_once_make_the_same(tmp_path):
         subprocess.Popen([sys.executable, "-c", _BESIDE, str(folder), root, str(first)])
         for first in (0, 1)
     ]
-    assert [each.wait(timeout=120) for each in beside] == [0, 0]
+    assert [each.wait(timeout=PATIENCE_S) for each in beside] == [0, 0]
     world = World(folder, clock=FrozenClock(at("2026-02-01T00:00")))
     world.roll_up()
     alone = World(tmp_path / "alone", clock=world.clock)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.retention import parse_retention
@@ -102,9 +103,9 @@ def test_every_level_is_put_into_words_by_its_model(world):
     assert world.rollup("month").content.startswith("**February 2025**\n\n**Learnings**:")
     assert [x.body["model"] for x in world.fake.asked] == ["small"] * 3 + ["large"] * 2
     facts = world.rollup("week").metadata
-    assert (facts["llm_model"], facts["rollup_cost_tokens"]) == ("fake-1", 120)
+    assert (facts["llm_model"], facts["rollup_cost_tokens"]) == ("fake-1", 1050)
     assert facts["generator"].startswith("large ")
-    assert (told.tokens, world.purse.spent()) == (600, 600)
+    assert (told.tokens, world.purse.spent()) == (5 * 1050, 5 * 1050)
 
 
 def test_a_larger_period_is_made_of_the_new_texts(world):
@@ -359,14 +360,14 @@ def test_what_it_cost_is_written_down(world):
     world.rewording().run()
     lines = [json.loads(x) for x in (world.folder / "rollups.log").read_text().splitlines()]
     told = [(x["level"], x["outcome"], x["tokens_in"]) for x in lines if x["generator"][0] != "e"]
-    assert told[0] == ("hour", "no summary", 100)
-    assert ("hour", "stored", 100) in told
+    assert told[0] == ("hour", "no summary", 1000)
+    assert ("hour", "stored", 1000) in told
     assert "marsh" not in (world.folder / "rollups.log").read_text()
     with closing(sqlite3.connect(world.journal.database.path)) as conn:
         spent = conn.execute("SELECT day, model, calls, tokens FROM spent").fetchall()
     # The hour twice, the day, the week and the month twice: what came of it does not matter.
-    assert spent == [("2025-03-02", "fake-1", 8, 8 * 120)]
-    assert world.purse.spent() == 8 * 120
+    assert spent == [("2025-03-02", "fake-1", 8, 8 * 1050)]
+    assert world.purse.spent() == 8 * 1050
 
 
 KILLED = """
@@ -391,7 +392,7 @@ def test_killed_before_the_commit(world, answer):
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     command = [sys.executable, "-c", KILLED, str(world.folder), world.fake.url, root]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while not world.fake.asked and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         if answer is not say:
@@ -407,4 +408,4 @@ def test_killed_before_the_commit(world, answer):
     world.rewording().run()
     assert world.rollup("hour").content == "[10:00-11:00] The heron was counted at the harbour."
     # What the killed one had set aside counts as spent.
-    assert world.purse.spent() > 120 * 7
+    assert world.purse.spent() > 1050 * 7

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,6 @@ from commonplace.config import read_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-DEADLINE_S = 30.0
 
 
 class World:
@@ -76,16 +73,6 @@ class World:
 def refs_in(text: str) -> list[str]:
     """The refs that an answer to a write names."""
     return re.findall(r"private:\S+/\d{4}-\d\d-\d\d/\S+", text)
-
-
-def until(condition, deadline_s: float = DEADLINE_S) -> None:
-    """Wait for what another process does, with a deadline."""
-    waiting = threading.Event()
-    for _ in range(int(deadline_s / 0.02)):
-        if condition():
-            return
-        waiting.wait(0.02)
-    raise AssertionError("It did not happen in time.")
 
 
 @pytest.fixture

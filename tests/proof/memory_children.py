@@ -13,6 +13,8 @@ import sys
 import threading
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 from commonplace.app.memory_postgres import working
 from commonplace.app.shared import Shared
 from commonplace.config import read_settings
@@ -51,7 +53,7 @@ class Children:
 
     def close(self) -> None:
         self._nursery.stdin.close()
-        self._nursery.wait(30)
+        self._nursery.wait(PATIENCE_S)
         self._nursery.stdout.close()
 
 

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from commonplace.testing_postgres import OwnDatabase
 
@@ -72,5 +73,5 @@ class PgBouncer:
 
     def close(self) -> None:
         self._running.terminate()
-        self._running.wait(10)
+        self._running.wait(PATIENCE_S)
         shutil.rmtree(self._folder)

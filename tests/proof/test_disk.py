@@ -6,7 +6,8 @@ import os
 import re
 
 import pytest
-from tests.proof.conftest import refs_in, until
+from tests.patience import until
+from tests.proof.conftest import refs_in
 
 THOUGHTS = {"feelings": "The harbour was quiet.", "project_notes": "Moor at the north pier."}
 WHOLE = re.compile(

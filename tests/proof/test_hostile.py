@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.proof.conftest import until
+from tests.patience import until
 
 SECRET = "nobody may read this"
 

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from tests.proof.conftest import until
+from tests.patience import until
 
 TEXTS = [f"The {word} was quiet at dawn." for word in ("harbour", "station", "library", "airfield")]
 

@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 
 import psutil
-from tests.doors.stdio import DEADLINE_S, RawServer
-from tests.proof.conftest import until
+from tests.doors.stdio import RawServer
+from tests.patience import PATIENCE_S, until
 
 KILLS = 20
 WHOLE = re.compile(
@@ -37,7 +37,7 @@ def assert_clean(world):
     server.call("process_thoughts", {"feelings": "thought after all"})
     until(lambda: "Found" in server.text("search_journal", {"query": "thought after all"}))
     # A process that died over the encoding is given up after the length of its lease.
-    until(lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()), 90)
+    until(lambda: all(path.with_suffix(".embedding").exists() for path in world.entries()))
     until(lambda: world.temps() == [])
     assert world.problems() == []
     found = world.app().index.since("").stamps("private:")
@@ -102,7 +102,7 @@ def test_death_at_random_moments_loses_no_acknowledged_write(world, counted):
         threading.Event().wait(moments.uniform(0.0, 0.4))
         server.process.kill()
         server.process.wait()
-        writer.join(DEADLINE_S)
+        writer.join(PATIENCE_S)
         assert not writer.is_alive()
     there = thoughts_of(world)
     assert len(there) == len(set(there))
@@ -125,7 +125,7 @@ def test_sigterm_in_the_middle_of_writing_ends_whole(world):
     server.process.send_signal(signal.SIGTERM)
     while message := server.receive():
         answered.append(message["id"])
-    assert server.process.wait(DEADLINE_S) == 0
+    assert server.process.wait(PATIENCE_S) == 0
     there = thoughts_of(world)
     assert len(there) == len(set(there))
     assert {f"thought {numbers.index(number)}" for number in answered} <= set(there)
@@ -172,8 +172,8 @@ def test_servers_killed_at_any_age_leave_nothing(world):
             threading.Event().wait(moments.uniform(0.0, 0.6))
             children = psutil.Process(server.process.pid).children(recursive=True)
             server.process.send_signal(moments.choice([signal.SIGKILL, signal.SIGTERM]))
-            server.process.wait(DEADLINE_S)
-            assert psutil.wait_procs(children, timeout=DEADLINE_S)[1] == []
+            server.process.wait(PATIENCE_S)
+            assert psutil.wait_procs(children, timeout=PATIENCE_S)[1] == []
             server.__exit__()
     there = thoughts_of(world)
     assert len(there) == len(set(there))

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from tests.memory_world import SqliteMemoryWorld
+from tests.patience import PATIENCE_S
 
 COMMITS = ("sqlite COMMIT",)
 SEVERAL = """
@@ -102,7 +103,7 @@ def test_processes_share_a_memory(world):
         for name in "abc"
     ]
     for process in running:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, errors.decode()
     expected = {f"harbour {name}{number}" for name in "abc" for number in range(20) if number % 4}
     assert saved_all_of(world) == expected

@@ -11,8 +11,8 @@ from functools import partial
 import psutil
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
-from tests.proof.memory_children import LEASE_S, Children
+from tests.patience import until
+from tests.proof.memory_children import Children
 
 USERS = ("ann", "Ann")
 
@@ -83,7 +83,7 @@ def test_deaths_at_random_moments(world, children, tmp_path, rounds):
         filed = max(filed, world.database.rows("SELECT count(*) FROM wb_embeddings")[0][0])
     assert filed > 0
     leased = "SELECT count(*) FROM wb_outbox WHERE leased_until > now()"
-    until(lambda: world.database.rows(leased) == [(0,)], 5 * LEASE_S)
+    until(lambda: world.database.rows(leased) == [(0,)])
     world.work()
     assert world.database.rows("SELECT 1 FROM wb_outbox WHERE due OR words_due OR erase") == []
     for life in lives:

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import until
 from tests.proof.memory_crowd import (
     NAMES,
     OF_NO_USER,

@@ -8,7 +8,7 @@ import threading
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import until
 from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError

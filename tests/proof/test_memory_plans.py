@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import until
 
 from commonplace.core.values import Put
 from commonplace.testing import HashingEncoder, a_doc, encode_all

@@ -15,6 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
+from tests.patience import PATIENCE_S
 from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Lost, NotFound, Unavailable
@@ -92,7 +93,7 @@ def check(world, writers):
 
 
 def wait_for(ready):
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while not ready():
         assert time.monotonic() < until
         time.sleep(0.005)

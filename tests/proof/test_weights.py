@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.proof.conftest import until
+from tests.patience import until
 
 FILES = ("model.safetensors", "tokenizer.json")
 

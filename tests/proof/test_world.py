@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.proof.conftest import until
+from tests.patience import until
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "private-journal"
 VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())

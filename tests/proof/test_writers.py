@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import threading
 
-from tests.doors.stdio import DEADLINE_S
-from tests.proof.conftest import until
+from tests.patience import PATIENCE_S, until
 
 WRITERS = 8
 ENTRIES = 200
@@ -59,7 +58,7 @@ def test_eight_writers_at_once_lose_and_double_nothing(world):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(4 * DEADLINE_S)
+        thread.join(PATIENCE_S)
     assert failed == []
     paths = world.entries()
     assert len(paths) == WRITERS * ENTRIES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from commonplace.testing import HashingEncoder, OneSource, look
+from tests.patience import PATIENCE_S
 
-DEADLINE_S = 20.0
+from commonplace.testing import HashingEncoder, OneSource, look
 
 
 class KeepingSource(OneSource):
@@ -41,7 +41,7 @@ class CountingEncoder(HashingEncoder):
 
     def encode_passages(self, texts):
         self.busy.set()
-        assert self.gate.wait(DEADLINE_S)
+        assert self.gate.wait(PATIENCE_S)
         self.texts += texts
         return super().encode_passages(texts)
 
@@ -65,13 +65,3 @@ def pending(index, encoder):
 
 def words_of(index, word):
     return set(look(index, word, limit=100))
-
-
-def until(condition):
-    """Wait for what another thread does, with a deadline."""
-    waiting = threading.Event()
-    for _ in range(int(DEADLINE_S / 0.01)):
-        if condition():
-            return
-        waiting.wait(0.01)
-    raise AssertionError("It did not happen in time.")

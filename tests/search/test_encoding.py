@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from tests.patience import PATIENCE_S, until
 from tests.search.filing_world import (
-    DEADLINE_S,
     CountingEncoder,
     KeepingSource,
     pending,
-    until,
     words_of,
 )
 
@@ -37,7 +36,7 @@ def test_only_one_process_encodes(opened, index):
     first, second = CountingEncoder(), CountingEncoder()
     first.gate.clear()
     opened(source, encoder=first).start()
-    assert first.busy.wait(DEADLINE_S)
+    assert first.busy.wait(PATIENCE_S)
     assert opened(source, encoder=second).catch_up() == 0
     first.gate.set()
     until(lambda: pending(index, first) == 0)
@@ -90,7 +89,7 @@ def test_who_finds_another_at_work_comes_back(opened, index, clock):
     until(lambda: filing.settle(encoder.identity, 0.0) == () and not pending(index, encoder))
     assert index.take_lease("encoding", "dead", policy.LEASE_S)
     index.apply([Put(a_doc("n:2", "wood"))])
-    filing.refresh(DEADLINE_S)
+    filing.refresh(PATIENCE_S)
     filing.wake()
     note = ("1 entry waits for its vector; words find it.",)
     until(lambda: filing.settle(encoder.identity, 0.0) == note)
@@ -108,7 +107,7 @@ def test_what_is_filed_while_places_are_filled_is_encoded(opened, index):
     encoder.busy.clear()
     encoder.gate.clear()
     filing.start()
-    assert encoder.busy.wait(DEADLINE_S)
+    assert encoder.busy.wait(PATIENCE_S)
     index.apply([Put(a_doc("n:2", "wood"))])
     encoder.gate.set()
     until(lambda: pending(index, encoder) == 0)
@@ -123,7 +122,7 @@ def test_words_are_served_while_places_are_filled(opened, index):
 
         def encode_passages(self, texts):
             self.busy.set()
-            assert self.permits.acquire(timeout=DEADLINE_S)
+            assert self.permits.acquire(timeout=PATIENCE_S)
             return super().encode_passages(texts)
 
     source = KeepingSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(9)])
@@ -132,9 +131,9 @@ def test_words_are_served_while_places_are_filled(opened, index):
     encoder = OneByOne()
     filing = opened(source, encoder=encoder)
     filing.start()
-    assert encoder.busy.wait(DEADLINE_S)
+    assert encoder.busy.wait(PATIENCE_S)
     source.put(a_doc("n:new", "mountain"))
-    assert filing.refresh(DEADLINE_S) == ()
+    assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "mountain") == {"n:new"}
     assert source.places == {}
     encoder.permits.release(99)
@@ -185,10 +184,10 @@ def test_closing_returns_at_once_while_it_encodes(opened):
     source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(100)])
     filing = opened(source, encoder=encoder)
     filing.start()
-    assert encoder.busy.wait(DEADLINE_S)
+    assert encoder.busy.wait(PATIENCE_S)
     filing.close(wait_s=0.05)
     encoder.gate.set()
-    filing.close(wait_s=DEADLINE_S)
+    filing.close(wait_s=PATIENCE_S)
     assert len(encoder.texts) == policy.ENCODE_BATCH
 
 
@@ -199,10 +198,10 @@ def test_words_are_served_while_a_backlog_is_encoded(opened, index):
     filing = opened(source, encoder=encoder)
     encoder.gate.clear()
     filing.start()
-    assert encoder.busy.wait(DEADLINE_S)
+    assert encoder.busy.wait(PATIENCE_S)
     source.put(a_doc("n:new", "mountain", minutes=1))
     encoder.gate.set()
-    assert filing.refresh(DEADLINE_S) == ()
+    assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "mountain") == {"n:new"}
     until(lambda: pending(index, encoder) == 0)
 
@@ -214,10 +213,10 @@ def test_a_backlog_is_waited_for_once_and_then_named(opened, index):
     source = OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(3)])
     filing = opened(source, encoder=encoder)
     filing.start()
-    assert encoder.busy.wait(DEADLINE_S)
+    assert encoder.busy.wait(PATIENCE_S)
     note = ("3 entries wait for their vector; words find them.",)
     assert filing.settle(encoder.identity, 0.05) == note
-    assert filing.settle(encoder.identity, DEADLINE_S * 10) == note
+    assert filing.settle(encoder.identity, PATIENCE_S) == note
     encoder.gate.set()
     until(lambda: filing.settle(encoder.identity, 0.0) == ())
 
@@ -232,7 +231,7 @@ def test_a_write_is_filed_while_a_backlog_is_encoded(opened, index):
 
         def encode_aside(self, texts):
             self.busy.set()
-            assert self.aside.wait(DEADLINE_S)
+            assert self.aside.wait(PATIENCE_S)
             return HashingEncoder().encode_passages(texts)
 
     encoder = Aside()
@@ -240,7 +239,7 @@ def test_a_write_is_filed_while_a_backlog_is_encoded(opened, index):
         OneSource(docs=[a_doc(f"n:{i}", f"harbour {i}") for i in range(50)]), encoder=encoder
     )
     filing.start()
-    assert encoder.busy.wait(DEADLINE_S)
+    assert encoder.busy.wait(PATIENCE_S)
     assert filing.file([Put(a_doc("n:mine", "wood"))]).notes == ()
     assert encoder.texts == ["wood"]
     assert pending(index, encoder) == 50

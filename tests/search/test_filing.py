@@ -6,13 +6,12 @@ import threading
 from typing import ClassVar
 
 import pytest
+from tests.patience import PATIENCE_S, until
 from tests.search.filing_world import (
-    DEADLINE_S,
     BrokenIndex,
     CountingEncoder,
     KeepingSource,
     pending,
-    until,
     words_of,
 )
 
@@ -169,7 +168,7 @@ def test_a_search_sees_what_another_process_wrote(opened, index):
     source = OneSource()
     filing = opened(source, encoder=HashingEncoder())
     source.put(a_doc("n:1", "harbour"))
-    assert filing.refresh(DEADLINE_S) == ()
+    assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "harbour") == {"n:1"}
 
 
@@ -179,7 +178,7 @@ def test_refreshing_waits_no_longer_than_it_may(opened, index):
 
     class SlowSource(OneSource):
         def scan(self, since):
-            assert going.wait(DEADLINE_S)
+            assert going.wait(PATIENCE_S)
             yield from super().scan(since)
 
     source = SlowSource(docs=[a_doc("n:1", "harbour")])
@@ -200,7 +199,7 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
                 if number == policy.APPLY_BATCH - 1:
                     clock.advance(policy.LONG_FILING_S)
                 if number == policy.APPLY_BATCH:
-                    assert going.wait(DEADLINE_S)
+                    assert going.wait(PATIENCE_S)
                 yield change
 
     source = LargeSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(1000)])
@@ -208,14 +207,14 @@ def test_a_long_filing_is_not_waited_for(opened, index, clock):
     filing = opened(source, encoder=encoder)
     still = ("Entries of test are still being filed; a later search may find more.",)
     try:
-        assert filing.refresh(DEADLINE_S * 10) == still
+        assert filing.refresh(PATIENCE_S) == still
         assert index.counts("").docs == policy.APPLY_BATCH
-        assert filing.refresh(DEADLINE_S * 10) == still
+        assert filing.refresh(PATIENCE_S) == still
         missing = ("500 entries wait for their vector; words find them.",)
-        assert filing.settle(encoder.identity, DEADLINE_S * 10) == missing
+        assert filing.settle(encoder.identity, PATIENCE_S) == missing
     finally:
         going.set()
-    until(lambda: filing.refresh(DEADLINE_S) == ())
+    until(lambda: filing.refresh(PATIENCE_S) == ())
     assert index.counts("").docs == 1000
 
 
@@ -226,7 +225,7 @@ def test_a_search_has_vectors_made_that_nobody_makes(opened, index):
     filing.file([Put(a_doc("n:1", "harbour"))])
     slot.encoder = encoder
     assert pending(index, encoder) == 1
-    assert filing.settle(encoder.identity, DEADLINE_S) == ()
+    assert filing.settle(encoder.identity, PATIENCE_S) == ()
     assert pending(index, encoder) == 0
 
 
@@ -237,7 +236,7 @@ def test_words_go_before_vectors(opened, index):
     class LargeSource(OneSource):
         def scan(self, since):
             for number, change in enumerate(super().scan(since)):
-                assert number < policy.APPLY_BATCH or going.wait(DEADLINE_S)
+                assert number < policy.APPLY_BATCH or going.wait(PATIENCE_S)
                 yield change
 
     encoder = CountingEncoder()
@@ -263,18 +262,18 @@ def test_a_part_is_enough_when_the_rest_takes_its_time(opened, index, monkeypatc
     class HesitatingSource(OneSource):
         def scan(self, since):
             for number, change in enumerate(super().scan(since)):
-                assert number < policy.APPLY_BATCH or going.wait(DEADLINE_S)
+                assert number < policy.APPLY_BATCH or going.wait(PATIENCE_S)
                 yield change
 
     source = HesitatingSource(docs=[a_doc(f"n:{i}", "harbour") for i in range(501)])
     filing = opened(source)
     try:
         still = ("Entries of test are still being filed; a later search may find more.",)
-        assert filing.refresh(DEADLINE_S * 10) == still
+        assert filing.refresh(PATIENCE_S) == still
         assert index.counts("").docs == policy.APPLY_BATCH
     finally:
         going.set()
-    until(lambda: filing.refresh(DEADLINE_S) == ())
+    until(lambda: filing.refresh(PATIENCE_S) == ())
 
 
 @pytest.mark.parametrize("error", [Unavailable("No space is left."), RuntimeError("a fault")])
@@ -291,9 +290,9 @@ def test_a_journal_that_fails_is_named_and_tried_again(opened, index, error):
 
     source = FailingSource(docs=[a_doc("n:1", "harbour")])
     filing = opened(source)
-    assert "Not every entry of test could be filed" in filing.refresh(DEADLINE_S)[0]
+    assert "Not every entry of test could be filed" in filing.refresh(PATIENCE_S)[0]
     source.broken = False
-    assert filing.refresh(DEADLINE_S) == ()
+    assert filing.refresh(PATIENCE_S) == ()
     assert words_of(index, "harbour") == {"n:1"}
 
 
@@ -305,7 +304,7 @@ def test_one_broken_journal_does_not_hide_the_others(opened, index):
             raise Unavailable("This disk is gone.")
 
     filing = opened(BrokenSource("test:broken"), OneSource("test:sound", [a_doc("n:1", "harbour")]))
-    assert "This disk is gone." in filing.refresh(DEADLINE_S)[0]
+    assert "This disk is gone." in filing.refresh(PATIENCE_S)[0]
     assert words_of(index, "harbour") == {"n:1"}
 
 
@@ -318,11 +317,11 @@ class HangingSource(OneSource):
         self.going = threading.Event()
 
     def mark(self):
-        assert self._hangs_in != "mark" or self.going.wait(DEADLINE_S)
+        assert self._hangs_in != "mark" or self.going.wait(PATIENCE_S)
         return super().mark()
 
     def scan(self, since):
-        assert self._hangs_in != "scan" or self.going.wait(DEADLINE_S)
+        assert self._hangs_in != "scan" or self.going.wait(PATIENCE_S)
         yield from super().scan(since)
 
 
@@ -338,11 +337,11 @@ def test_a_journal_that_hangs_holds_up_no_other(opened, index, hangs_in):
         assert [each.journal for each in filing.behind()] == ["log"]
         assert words_of(index, "harbour") == {"n:1"}
         sound.put(a_doc("n:2", "harbour"))
-        assert filing.refresh(DEADLINE_S * 10) == silent
+        assert filing.refresh(PATIENCE_S) == silent
         assert words_of(index, "harbour") == {"n:1", "n:2"}
     finally:
         hanging.going.set()
-    until(lambda: filing.refresh(DEADLINE_S) == ())
+    until(lambda: filing.refresh(PATIENCE_S) == ())
     assert words_of(index, "harbour") == {"log:1", "n:1", "n:2"}
     assert filing.behind() == ()
 
@@ -373,7 +372,7 @@ def test_a_sweep_tells_what_fails_and_files_the_rest(opened, index):
 
     filing = opened(BrokenSource("log:one"), OneSource("test:sound", [a_doc("n:1", "harbour")]))
     note = "Not every entry of log could be filed: This disk is gone. Fetch it."
-    assert filing.sweep() == filing.refresh(DEADLINE_S) == (note,)
+    assert filing.sweep() == filing.refresh(PATIENCE_S) == (note,)
     assert filing.behind() == (Behind(journal="log", why=note),)
     assert words_of(index, "harbour") == {"n:1"}
 
@@ -399,7 +398,7 @@ def test_other_projects_journals_are_filed_aside(opened, index):
         doc = a_doc(f"n:{number}", f"word{number}")
         other = OneSource(f"test:other{number}", [doc], prefix=doc.ref)
         filing = opened(OneSource(prefix="own:"), others=[other])
-        filing.refresh(DEADLINE_S)
+        filing.refresh(PATIENCE_S)
         assert words_of(index, f"word{number}") == set()
         act(filing)
         until(lambda word=f"word{number}": words_of(index, word))
@@ -409,11 +408,11 @@ def test_closing_does_not_wait_for_a_journal_that_hangs(opened):
     """Its threads end when it lets them; nobody who waits for it is left waiting."""
     hanging = HangingSource("log:one", hangs_in="scan")
     filing = opened(hanging)
-    waiting = threading.Thread(target=filing.refresh, args=(DEADLINE_S * 10,))
+    waiting = threading.Thread(target=filing.refresh, args=(PATIENCE_S,))
     waiting.start()
     until(lambda: threading.active_count() > 3)
     filing.close(wait_s=0.05)
-    waiting.join(DEADLINE_S)
+    waiting.join(PATIENCE_S)
     assert not waiting.is_alive()
     hanging.going.set()
 
@@ -426,7 +425,7 @@ def test_a_sweep_finds_an_edit_in_place(opened, index, clock):
     until(lambda: words_of(index, "harbour"))
     source.docs["n:1"] = a_doc("n:1", "mountain")
     clock.advance(policy.SWEEP_EVERY_S)
-    until(lambda: filing.refresh(DEADLINE_S) == () and words_of(index, "mountain") == {"n:1"})
+    until(lambda: filing.refresh(PATIENCE_S) == () and words_of(index, "mountain") == {"n:1"})
     assert words_of(index, "harbour") == set()
 
 
@@ -488,5 +487,5 @@ def test_what_went_does_not_stay_where_another_process_filed_it_late(opened, ind
     index.apply([], source="n", mark="4")
     filing = opened(Outbox(), encoder=HashingEncoder())
     filing.catch_up()
-    assert filing.refresh(DEADLINE_S) == ()
+    assert filing.refresh(PATIENCE_S) == ()
     until(lambda: words_of(index, "harbour") == set())

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import Filter, Interval
@@ -155,7 +156,7 @@ class Slow(HashingEncoder):
         self.may = threading.Event()
 
     def encode_passages(self, texts):
-        self.may.wait(30)
+        self.may.wait(PATIENCE_S)
         return super().encode_passages(texts)
 
 
@@ -225,7 +226,7 @@ def test_an_index_that_answers_sooner_is_asked_after_the_encoder(search, is_brie
     class Noting(HashingEncoder):
         def encode_query(self, text):
             if not is_brief:
-                assert asked.wait(10)
+                assert asked.wait(PATIENCE_S)
             order.append("encoded")
             return super().encode_query(text)
 

@@ -10,7 +10,7 @@ from itertools import product
 import psycopg
 import pytest
 from tests.memory_postgres_world import PostgresMemoryWorld
-from tests.proof.conftest import until
+from tests.patience import PATIENCE_S, until
 
 from commonplace.app.memory_postgres import check_worker, working
 from commonplace.app.shared import Shared
@@ -364,14 +364,14 @@ def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, worker_with, mon
 
     def long(_upkeep):
         begun.set()
-        return ended.wait(60)
+        return ended.wait(PATIENCE_S)
 
     monkeypatch.setattr(MemoryUpkeep, "tidy", long)
     monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
     monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
     mine = world.open("ann")
     with running(worker_with(HashingEncoder())):
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE_S)
         mine.save_todo("harbour")
         until(lambda: world.database.rows(MODELS) == [(OLD, 1)])
     ended.set()
@@ -414,7 +414,7 @@ def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
 
     def long(_upkeep):
         begun.set()
-        return ended.wait(60)
+        return ended.wait(PATIENCE_S)
 
     @contextmanager
     def tidying(upkeep, *, every_s):
@@ -423,7 +423,7 @@ def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
         is_over.set()
 
     def broken(*_, **_given):
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE_S)
         raise ValueError("ours")
 
     contended = MemoryUpkeep.tidying
@@ -435,6 +435,6 @@ def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
     with pytest.raises(ValueError, match="ours"):
         worker_with(HashingEncoder()).run(threading.Event())
     ended.set()
-    assert is_over.wait(20)
+    assert is_over.wait(PATIENCE_S)
     until(lambda: "tidying" not in [thread.name for thread in threading.enumerate()])
     assert world.database.rows("SELECT 1 FROM wb_workers") == []

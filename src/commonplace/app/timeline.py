@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from commonplace.core.rollups import Lineage
     from commonplace.journals.timeline import TimelineJournal
     from commonplace.journals.timeline_feed import Feeding
+    from commonplace.journals.timeline_rewording import Rewording
     from commonplace.journals.timeline_rollups import Rollups
     from commonplace.tools.timeline import TimelineTools
     from commonplace.tools.timeline_desk import TimelineDesk
@@ -118,6 +119,19 @@ class TimelineWiring:
             clock=own.clock,
             retention=parse_retention(own.settings.timeline_retention),
         )
+
+    def background_rewording(self, desk: TimelineDesk) -> Rewording | None:
+        """What has models put a timeline into words where no person asked for it.
+
+        None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
+        """
+        own = self._own
+        if not own.settings.llm_background:
+            return None
+        from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
+
+        folder = own.shared.folder_of(desk.journal.owner) / "llm"
+        return Languages(own.settings, folder=folder, clock=own.clock).rewording(desk.rollups)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -10,10 +10,12 @@ class CommonplaceError(Exception):
     """Something we can explain.
 
     `code` is for machines, the message for people, `hint` for the next step. error_code: what a
-    journal's design calls the fault beside our code; empty for most.
+    journal's design calls the fault beside our code; empty for most. tokens: what a language model
+    may have taken before it failed.
     """
 
     code = "internal"
+    tokens = 0
 
     def __init__(self, message: str, *, hint: str = "", error_code: str = "") -> None:
         super().__init__(message)

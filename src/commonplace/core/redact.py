@@ -1,4 +1,4 @@
-"""Secrets in stored text, hidden before a language model sees it, and put back where it is ours.
+"""Secrets in text: hidden before a language model sees it, and kept out of what a server answers.
 
 Pure. Knows the shapes below and no others: a password in plain prose, a card number, a person's
 data or a random string with no known beginning passes.
@@ -67,6 +67,12 @@ _KINDS = (
 )
 _SECRET = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
 _MARK = re.compile(r"\[redacted-(\d{1,9})\]")
+REDACTED = "[redacted]"
+
+FEWEST_OF_A_KEY = 8
+"""A shorter key is a placeholder, as many local servers take one, and may be a plain word."""
+
+MOST_OF_A_NAME = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +110,30 @@ def hide_secrets(texts: Sequence[str]) -> Hidden:
 
     hidden = tuple(_SECRET.sub(mark, text) for text in texts)
     return Hidden(texts=hidden, secrets={mark: secret for secret, mark in marks.items()})
+
+
+def without_secrets(text: str, key: str = "") -> str:
+    """The text with `[redacted]` in place of a key, in any case, and of each secret of known shape.
+
+    The marks of `hide_secrets` stay.
+    """
+
+    def hidden(found: re.Match[str]) -> str:
+        start, end = (at - found.start() for at in found.span(found.lastgroup or 0))
+        secret = found[0][start:end]
+        shown = secret if _MARK.fullmatch(secret) else REDACTED
+        return f"{found[0][:start]}{shown}{found[0][end:]}"
+
+    text = _SECRET.sub(hidden, text)
+    if len(key) < FEWEST_OF_A_KEY:
+        return text
+    return re.sub(re.escape(key), REDACTED, text, flags=re.IGNORECASE)
+
+
+def plain_name(text: str, key: str = "") -> str:
+    """A name that another program gives, such as a model's: printable, short, without secrets."""
+    printable = "".join(sign for sign in text if sign.isprintable())
+    return without_secrets(printable, key)[:MOST_OF_A_NAME]
 
 
 def safe_input(question: Question) -> str:

@@ -112,9 +112,10 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
     if made and desk.rollups.list_due():
         return made, False
     settings = app.settings
-    if made or settings.llm_url is not None or settings.timeline_retention != "off":
-        # All is made: models and retention have their part, as at `commonplace rollup --due`.
+    if made or settings.llm_background or settings.timeline_retention != "off":
+        # All is made: retention has its part, as at `commonplace rollup --due`, and so have models
+        # where the settings let a server ask them.
         TimelineKeeping(
-            app.timeline.desk, rewording=lambda: app.languages.rewording(app.timeline.rollups)
+            lambda: desk, rewording=lambda: app.timeline.background_rewording(desk)
         ).roll_up()
     return made, True

@@ -30,6 +30,11 @@ MODERN = "2026-07-28"
 UNKNOWN = "unknown"
 """The answers to a handshake of any revision that is not in the snapshot."""
 
+WAITING = (
+    b"commonplace mcp: an MCP server, waiting for a client's JSON-RPC messages on stdin. "
+    b"Ctrl-C ends it; `commonplace setup` adds it to a client.\n"
+)
+
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _ENVELOPE = {"io.modelcontextprotocol/clientCapabilities", VERSION_KEY}
 _INFO_KEY = "io.modelcontextprotocol/clientInfo"
@@ -151,13 +156,22 @@ def serve(argv: Sequence[str], *, parent: int) -> Taken:
         answers = {x: {y: texts[at] for y, at in row.items()} for x, row in table.items()}
     except (LookupError, TypeError, AttributeError):
         return taken
-    before = [(sign, signal.signal(sign, _leave)) for sign in (signal.SIGTERM, signal.SIGINT)]
+    announce()
+    before = signal.signal(signal.SIGTERM, _leave)
     taken.fronted = True
     answer = Front(answers, taken).answer
     taken.rest = talk(answer, parent=parent, is_due=lambda: bool(preload) and taken.listed)
-    for sign, handler in before:
-        signal.signal(sign, handler)
+    signal.signal(signal.SIGTERM, before)
     return taken
+
+
+def announce() -> None:
+    """Say on stderr what this is, where stdin is a terminal: a client gets no such line."""
+    try:
+        if os.isatty(0):
+            os.write(2, WAITING)
+    except OSError:  # no stderr
+        return
 
 
 def talk(

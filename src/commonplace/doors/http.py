@@ -5,6 +5,7 @@ Wires gate, callers and clockwork; decides nothing that one of them could decide
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Protocol
@@ -23,6 +24,7 @@ from commonplace.doors.http_uvicorn import (
     make_server,
     on_stop_signals,
 )
+from commonplace.doors.interrupt import INTERRUPTED
 from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp import HttpServer
 from commonplace.doors.pace import Pace
@@ -52,6 +54,8 @@ TIDY_S = 2.0
 PACE_S = 0.1
 
 ERRANDS_STOP_S = 2.0
+INTERRUPTED_CALLS_S = 0.8
+"""How long open calls may take after Ctrl-C."""
 
 
 class ServedApps(OwnersApps, Protocol):
@@ -109,7 +113,7 @@ class HttpDoor:
         self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
     def run(self, address: Address, *, ready: Callable[[str], None]) -> None:
-        """Serve until SIGTERM or SIGINT; ends the process. ready: told the address to use.
+        """Serve until SIGTERM or Ctrl-C; ends the process. ready: told the address to use.
 
         Raises: Denied, Invalid, Unavailable, before anything is served.
         """
@@ -144,7 +148,7 @@ class HttpDoor:
             server = make_server(gate, self._limits)
             stopping = _Stopping(gate, callers, server)
             tasks.start_soon(stopping.run, self._limits.finish_s)
-            on_stop_signals(stopping.tell)
+            on_stop_signals(stopping.tell, at_ctrl_c=stopping.interrupt)
             tasks.start_soon(_watch, callers, door)
             tasks.start_soon(_tidy, self._apps)
             tasks.start_soon(_keep_pace, self._pace)
@@ -155,7 +159,7 @@ class HttpDoor:
             # Nothing that this loop is told is heard any more.
             end_at_stop_signals()
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
-            Lifecycle(self._close).leave()
+            Lifecycle(self._close).leave(stopping.status)
 
     def _close(self) -> None:
         for errand in self._errands:
@@ -195,6 +199,7 @@ class _Stopping:
         self._callers = callers
         self._server = server
         self._told = anyio.Event()
+        self.status = 0
 
     def tell(self) -> None:
         """Begin the end; told a second time, end at once."""
@@ -203,6 +208,12 @@ class _Stopping:
             self._server.should_exit = True
         self._gate.is_leaving = True
         self._told.set()
+
+    def interrupt(self) -> None:
+        """End as a person at a terminal expects it: calls have a moment, and not ten seconds."""
+        self.status = INTERRUPTED
+        self.tell()
+        asyncio.get_running_loop().call_later(INTERRUPTED_CALLS_S, self.tell)
 
     async def run(self, finish_s: float) -> None:
         """Wait until told, then until nothing is left to answer, or too long has passed."""

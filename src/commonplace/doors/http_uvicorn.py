@@ -18,17 +18,16 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.core.errors import Denied, Invalid, Unavailable
+from commonplace.doors.interrupt import close_at_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
 
     from commonplace.doors.http_limits import Limits
 
 _BACKLOG = 512
 _HEAD_BYTES = 32 * 1024
 _FILES = 16_384
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Joined:
@@ -196,20 +195,16 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
-def on_stop_signals(then: Callable[[], None]) -> None:
-    """Have this called, in the event loop's thread, at SIGTERM and SIGINT."""
+def on_stop_signals(then: Callable[[], None], *, at_ctrl_c: Callable[[], None]) -> None:
+    """Have one of these called, in the event loop's thread, at SIGTERM or at Ctrl-C."""
     loop = asyncio.get_running_loop()
-
-    def told(_number: int, _frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(then)
-
-    for number in _STOP_SIGNALS:
-        signal.signal(number, told)
+    signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(then))
+    close_at_ctrl_c(lambda: loop.call_soon_threadsafe(at_ctrl_c))
 
 
 def end_at_stop_signals() -> None:
     """Have SIGTERM and SIGINT end the process at once, whatever it waits for."""
-    for number in _STOP_SIGNALS:
+    for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
 
 

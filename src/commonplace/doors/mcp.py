@@ -61,7 +61,7 @@ from commonplace.core.errors import (  # noqa: E402  after gc.enable
     NotFound,
     Unavailable,
 )
-from commonplace.core.redact import safe_input  # noqa: E402  after gc.enable
+from commonplace.core.redact import plain_name, safe_input  # noqa: E402  after gc.enable
 from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
 from commonplace.core.values import Completion  # noqa: E402  after gc.enable
 from commonplace.doors.front import MODERN  # noqa: E402  after gc.enable
@@ -101,10 +101,9 @@ class _RawArguments(FuncMetadata):
 
 
 class _Watch:
-    """Middleware: tells the lifecycle what is in flight, and does what is due after a request."""
+    """Middleware: does what is due as a call of a tool begins, or after another request."""
 
-    def __init__(self, lifecycle: Lifecycle, due: Mapping[str, Callable[[], None]]) -> None:
-        self._lifecycle = lifecycle
+    def __init__(self, due: Mapping[str, Callable[[], None]]) -> None:
         self._due = dict(due)
 
     async def __call__(
@@ -114,10 +113,9 @@ class _Watch:
     ) -> Any:
         if ctx.request_id is None:
             return await call_next(ctx)
-        with self._lifecycle.call():
-            if ctx.method == "tools/call":
-                self._begin(ctx.method)
-            result = await call_next(ctx)
+        if ctx.method == "tools/call":
+            self._begin(ctx.method)
+        result = await call_next(ctx)
         self._begin(ctx.method)
         return result
 
@@ -271,12 +269,12 @@ def serve_stdio(
     before: Iterator[bytes],
     sieve: Callable[[bytes], bytes] | None,
 ) -> None:
-    """Serve until stdin ends, SIGTERM comes or the parent dies; leaves within 2 s.
+    """Serve until stdin ends and all is answered, a signal comes or the parent dies.
 
     due: what to begin once at the first request of a method, as a call of a tool begins, or when
     another has been answered. before, sieve: as in `Lifecycle.stdin` and `stdout`.
     """
-    server = make_server(toolsets, middleware=[_Watch(lifecycle, due)], lifespan=_prints_aside)
+    server = make_server(toolsets, middleware=[_Watch(due)], lifespan=_prints_aside)
     sys.stdin, sys.stdout = lifecycle.stdin(before), lifecycle.stdout(sieve)
     try:
         anyio.run(server.run_stdio_async)
@@ -479,7 +477,7 @@ class _Sampler:
             raise Unavailable("It gave no text.")
         return Completion(
             text=content.text,
-            model=result.model[:100],
+            model=plain_name(result.model),
             tokens_in=len(asked.encode()) // _SPARE_BYTES,
             tokens_out=len(content.text.encode("utf-8", "replace")) // _SPARE_BYTES,
             whole=result.stop_reason != "maxTokens",

@@ -1,7 +1,8 @@
 """Owns asking a language model over HTTP: who may be told what, retries, deadlines, cut answers.
 
 Law: private text goes to no model that is not on this machine unless the user said so. Never lets
-a key, a question or an answer into an error or a log, and never follows a redirect with the key.
+a key, a question or an answer into an error or a log, nor a key into an answer; never follows a
+redirect with the key. What a server says of itself is not believed: tokens are counted here too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
+from commonplace.core.fence import visible
+from commonplace.core.redact import plain_name, without_secrets
 from commonplace.core.values import Completion
 from commonplace.inference.wire import (
     WIRES,
@@ -45,6 +48,12 @@ BACKOFFS_S = (1.0, 2.0, 4.0, 8.0)
 MOST_BYTES = 8_000_000
 """An answer that is longer is none."""
 
+MOST_BYTES_A_TOKEN = 16
+"""No language has words so long: what is more than this of an answer is cut off."""
+
+SPARE_TOKENS = 1_000
+"""What a server may count beside what it was sent: its own template of a conversation."""
+
 CONNECT_S = 10.0
 CHECK_S = 5.0
 
@@ -52,6 +61,8 @@ _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _NO_LIST = frozenset({404, 405, 501})
 _OF_THE_QUESTION = frozenset({400, 413, 422})
 _SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*")
+_IPV6 = 6
+_LOOPBACK_6 = ipaddress.IPv6Address("::1")
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
 
@@ -84,12 +95,13 @@ def is_on_this_machine(url: str) -> bool:
     A name is not looked up: what it means may change, and another machine may decide it.
     """
     host = (urllib.parse.urlsplit(url).hostname or "").rstrip(".")
-    if host == "localhost" or host.endswith(".localhost"):
+    if host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        found = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return found == _LOOPBACK_6 if found.version == _IPV6 else found.is_loopback
 
 
 def may_see_private(url: str, *, share_private: bool) -> bool:
@@ -154,22 +166,20 @@ class LanguageClient:
                 hint="Set private.share_with_llm to true if it may be, or use an LLM that is here.",
             )
         start = self._clock()
-        body = self._wire.body(question, self._to.model)
-        asked = len(json.dumps(body["messages"], ensure_ascii=False).encode("utf-8", "replace"))
-        said = self._asked(body, start + self._to.timeout_s)
-        if not said.text.strip():
-            raise Invalid(
+        asking = _Asking(self._wire.body(question, self._to.model))
+        try:
+            said = self._asked(asking, start + self._to.timeout_s)
+        except CommonplaceError as exc:
+            exc.tokens = asking.wasted
+            raise
+        completion = self._completion(said, asking, question.max_tokens)
+        if not completion.text.strip():
+            empty = Invalid(
                 f"{self.name} gave an empty answer.",
                 hint="Try again; if it stays so, name another model (llm.model).",
             )
-        answered = len(said.text.encode("utf-8", "replace"))
-        completion = Completion(
-            text=said.text,
-            model=said.model or self._to.model,
-            tokens_in=estimated_tokens(asked) if said.tokens_in is None else said.tokens_in,
-            tokens_out=estimated_tokens(answered) if said.tokens_out is None else said.tokens_out,
-            whole=said.whole,
-        )
+            empty.tokens = completion.tokens_in + completion.tokens_out
+            raise empty
         _log.info(
             "%s answered in %.1f s, %d tokens in, %d out%s",
             self.name,
@@ -199,12 +209,29 @@ class LanguageClient:
             raise Unavailable(f"{self.name} gave no JSON.", hint="Check llm.url.")
         return True
 
-    def _asked(self, body: dict[str, Any], ends: float) -> Said:
+    def _completion(self, said: Said, asking: _Asking, max_tokens: int) -> Completion:
+        """An answer with no key in it, no longer than it may be, and its tokens as we count them.
+
+        A server that counts too little would walk through every cap; one that counts too much
+        would end all work of the day.
+        """
+        most = max_tokens * MOST_BYTES_A_TOKEN
+        text = without_secrets(visible(said.text[: most + 1]), self._to.key)
+        sent, received = asking.size, said.size
+        return Completion(
+            text=text[:most],
+            model=plain_name(said.model, self._to.key) or self._to.model,
+            tokens_in=_counted(said.tokens_in, sent, sent + SPARE_TOKENS) + asking.wasted,
+            tokens_out=_counted(said.tokens_out, received, max(received, max_tokens)),
+            whole=said.whole and len(said.text) <= most,
+        )
+
+    def _asked(self, asking: _Asking, ends: float) -> Said:
         """Try until there is an answer, no more tries, or no more time."""
         for backoff in (*BACKOFFS_S, None):
             left = ends - self._clock()
             try:
-                return self._tried(body, left)
+                return self._tried(asking, left)
             except _Again as again:
                 wait = backoff if again.after_s is None else again.after_s
                 if wait is None or backoff is None or self._clock() + wait >= ends:
@@ -213,18 +240,31 @@ class LanguageClient:
                 self._sleep(wait)
         raise AssertionError  # the last try raises
 
-    def _tried(self, body: dict[str, Any], left: float) -> Said:
+    def _tried(self, asking: _Asking, left: float) -> Said:
+        body = asking.body
         if self._limit != _OLD_LIMIT and _OLD_LIMIT in body:
             body[self._limit] = body.pop(_OLD_LIMIT)
         path = self._wire.path(self._to.url)
-        status, headers, content = self._exchanged("POST", path, body, left)
+        before = asking.wasted
+        if left > 0:
+            asking.wasted += estimated_tokens(asking.size)
+        try:
+            status, headers, content = self._exchanged("POST", path, body, left)
+        except _Again as again:
+            if not again.is_sent:
+                asking.wasted = before
+            raise
         found = _parsed(content)
-        if status == 200 and found is not None:  # noqa: PLR2004  HTTP's
-            return self._wire.read(found)
+        if status != 200:  # noqa: PLR2004  HTTP's: a refusal costs nothing
+            asking.wasted = before
+        elif found is not None:
+            said = self._wire.read(found)
+            asking.wasted = before
+            return said
         if self._to.shape == "openai" and told_argument(found) == self._limit == _OLD_LIMIT:
             # Newer models of OpenAI's want the other name, all other servers this one.
             self._limit = _NEW_LIMIT
-            return self._tried(body, left)
+            return self._tried(asking, left)
         if status == 200:  # noqa: PLR2004  HTTP's
             raise _Again(Unavailable(f"{self.name} gave no JSON.", hint="Check llm.url."))
         refusal = self._refusal(status, found)
@@ -235,6 +275,8 @@ class LanguageClient:
     def _refusal(self, status: int, found: Any) -> _Again:
         """What a status that is no answer means."""
         kind = told_kind(found)
+        if plain_name(kind, self._to.key) != kind:
+            kind = ""
         said = f"{self.name} answered {status}{f' ({kind})' if kind else ''}."
         if status in {401, 403}:
             return _Again(Denied(said, hint=self._key_hint()))
@@ -295,6 +337,7 @@ class LanguageClient:
     ) -> tuple[int, Mapping[str, str], bytes]:
         import httpx2  # noqa: PLC0415  120 ms, paid by whoever asks a model
 
+        ends = time.monotonic() + left + 1.0  # as below
         with (
             httpx2.Client(
                 # Longer than whoever waits for it does: a read that takes all the time is late.
@@ -305,17 +348,19 @@ class LanguageClient:
             ) as client,
             client.stream(method, url, headers=self._headers(), json=body) as answer,
         ):
-            return answer.status_code, answer.headers, self._content(answer)
+            return answer.status_code, answer.headers, self._content(answer, ends)
 
     def _headers(self) -> dict[str, str]:
         plain = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
         return {**plain, **self._wire.headers(self._to.key)}
 
-    def _content(self, answer: httpx2.Response) -> bytes:
+    def _content(self, answer: httpx2.Response, ends: float) -> bytes:
         """The body, as it comes over the wire: what is packed may unfold to any size."""
         content = bytearray()
         for block in answer.iter_raw():
             content += block
+            if time.monotonic() > ends:  # nobody waits for it any more
+                break
             if len(content) > MOST_BYTES:
                 raise Unavailable(
                     f"{self.name} answered with more than {MOST_BYTES:,} bytes.",
@@ -333,16 +378,37 @@ class LanguageClient:
             f"{self.name} cannot be reached ({type(exc).__name__}).",
             hint="Check llm.url, and that it runs.",
         )
-        return _Again(unreachable)
+        not_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL)
+        return _Again(unreachable, is_sent=not isinstance(exc, not_sent))
+
+
+class _Asking:
+    """A question as it is sent. size: its bytes. wasted: tokens of tries that were not refused."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.body = body
+        self.size = len(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
+        self.wasted = 0
 
 
 class _Again(Exception):
-    """Something that may pass: the error to end with, and how long the server asks to be left."""
+    """Something that may pass: the error to end with, and how long the server asks to be left.
 
-    def __init__(self, error: CommonplaceError, after_s: float | None = None) -> None:
+    is_sent: whether the question reached it.
+    """
+
+    def __init__(
+        self, error: CommonplaceError, after_s: float | None = None, *, is_sent: bool = True
+    ) -> None:
         super().__init__()
         self.error = error
         self.after_s = after_s
+        self.is_sent = is_sent
+
+
+def _counted(told: int | None, size: int, most: int) -> int:
+    """Tokens as a server reports them, at least those of so many bytes, and at most so many."""
+    return min(max(told or 0, estimated_tokens(size)), most)
 
 
 def _parsed(content: bytes) -> Any:
@@ -361,5 +427,5 @@ def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     try:
         at = email.utils.parsedate_to_datetime(text)
         return max(0.0, (at - now).total_seconds())
-    except (ValueError, TypeError):  # no date, or one without a zone
+    except (ValueError, TypeError, OverflowError):  # no date, or one without a zone
         return None

@@ -12,7 +12,7 @@ import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.errors import Denied
+from commonplace.core.errors import CommonplaceError, Denied
 from commonplace.core.files import make_folder, may_exist, translated
 from commonplace.inference.wire import estimated_tokens
 
@@ -151,7 +151,11 @@ class Metered:
         Raises: Denied where they have not; else as the model.
         """
         with self._run.spending(estimate(question), self.name) as note:
-            completion = self._language.complete(question)
+            try:
+                completion = self._language.complete(question)
+            except CommonplaceError as exc:
+                note(exc.tokens, 0)
+                raise
             note(completion.tokens_in, completion.tokens_out)
         return completion
 

@@ -22,7 +22,8 @@ Shape: TypeAlias = Literal["openai", "anthropic"]
 ANTHROPIC_VERSION = "2023-06-01"
 
 # What servers say of an answer that is not all there; of one that is they say many things.
-_CUT = frozenset({"length", "max_tokens", "content_filter"})
+_CUT = ("length", "max_tokens", "content_filter")
+_NAMING = ("role", "type")
 _BYTES_A_TOKEN = 3
 _THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _TOLD = re.compile(r"[a-z][a-z0-9_]{1,60}")
@@ -30,12 +31,16 @@ _TOLD = re.compile(r"[a-z][a-z0-9_]{1,60}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """An answer as it was read: text may be blank; tokens are None where they are not told."""
+    """An answer as the server gave it: text may be blank, and nothing of it is to be trusted.
+
+    tokens: None where they are not told. size: bytes of all that the model wrote, its thoughts too.
+    """
 
     text: str
     model: str
     tokens_in: int | None
     tokens_out: int | None
+    size: int
     whole: bool
 
 
@@ -93,12 +98,14 @@ class OpenAIWire:
         """The first choice; thoughts that some servers leave before the answer are no answer."""
         choice = _object(_first(_object(answer).get("choices")))
         usage = _maybe_object(_object(answer).get("usage"))
-        text = _joined(_object(choice.get("message")).get("content"))
+        message = _object(choice.get("message"))
+        text = _joined(message.get("content"))
         return Said(
             text=_THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text,
             model=_name(answer),
             tokens_in=_count(usage.get("prompt_tokens")),
             tokens_out=_count(usage.get("completion_tokens")),
+            size=_size(message),
             whole=choice.get("finish_reason") not in _CUT,
         )
 
@@ -141,6 +148,7 @@ class AnthropicWire:
             model=_name(answer),
             tokens_in=tokens_in,
             tokens_out=_count(usage.get("output_tokens")),
+            size=_size(found.get("content")),
             whole=found.get("stop_reason") in ("end_turn", "stop_sequence"),
         )
 
@@ -196,10 +204,24 @@ def _joined(content: Any) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def _size(found: Any) -> int:
+    """The bytes of every text in it, however deep it lies, without those that name its parts."""
+    size, left = 0, [found]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            size += len(each.encode("utf-8", "replace"))
+        elif isinstance(each, dict):
+            left += [each[key] for key in each if key not in _NAMING]
+        elif isinstance(each, list):
+            left += each
+    return size
+
+
 def _name(answer: dict[str, Any]) -> str:
-    """The model as the answer names it, in one plain line."""
+    """The model as the answer names it."""
     name = answer.get("model")
-    return "".join(x for x in name if x.isprintable())[:100] if isinstance(name, str) else ""
+    return name if isinstance(name, str) else ""
 
 
 def _count(found: Any) -> int | None:

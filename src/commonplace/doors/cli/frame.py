@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 import click
 
 from commonplace.core.errors import CommonplaceError, Internal, Invalid, Unavailable
+from commonplace.doors.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 FAILURE = 1
 USAGE = 2
-INTERRUPTED = 130
 _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
 _FLAGS = "commonplace.flags"
 _SETTINGS = "commonplace.settings"

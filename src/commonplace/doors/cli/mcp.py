@@ -41,9 +41,11 @@ def mcp(ctx: click.Context, plain: bool) -> None:
     The first answers come from a snapshot of what the SDK says; it is imported once the client is
     quiet, or calls a tool.
     """
-    from commonplace.doors.front import Taken  # noqa: PLC0415  not for --help
+    from commonplace.doors.front import Taken, announce  # noqa: PLC0415  not for --help
 
     taken: Taken = ctx.obj or Taken(PARENT)
+    if not taken.fronted:
+        announce()
     try:
         _take_over(taken, keep=not plain)
     except Exception as exc:

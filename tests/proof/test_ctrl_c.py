@@ -1,0 +1,182 @@
+"""Ctrl-C ends a server at the first press, whatever it does just then, and says nothing of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.doors.interrupting import OnTerminal
+from tests.doors.stdio import prime_for
+from tests.patience import PATIENCE_S
+
+from commonplace.testing_language import FakeLLM, Reply
+
+ENDS_S = 10.0
+"""Five times the promise: whoever waits for a call, a model or a catch-up takes far longer."""
+
+MODERN = "2026-07-28"
+SIDES = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
+CALL = {"name": "journal_synthesize_conflict", "arguments": SIDES}
+NOTEBOOK = ("--toolsets", "notebook")
+
+long = pytest.mark.long
+
+
+def line(method, number=None, **params):
+    """A line of JSON-RPC."""
+    told = {"jsonrpc": "2.0", "method": method, "params": params}
+    return json.dumps(told if number is None else {**told, "id": number}) + "\n"
+
+
+HANDSHAKE = line(
+    "initialize",
+    0,
+    protocolVersion="2025-11-25",
+    capabilities={},
+    clientInfo={"name": "a person", "version": "1"},
+)
+LISTED = HANDSHAKE + line("notifications/initialized") + line("tools/list", 1)
+
+
+def check_end(server, counted):
+    """Ctrl-C now: status 130, in time, without a traceback."""
+    status, took = server.interrupt()
+    said = "".join(server.said)
+    assert status == 130, said
+    assert took < ENDS_S
+    assert "Traceback" not in said
+    assert "KeyboardInterrupt" not in said
+    counted("Ctrl-C at any moment of a server", 1)
+
+
+def begun(server, count=0):
+    """Whether so many modules were imported since Ctrl-C was ours."""
+    if "commonplace.doors.interrupt" not in server.modules:
+        return False
+    return len(server.modules) - server.modules.index("commonplace.doors.interrupt") > count
+
+
+@pytest.mark.parametrize("way", ["front", pytest.param("plain", marks=long)])
+@pytest.mark.parametrize(
+    "count", [1, 20, 80, *(pytest.param(x, marks=long) for x in (40, 120, 200, 300, 400, 480, 560))]
+)
+def test_while_mcp_is_imported(way, count, tmp_path, no_weights, counted):
+    """After any module: the front's, the command line's, the SDK's."""
+    if way == "front":
+        prime_for([], tmp_path / "project", {})
+    with OnTerminal("mcp", *(["--plain"] if way == "plain" else [])) as server:
+        # The third answer comes from the SDK, when all of it is there.
+        server.type(LISTED + line("resources/read", 2, uri="none:"))
+        server.wait_for(lambda: begun(server, count) or len(server.out) > 2)
+        check_end(server, counted)
+
+
+@pytest.mark.parametrize(
+    "count", [1, 150, *(pytest.param(x, marks=long) for x in (50, 300, 450, 600, 700, 760))]
+)
+def test_while_serve_is_imported(count, no_weights, counted):
+    """After any module, before it listens."""
+    with OnTerminal("serve", "--http", "127.0.0.1:0") as server:
+        server.wait_for(lambda: begun(server, count) or server.out)
+        check_end(server, counted)
+
+
+def test_while_the_front_waits(tmp_path, counted):
+    """In the middle of a session whose client asks nothing."""
+    prime_for([], tmp_path / "project", {"COMMONPLACE_PRELOAD": "0"})
+    with OnTerminal("mcp", COMMONPLACE_PRELOAD="0") as server:
+        server.type(LISTED)
+        server.wait_for(lambda: len(server.out) == 2)
+        assert "mcp" not in server.modules
+        check_end(server, counted)
+        assert "".join(server.said).count("commonplace mcp: an MCP server, waiting") == 1
+
+
+@long
+@pytest.mark.parametrize("module", ["numpy", "onnxruntime", "tokenizers"])
+def test_while_the_model_is_loaded(module, counted):
+    """In the background, once the tools were listed."""
+    with OnTerminal("mcp", "--plain") as server:
+        server.type(LISTED)
+        server.wait_for(lambda: module in server.modules)
+        check_end(server, counted)
+
+
+@long
+@pytest.mark.parametrize("count", [1, 100])
+def test_while_it_catches_up(count, counted):
+    """With what another program wrote: some vectors are there, most are not."""
+    day = Path.home() / ".private-journal" / "2026-11-20"
+    day.mkdir(parents=True)
+    for number in range(1000):
+        name = f"10-{number // 60:02}-{number % 60:02}-000000.md"
+        (day / name).write_text(f"## Feelings\n\nThe heron came back {number} times.\n" * 20)
+    with OnTerminal("mcp", "--plain") as server:
+        server.type(LISTED)
+        server.wait_for(lambda: len([*day.glob("*.embedding")]) >= count)
+        check_end(server, counted)
+    assert len([*day.glob("*.embedding")]) < 1000
+
+
+@pytest.fixture
+def hanging(monkeypatch):
+    """A language model that never answers: a call of a tool that takes as long as it may."""
+    with FakeLLM(Reply(hangs=True)) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+        yield fake
+
+
+@pytest.mark.parametrize("way", ["front", pytest.param("plain", marks=long)])
+def test_while_a_tool_of_mcp_works(way, tmp_path, no_weights, hanging, counted):
+    """A call that nobody answers holds it up no longer than a moment."""
+    if way == "front":
+        prime_for(NOTEBOOK, tmp_path / "project", {})
+    with OnTerminal("mcp", *NOTEBOOK, *(["--plain"] if way == "plain" else [])) as server:
+        server.type(LISTED + line("tools/call", 2, **CALL))
+        server.wait_for(lambda: hanging.asked)
+        check_end(server, counted)
+
+
+@long
+def test_while_a_tool_of_serve_works(no_weights, hanging, counted):
+    """Likewise over HTTP, where calls have ten seconds at a SIGTERM."""
+    with OnTerminal("serve", "--http", "127.0.0.1:0", *NOTEBOOK) as server:
+        server.wait_for(lambda: server.out)
+        call_over_http(server, hanging)
+        check_end(server, counted)
+
+
+def call_over_http(server, hanging):
+    """Have a client call the tool, and wait until it works."""
+    url = server.out[0].split()[-1]
+    meta = {"protocolVersion": MODERN, "clientCapabilities": {}}
+    told = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
+    body = json.loads(line("tools/call", 1, **CALL, _meta=told))
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": CALL["name"],
+    }
+
+    def ask():
+        try:
+            httpx2.post(url, json=body, headers=headers, timeout=PATIENCE_S)
+        except httpx2.HTTPError:
+            return  # the server went away, as it should
+
+    threading.Thread(target=ask, daemon=True).start()
+    server.wait_for(lambda: hanging.asked)
+
+
+@long
+def test_while_serve_listens(counted):
+    """With nothing to do, and with its model loaded in the background."""
+    for module in ("commonplace.doors.http", "onnxruntime"):
+        with OnTerminal("serve", "--http", "127.0.0.1:0") as server:
+            server.wait_for(lambda: server.out and module in server.modules)  # noqa: B023  at once
+            check_end(server, counted)
