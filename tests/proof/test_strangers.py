@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.journals.conftest import _plain_permissions
+from tests.conftest import _plain_permissions
 from tests.proof.strangers import CASES, SECRET, THEIRS
 
 from commonplace.app import App
