@@ -95,7 +95,7 @@ CASES = [
     Case("a past day is a link", LINK, [("link", f"{ROOT}/2026-01-02", "{outside}/2026-01-02")]),
     Case(
         "an entry is a link",
-        "is no plain file",
+        "is not a plain file",
         [("link", OLD, "{outside}/2026-01-02/10-00-00-000000.md")],
     ),
     Case(
@@ -265,7 +265,7 @@ CASES = [
     Case("root is a pipe", "is not a folder", [("after", "odd", ROOT, "pipe")]),
     Case("root is a socket", "is not a folder", [("after", "odd", ROOT, "socket")]),
     Case("today is a file", "is not a folder", [("put", TODAY, "x")]),
-    Case("an entry is a pipe", "is no plain file", [("after", "odd", OLD, "pipe")], reads=True),
+    Case("an entry is a pipe", "is not a plain file", [("after", "odd", OLD, "pipe")], reads=True),
     Case(
         "an entry is huge",
         "is too large to be read",
