@@ -374,7 +374,7 @@ SETTINGS: tuple[Setting, ...] = (
         env="COMMONPLACE_LLM_BACKGROUND",
         parse=parse_boolean,
         default=lambda _start: False,
-        help="Let `commonplace serve` and programs ask it for summaries; else `rollup --due` does.",
+        help="Let `commonplace serve` and programs ask it for summaries, as `rollup --due` does.",
     ),
     Setting(
         key="llm.price",

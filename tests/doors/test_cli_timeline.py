@@ -212,7 +212,7 @@ def test_what_retention_lets_go_of_is_told(october, monkeypatch):
     monkeypatch.setenv("COMMONPLACE_TIMELINE_RETENTION", "raw=1d")
     assert facts("rollup", "--dry-run")["kept"] == {"raw": 3}  # nothing covers them yet
     assert facts("rollup", "--due")["archived"] == {"raw": 3}
-    assert "Retention: raw for 1 days" in run("rollup", "--status").stdout
+    assert "Retention: raw for 1 day\n" in run("rollup", "--status").stdout
     month = facts("timeline", "show", "2020-10")
     assert month["metadata"]["entries"] == 3
     assert sum(x["no_longer_kept"] for _, x in below(month) if x["level"] == "hour") == 3
@@ -266,9 +266,9 @@ def test_deleting_is_asked_about(october):
         (["timeline", "context", "x", "--budget", "3"], 2, "Invalid budget_tokens"),
         (["timeline", "trends", "--period", "weakly"], 2, "weakly"),
         (["timeline", "trends", "--since", "2020", "--until", "2019"], 2, "until"),
-        (["rollup"], 2, "Nothing to do is named. Give --due"),
-        (["rollup", "--due", "--status"], 2, "One thing at a time"),
-        (["rollup", "--rebuild", "2020-10", "--dry-run"], 2, "One thing at a time"),
+        (["rollup"], 2, "No option says what to do. Give --due"),
+        (["rollup", "--due", "--status"], 2, "One option at a time"),
+        (["rollup", "--rebuild", "2020-10", "--dry-run"], 2, "One option at a time"),
         (["rollup", "--rebuild", "2020-10"], 3, "Nothing is recorded"),
         (["rollup", "--rebuild", "x"], 2, "Invalid period"),
     ],

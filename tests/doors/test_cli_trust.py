@@ -57,7 +57,7 @@ def test_a_project_can_be_named_by_its_folder_or_its_file(project, tmp_path, mon
 @pytest.mark.parametrize(
     ("config", "code", "says"),
     [
-        (None, 3, "No .chronicle lies in"),
+        (None, 3, "No file .chronicle lies in"),
         ("", 2, "asks for no project log"),
         ("local_logging = maybe", 2, "No project log was written"),
         ('local_logging = true\nlog_dir = "../out"', 1, "leads out of its folder"),

@@ -48,6 +48,13 @@ def test_the_demo_as_data(temp, monkeypatch):
     assert told[-1]["step"] == "That was the demo"
 
 
+def test_the_demo_reads_no_settings_of_the_user(temp, monkeypatch):
+    """Retention that the user set would let go of the year's entries."""
+    monkeypatch.setattr(timeline_demo, "a_year", lambda zone: list(a_year(zone))[-3:])
+    assert run("config", "set", "timeline.retention", "design").exit_code == 0
+    assert facts("timeline", "demo")["steps"][-1]["step"] == "That was the demo"
+
+
 def test_the_year_is_the_same_at_each_run():
     """Entry by entry; nothing of it is left to chance."""
     zone = ZoneInfo("Europe/Berlin")

@@ -70,6 +70,7 @@ def _tour(home: Path, say: Say) -> None:
     (home / "no weights").mkdir()
     environ = {
         "COMMONPLACE_HOME": str(home / "data"),
+        "XDG_CONFIG_HOME": str(home / "config"),  # not the user's settings: retention, say
         "COMMONPLACE_TIMEZONE": "Europe/Berlin",
         "COMMONPLACE_ENCODER_FOLDER": str(home / "no weights"),
     }

@@ -256,7 +256,7 @@ class SqliteOwnerIndex:
             if not erase(conn):
                 raise Unavailable(
                     f"{self._file.path} is being read, so the bytes of what was forgotten remain.",
-                    hint="Forget it again when other processes are done.",
+                    hint="The next opening erases them, and so does `commonplace doctor --repair`.",
                 )
             with transaction(conn):
                 conn.execute(self._sql["note_erased_texts"], {"texts": dropped})

@@ -99,7 +99,7 @@ def _config_of(desk: ChronicleDesk, path: Path | None) -> LogConfig:
     config = find_log_config(folder, desk.home)
     if config is None:
         raise NotFound(
-            f"No {CONFIG_NAME} lies in {folder} or above it.",
+            f"No file {CONFIG_NAME} lies in {folder} or above it.",
             hint=f"Write one: `local_logging = true` in {folder / CONFIG_NAME}.",
         )
     return config

@@ -5,6 +5,7 @@ Pure: never asks a journal or a clock.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.fence import fenced
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer
     from commonplace.journals.notebook_conflicts import OverviewClash
     from commonplace.journals.notebook_sync import Synced
-
-_HOW = "Settle it with `commonplace notebook resolve SECTION`, then sync again."
 
 
 def synced_answer(synced: Synced, *, waiting: Sequence[str], notes: Sequence[str]) -> Answer:
@@ -50,7 +49,7 @@ def synced_answer(synced: Synced, *, waiting: Sequence[str], notes: Sequence[str
         for section in dict.fromkeys(waiting)
     ]
     if waiting:
-        lines.append(_HOW)
+        lines.append(_how(waiting))
     return answer_of(lines, facts, notes)
 
 
@@ -68,7 +67,7 @@ def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
             fenced(clash.ours, ours),
             "",
         ]
-    lines.append(_HOW)
+    lines.append(_how([clash.section for clash in clashes]))
     facts = {
         "count": len(clashes),
         "conflicts": [
@@ -95,3 +94,10 @@ def settled_answer(
         lines.append(f"Another overview of {clash.section} waits: settle it likewise.")
     facts = {"section": clash.section, "version": version, "left": list(left)}
     return answer_of(lines, facts, notes)
+
+
+def _how(waiting: Sequence[str]) -> str:
+    """How these sections are settled; where it is one, the command is whole."""
+    named = set(waiting)
+    section = named.pop() if len(named) == 1 else "SECTION"
+    return f"Settle it with `commonplace notebook resolve {shlex.quote(section)}`, then sync again."

@@ -338,7 +338,11 @@ def _retention(desk: TimelineDesk) -> str:
     if not desk.retention.is_on:
         return "off, nothing is let go of"
     kept = _retention_facts(desk)
-    return ", ".join(f"{name} for {hours / 24:g} days" for name, hours in kept.items())
+    return ", ".join(f"{name} for {_days(hours)}" for name, hours in kept.items())
+
+
+def _days(hours: float) -> str:
+    return "1 day" if hours == 24 else f"{hours / 24:g} days"  # noqa: PLR2004
 
 
 def _retention_facts(desk: TimelineDesk) -> dict[str, float]:

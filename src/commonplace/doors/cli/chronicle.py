@@ -204,7 +204,7 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
         entry = keeper.read_entry(id)
         if not yes:
             if not sys.stdin.isatty():
-                raise Invalid("A delete is asked about, and nobody is there.", hint="Give --yes.")
+                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
             click.confirm(f"Delete {keeper.label_of(entry)} for good?", abort=True, err=True)
         show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
@@ -225,7 +225,7 @@ def undo(yes: bool, as_json: bool) -> None:
             brought = keeper.label_of_import(act)
             if not sys.stdin.isatty():
                 raise Invalid(
-                    f"This takes back {brought}, which is asked about, and nobody is there.",
+                    f"This takes back {brought}, and there is no terminal to confirm that on.",
                     hint="Give --yes.",
                 )
             click.confirm(f"Take back {brought}?", abort=True, err=True)

@@ -207,6 +207,6 @@ def delete(path: str, yes: bool, as_json: bool) -> None:
         entry = app.private.journal.read_entry(path)
         if not yes:
             if not sys.stdin.isatty():
-                raise Invalid("Deleting asks first, and nobody is there.", hint="Give --yes.")
+                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
             click.confirm(f"Delete {entry.path} for good?", abort=True, err=True)
         show(app.private.tools.delete_entry(path=entry.ref, expected=entry.version), as_json)

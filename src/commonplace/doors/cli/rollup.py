@@ -29,8 +29,8 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
     if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):
         is_any = due or dry_run or status or rebuild is not None
         raise Invalid(
-            "One thing at a time." if is_any else "Nothing to do is named.",
-            hint="Give --due, --due --dry-run, --rebuild or --status.",
+            "One option at a time." if is_any else "No option says what to do.",
+            hint="Give --due, --dry-run, --rebuild PERIOD or --status.",
         )
     with opened() as app:
         keeper = keeping(app)

@@ -21,7 +21,14 @@ from commonplace.doors.cli.calls import (
     opened,
     tool_option,
 )
-from commonplace.doors.cli.frame import common_options, file_text, json_option, show, text_input
+from commonplace.doors.cli.frame import (
+    common_options,
+    file_text,
+    json_option,
+    settings,
+    show,
+    text_input,
+)
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.timeline import TimelineTools
 
@@ -220,7 +227,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     with opened() as app:
         if not yes:
             if not sys.stdin.isatty():
-                raise Invalid("Deleting is asked about, and nobody is there.", hint="Give --yes.")
+                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
             click.confirm(f"Delete {ref} for good?", abort=True, err=True)
         show(keeping(app).delete(ref=ref), as_json)
 
@@ -253,6 +260,7 @@ def demo(as_json: bool) -> None:
     """
     from commonplace.doors.timeline_demo import run  # noqa: PLC0415  for one command
 
+    settings()  # for the log alone: the demo has settings of its own
     steps: list[dict[str, str]] = []
 
     def say(head: str, body: str) -> None:
