@@ -67,7 +67,7 @@ class Index:
         """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
         if not leaves:
             return
-        nothing = "0" * (len(self._repo.head().commit) or 40)
+        nothing = "0" * self._repo.digits(self._repo.head())
         gone = [f"0 {nothing}\t{path}" for path, leaf in leaves.items() if leaf is None]
         come = [f"{x.mode} {x.blob}\t{path}" for path, x in leaves.items() if x is not None]
         given = "".join(f"{line}\0" for line in (*gone, *come))
