@@ -141,7 +141,7 @@ def is_ours(lock: Path) -> bool:
 
 
 def age_s(lock: Path) -> float | None:
-    """How long a lock has been there; None where there is none, or nobody knows."""
+    """How long a lock has been there; None where there is none, or that is unknown."""
     with contextlib.suppress(OSError):
         return time.time() - os.lstat(lock).st_mtime
     return None

@@ -111,7 +111,7 @@ def _expired(
 
 
 def _time_in(entry_id: str) -> datetime | None:
-    """The time that an id of ours tells, to a thousandth of a second."""
+    """The time in an id of ours, to a thousandth of a second."""
     try:
         made = uuid.UUID(entry_id)
         is_timed = made.version == _UUID7

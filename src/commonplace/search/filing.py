@@ -74,7 +74,7 @@ class Pending:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever wrote it must know."""
+        """What the writer must know."""
         yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
         notes = () if self.passing else (f"{yet}: {self.why}",)
         return (*notes, _CUT) if self.cut else notes
