@@ -332,6 +332,7 @@ def test_booleans_in_the_environment(home, project, text, value):
         ("COMMONPLACE_OWNER", "a\nb", "control character"),
         ("COMMONPLACE_LOG", "a\tb", "control character"),
         ("COMMONPLACE_PROJECT", "gone", "no folder"),
+        ("COMMONPLACE_PROJECT", "x" * 300, "no folder"),
         ("COMMONPLACE_ONWER", "ann", "Did you mean COMMONPLACE_OWNER"),
         ("COMMONPLACE_QQQQ", "", "environment variable COMMONPLACE_QQQQ"),
     ],

@@ -138,7 +138,7 @@ def parse_path(value: object, place: Place) -> Path:
 def parse_folder(value: object, place: Place) -> Path:
     """A folder that is there."""
     path = parse_path(value, place)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise Invalid(f"{place.name} is {path}, which is no folder.", hint="Name a folder.")
     return path
 

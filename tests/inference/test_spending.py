@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from commonplace.core.errors import Denied, Unavailable
+from commonplace.core.errors import CommonplaceError, Denied, Unavailable
 from commonplace.core.values import Completion, Passage, Question
 from commonplace.inference.spending import Metered, Purse, Run, estimate
 from commonplace.testing import FrozenClock
@@ -135,3 +135,20 @@ def test_no_word_is_written_down(purse, tmp_path):
         ["at", "id", "model", "tokens_in", "tokens_out"],
     ]
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_run_counts_what_could_not_be_written_down(purse, tmp_path):
+    """16 tokens: 8 were spent as the disk failed, and 8 are left for what needs 10."""
+
+    class FailingDisk(ScriptedLanguage):
+        def complete(self, question):
+            (file,) = (tmp_path / "llm").iterdir()
+            file.unlink()
+            file.mkdir()
+            return super().complete(question)
+
+    run = Run(purse, per_run=16)
+    with pytest.raises(CommonplaceError):
+        Metered(FailingDisk(cost(6, 2)), run).complete(ASKED)
+    with pytest.raises(Denied, match="The tokens of this run are spent: 8 of 16"):
+        Metered(ScriptedLanguage(cost(1, 1)), run).complete(ASKED)

@@ -327,3 +327,16 @@ def test_a_tree_is_followed(tmp_path):
     file.unlink()
     assert follower.catch_up() == ["-one by hand"]
     assert follower.catch_up(sweep=True) == []
+
+
+def test_a_database_that_was_removed_is_not_made_again_by_following_it(path):
+    """Its entries leave the index, and there is still no file: to read makes none."""
+    chronicle = opened(path)
+    follower = Follower(chronicle.source())
+    chronicle.add_event("one")
+    assert follower.catch_up() == ["+one"]
+    chronicle.close()
+    for file in path.parent.glob("chronicle.db*"):
+        file.unlink()
+    assert follower.catch_up() == ["-one"]
+    assert not path.exists()

@@ -11,6 +11,8 @@ import pytest
 from commonplace.core.errors import Unavailable
 from commonplace.db.sqlite import connect, snapshot
 from commonplace.journals.timeline import TimelineJournal
+from commonplace.journals.timeline_database import TimelineDatabase
+from commonplace.journals.timeline_forgetting import erase, is_erasing
 from commonplace.journals.timeline_mend import find_problems, repair
 
 AT = datetime(2025, 2, 4, 10, 15, tzinfo=UTC)
@@ -79,3 +81,25 @@ def test_what_could_not_be_erased_is_named_and_erased_later(journal):
     assert problems(journal) == []
     left = b"".join(each.read_bytes() for each in path.parent.iterdir())
     assert b"zanzibarquartz" not in left
+
+
+def test_what_is_altered_while_another_erases_is_erased_later(journal):
+    """The note of the second stays where the erasing of the first did not reach its entry."""
+    first, second = (journal.add(text).entry for text in ("quokkarine", "zebrawoodish"))
+    journal.update(first.id, content="plain")
+
+    class Beside(TimelineDatabase):
+        """A file that another process alters as soon as it is written again."""
+
+        def erase(self):
+            is_whole = super().erase()
+            journal.update(second.id, content="bare")
+            return is_whole
+
+    other = TimelineJournal(journal.database.folder, owner="wren", zone=UTC, clock=lambda: AT)
+    other.database = Beside(journal.database.folder)
+    erase(other)
+    other.close()
+    assert is_erasing(journal)
+    erase(journal)
+    assert not is_erasing(journal)

@@ -55,6 +55,18 @@ def test_filing_never_raises_into_a_write(opened, error):
     assert isinstance(opened(index=BrokenIndex(error)).forget(["n:1"]), Pending)
 
 
+def test_an_entry_is_forgotten_though_what_quotes_it_cannot_be(opened, index):
+    """It leaves the index at once, and the answer says what waits."""
+
+    def quoting(_refs):
+        raise Unavailable("journal.db is being read.")
+
+    filing = opened(quoting=quoting)
+    filing.file([Put(a_doc("n:1", "harbour"))])
+    assert filing.forget(["n:1"]) == Pending("journal.db is being read.")
+    assert words_of(index, "harbour") == set()
+
+
 def test_a_blank_text_gets_no_vector_and_its_neighbour_does(opened, index):
     """An entry of headings alone is filed, wants nothing, and hinders nobody."""
     encoder = CountingEncoder()

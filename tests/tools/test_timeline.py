@@ -16,6 +16,7 @@ from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.rollups import LEVELS
 from commonplace.journals.timeline import TimelineJournal
 from commonplace.journals.timeline_entry import Draft, find_rollup_key, rollup_id
+from commonplace.search.filing import Pending
 from commonplace.tools.recall_lines import tokens_of
 from commonplace.tools.timeline_keeping import TimelineKeeping
 
@@ -390,6 +391,22 @@ def test_the_same_key_is_one_entry(app):
     gone = ask(app, "timeline_add", content="x", idempotency_key="k")
     assert "deleted: nothing was added" in gone.text
     assert ask(app, "timeline_range").facts["count"] == 0
+
+
+def test_a_deletion_says_what_is_still_in_the_index(app):
+    """Not that it cannot be found by meaning yet, which is said of what was written."""
+
+    class Busy:
+        def forget(self, refs):
+            return Pending("The index is being read.")
+
+        def refresh(self, wait_s):
+            return ()
+
+    ref = ask(app, "timeline_add", content="x").facts["id"]
+    desk = app.timeline.desk()
+    desk.filing = Busy
+    assert desk.delete(ref)[1] == ("Still in the index: The index is being read.",)
 
 
 def test_stored_text_is_fenced_wherever_it_is_told(app):

@@ -162,7 +162,7 @@ def remove_file(path: Path) -> bool:
 def drop_reserved(path: Path) -> bool:
     """Remove the empty file by which a write that was killed holds its name; whether there was one.
 
-    On a disk without hard links only. For a caller whose lock keeps out whoever may be writing it.
+    On a disk without hard links only. For a caller whose lock keeps every other writer out.
     Raises: Unavailable, Denied.
     """
     with translated(path):
@@ -179,7 +179,7 @@ def drop_reserved(path: Path) -> bool:
 def may_exist(path: Path) -> bool:
     """Whether a file or folder is there, or may be.
 
-    What cannot be looked at counts as there: whoever opens it is told why it cannot be.
+    What cannot be examined counts as there: opening it gives the reason.
     """
     try:
         os.stat(path)

@@ -129,8 +129,8 @@ def read_docs(
 
 def sum_of(row: Mapping[str, object], on: Shelf, session: str) -> int:
     """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed."""
-    told = [str(row[name]) for name in _SUMMED]
-    return zlib.crc32("\x1f".join([*told, *on[:4], *on.headings, session]).encode())
+    values = [str(row[name]) for name in _SUMMED]
+    return zlib.crc32("\x1f".join([*values, *on[:4], *on.headings, session]).encode())
 
 
 def doc_of(row: Sequence[Any], on: Shelf, parse: Callable[[Any], tuple[str, ...]]) -> Doc:

@@ -140,7 +140,7 @@ def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: R
 def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
     """Map a matrix file, reading it through once; None for any that is not whole and ours."""
     try:
-        # Read before it is mapped: of what the disk refuses a read is told, and a map dies of it.
+        # Read before it is mapped: a bad sector fails a read, and kills a process that maps it.
         read = _sum_of_body(path)
         mapped = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     except (OSError, ValueError):

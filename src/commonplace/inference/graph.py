@@ -111,7 +111,7 @@ def open_graph(weights: Weights) -> Graph:
 
 def _options(onnxruntime: Any) -> Any:
     options = onnxruntime.SessionOptions()
-    # Whoever runs several batches does so in threads of its own.
+    # A caller that runs several batches at once does so in threads of its own.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     # Patterns are kept for each shape; ours hardly ever repeat.

@@ -406,9 +406,9 @@ class _Again(Exception):
         self.is_sent = is_sent
 
 
-def _counted(told: int | None, size: int, most: int) -> int:
+def _counted(reported: int | None, size: int, most: int) -> int:
     """Tokens as a server reports them, at least those of so many bytes, and at most so many."""
-    return min(max(told or 0, estimated_tokens(size)), most)
+    return min(max(reported or 0, estimated_tokens(size)), most)
 
 
 def _parsed(content: bytes) -> Any:

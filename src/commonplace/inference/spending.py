@@ -124,8 +124,8 @@ class Run:
         try:
             yield note
         finally:
-            self._purse.settle(key, *spent, model)
             self._left -= sum(spent)
+            self._purse.settle(key, *spent, model)
 
 
 class Metered:

@@ -33,7 +33,8 @@ _TOLD = re.compile(r"[a-z][a-z0-9_]{1,60}")
 class Said:
     """An answer as the server gave it: text may be blank, and nothing of it is to be trusted.
 
-    tokens: None where they are not told. size: bytes of all that the model wrote, its thoughts too.
+    tokens: None where the server gives none. size: bytes of all that the model wrote, its thoughts
+    too.
     """
 
     text: str

@@ -156,10 +156,12 @@ class ChronicleDatabase:
     def erase(self) -> None:
         """Leave nothing of what was deleted or altered in the file, unless it is being read.
 
-        A file that may not be written, or that an older chronicle made, stays as it is.
+        A file that may not be written, or that an older chronicle made, stays as it is; none is
+        made where there is none.
         """
         with contextlib.suppress(CommonplaceError):
-            if self.layout().is_written:
+            layout = self.layout()
+            if layout.is_written and layout.generation != "new":
                 with self.connection_to_write() as conn:
                     self._erase(conn)
 

@@ -82,7 +82,7 @@ class ChronicleSource:
         changed = [x for ref, x in survey.seen.items() if known.get(ref) != x.stamp]
         changed.sort(key=lambda x: x.instant)
         gone = sorted(known.keys() - survey.seen.keys())
-        # Before the index forgets what was there: whoever deleted it may have been killed over it.
+        # While the index still knows of it: the process that deleted it may have been killed.
         if gone or any(ref in known and known[ref] != x.stamp for ref, x in survey.seen.items()):
             self._store.erase()
         yield from self._puts(changed)

@@ -100,7 +100,7 @@ class GitRepo:
     @property
     def is_shallow(self) -> bool:
         """Whether its history is cut off somewhere."""
-        return (self.shared / "shallow").exists()
+        return os.path.exists(self.shared / "shallow")
 
     def clone_id(self) -> str:
         """What this clone alone is called, for good: git copies it to no other one.
@@ -108,7 +108,7 @@ class GitRepo:
         Raises: Unavailable, Denied.
         """
         path = self.shared / _CLONE
-        if not path.exists():
+        if not os.path.exists(path):
             with contextlib.suppress(FileExistsError):
                 write_new(path, os.urandom(16).hex().encode(), mode=0o644)
         with translated(path):

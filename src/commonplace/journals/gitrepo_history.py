@@ -101,9 +101,8 @@ def _listed_in_error(repo: GitRepo, until: str, without: Sequence[str]) -> froze
 def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Commit]:
     """The last commits up to one that touched a path, newest first, merges left out; one call.
 
-    What each touched is told whole.
-
-    Quick where git keeps filters of changed paths. Raises: Unavailable, Denied.
+    Each names every path that it touched, not this one alone. Quick where git keeps filters of
+    changed paths. Raises: Unavailable, Denied.
     """
     if not _HASH.fullmatch(until):
         raise Unavailable(f"{until!r} is no commit of {repo.folder}.", hint="Try again.")

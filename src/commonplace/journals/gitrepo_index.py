@@ -67,7 +67,7 @@ class Index:
         """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
         if not leaves:
             return
-        nothing = "0" * (len(self._repo.head().commit) or 40)
+        nothing = "0" * self._repo.digits(self._repo.head())
         gone = [f"0 {nothing}\t{path}" for path, leaf in leaves.items() if leaf is None]
         come = [f"{x.mode} {x.blob}\t{path}" for path, x in leaves.items() if x is not None]
         given = "".join(f"{line}\0" for line in (*gone, *come))
@@ -141,7 +141,7 @@ def is_ours(lock: Path) -> bool:
 
 
 def age_s(lock: Path) -> float | None:
-    """How long a lock has been there; None where there is none, or nobody knows."""
+    """How long a lock has been there; None where there is none, or that is unknown."""
     with contextlib.suppress(OSError):
         return time.time() - os.lstat(lock).st_mtime
     return None

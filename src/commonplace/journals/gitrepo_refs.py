@@ -66,7 +66,7 @@ def move_refs(repo: GitRepo, moves: Sequence[RefMove], *, why: str) -> None:
 def put_back_to(repo: GitRepo, branch: str, commit: str) -> str:
     """Where a command of git's put a branch, that had read it before it came to be at a commit.
 
-    Nobody asked for that: `git stash`, say, resets to where the branch was when it began. Empty
+    No person asked for that: `git stash`, say, resets to where the branch was when it began. Empty
     where no such move from the commit is in the last lines of the reflog. Never raises.
     """
     lines: list[str] = []

@@ -6,7 +6,7 @@ Never forgets a text before the branch holds what became of it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
@@ -186,7 +186,7 @@ class Clashes:
         )
         notebook = self._notebook
         hand = Hand(person=notebook.person, now=notebook.clock(), zone=notebook.zone)
-        draft = replace(upkeep_draft(hand, message, puts={path: content}), modes={path: after.mode})
+        draft = upkeep_draft(hand, message, puts={path: content}, modes={path: after.mode})
         with WorkTree(repo).following(
             head, {path: Change(leaf, after)}, {path: content}, edits="refused"
         ) as notes:

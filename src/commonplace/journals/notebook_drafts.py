@@ -14,6 +14,7 @@ from commonplace.journals.gitrepo_history import raw_message, zone_of
 from commonplace.journals.notebook_format import (
     Message,
     compose_message,
+    move_message,
     parse_message,
     render_message,
 )
@@ -58,9 +59,7 @@ def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Dra
 
 def move_draft(hand: Hand, old: str, new: str) -> Draft:
     """A commit that says of a section's entries that they are under another name now."""
-    summary = f"Move {old} to {new}"
-    message = Message(summary=summary, text="", section=new, verb="move", moved_from=old)
-    return upkeep_draft(hand, message)
+    return upkeep_draft(hand, move_message(old, new))
 
 
 def upkeep_draft(

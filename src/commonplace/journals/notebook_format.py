@@ -186,6 +186,12 @@ def move_of(message: Message) -> tuple[str, str] | None:
     return named if is_move else None
 
 
+def move_message(old: str, new: str) -> Message:
+    """The message that says that a section was moved; `move_of` reads it."""
+    summary = f"Move {old} to {new}"
+    return Message(summary=summary, text="", section=new, verb="move", moved_from=old)
+
+
 def _parse_trailers(paragraph: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in paragraph.split("\n"):

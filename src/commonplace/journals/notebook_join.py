@@ -1,6 +1,6 @@
 """Owns what a sync makes of two histories that parted: the tree of the commit that merges them.
 
-Never moves a branch, and never loses a line of an overview that nobody took out.
+Never moves a branch, and never loses a line of an overview that neither side took out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook_drafts import Hand
 
 MERGED = Message(summary="Merge what both sides wrote", text="", verb="merge")
-RECOUNTED = Message(summary="Count the entries anew", text="", verb="recount")
+RECOUNTED = Message(summary="Count the entries again", text="", verb="recount")
 
 _AT_ONCE = 200
 # Merges made crosswise again and again: from here on all that differs is a clash.

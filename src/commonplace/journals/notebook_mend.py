@@ -1,6 +1,6 @@
 """Owns what `doctor` says of the notebook's repository, and the little it may mend there.
 
-Never alters what somebody wrote, and never removes a lock that git made.
+Never alters what a person wrote, and never removes a lock that git made.
 """
 
 from __future__ import annotations

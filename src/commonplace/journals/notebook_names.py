@@ -100,7 +100,7 @@ def find_section(path: str) -> str | None:
 
 
 def why_nameless(section: str) -> str:
-    """Why nobody could name a section that lies under this path; empty where one can."""
+    """Why no id can name a section under this path; empty where one can."""
     if why := _unreadable(section):
         return why
     if unicodedata.normalize("NFC", section) != section:

@@ -136,7 +136,7 @@ class Sync:
         self._sleep = sleep
 
     def run(self) -> Synced:
-        """Fetch, merge, count, push, and move the branch; tried anew while others push.
+        """Fetch, merge, count, push, and move the branch; tried again while others push.
 
         Raises: Conflict, Invalid, NotFound, Denied, Unavailable; branch and folder are then as they
         were.
@@ -383,7 +383,7 @@ class Sync:
     def _recount(
         self, files: Mapping[str, Leaf | Text], ledger: Ledger
     ) -> Mapping[str, Leaf | Text]:
-        """These files, with those to be written anew whose count line is wrong, or not alone."""
+        """These files, those whose count line is wrong, or not alone, to be written again."""
         found = dict(files)
         sections = {
             path: (name, file)

@@ -115,8 +115,8 @@ class WorkTree:
             try:
                 index.publish()
                 regular = {p: files[p] for p, x in changes.items() if x.is_file}
-                told, left = self._bring_all(newer, regular, contents or {})
-                notes += told
+                sentences, left = self._bring_all(newer, regular, contents or {})
+                notes += sentences
                 done = "" if behind or left else newer
                 self._remember(_Note(head.branch, head.commit, done, files))
             except CommonplaceError as exc:  # the branch holds it: the next write tries again

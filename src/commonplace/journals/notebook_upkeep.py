@@ -37,7 +37,7 @@ def tidy(repo: GitRepo) -> None:
 def has_changed_paths(repo: GitRepo) -> bool:
     """Whether a commit-graph is kept, as `tidy` writes it. Never raises."""
     info = repo.shared / "objects" / "info"
-    return (info / "commit-graph").exists() or (info / "commit-graphs").exists()
+    return any(os.path.exists(info / x) for x in ("commit-graph", "commit-graphs"))
 
 
 def is_due(repo: GitRepo) -> bool:

@@ -25,6 +25,7 @@ from commonplace.journals.notebook_format import (
     Message,
     SectionFile,
     entry_of,
+    move_message,
     parse_file,
     render_file,
     render_message,
@@ -219,10 +220,8 @@ class Writer:
         return pairs, tuple(notes)
 
     def _move_draft(self, old: str, new: str) -> Draft:
-        message = Message(
-            summary=f"Move {old} to {new}", text="", section=new, verb="move", moved_from=old
-        )
-        return self._draft(message, self._clock(), renames={file_of(old): file_of(new)})
+        renames = {file_of(old): file_of(new)}
+        return self._draft(move_message(old, new), self._clock(), renames=renames)
 
     def _draft(
         self,

@@ -63,13 +63,16 @@ def erase(journal: TimelineJournal) -> None:
     """Leave nothing of what was deleted or altered in the journal file. Raises: Unavailable."""
     with journal.database.writing() as conn:
         conn.execute(sql()["merge_words"])
+        change = conn.execute(sql()["last_change"]).fetchone()[0]
     if not journal.database.erase():
         raise Unavailable(
             f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
             hint="Delete it again when other processes are done.",
         )
     with journal.database.writing() as conn:
-        conn.execute(sql()["note_erasing"], {"erasing": False})
+        # What another process deleted or altered since is not erased yet.
+        if conn.execute(sql()["last_change"]).fetchone()[0] == change:
+            conn.execute(sql()["note_erasing"], {"erasing": False})
 
 
 def is_erasing(journal: TimelineJournal) -> bool:

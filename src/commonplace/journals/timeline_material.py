@@ -106,10 +106,10 @@ class Gathered:
     def input_hash(self) -> bytes:
         """A token of all it is made from."""
         digest = hashlib.sha256(f"{self.span.level} {self.key} {self.span.zone_name}".encode())
-        for (source, told), part in sorted(
+        for (source, linked), part in sorted(
             ((x.link, x) for x in self.parts if x.link is not None), key=lambda found: found[0]
         ):
-            digest.update(f"|{source} ".encode() + told)
+            digest.update(f"|{source} ".encode() + linked)
             if part.span is not None:
                 # A rollup may count and quote otherwise and read the same.
                 counted = json.dumps(render_figures(part.figures), sort_keys=True)

@@ -63,7 +63,7 @@ def repair(journal: TimelineJournal) -> list[str]:
             erase(journal)
             done.append(f"Erased from {path} what was deleted.")
     except Corrupted:
-        pass  # what is wrong is told by `find_problems`
+        pass  # `find_problems` names what is wrong
     return done
 
 

@@ -111,12 +111,13 @@ def _expired(
 
 
 def _time_in(entry_id: str) -> datetime | None:
-    """The time that an id of ours tells, to a thousandth of a second."""
+    """The time in an id of ours, to a thousandth of a second."""
     try:
         made = uuid.UUID(entry_id)
-    except ValueError:
+        is_timed = made.version == _UUID7
+        return datetime.fromtimestamp((made.int >> 80) / 1000, UTC) if is_timed else None
+    except ValueError:  # no id of ours, or a time beyond the calendar
         return None
-    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC) if made.version == _UUID7 else None
 
 
 def _start_of(hour_id: str, zones: Sequence[str]) -> datetime | None:

@@ -70,7 +70,7 @@ def texts_of(group: Iterable[tuple[Unencoded, Spans]]) -> list[str]:
 
 
 def encode_aside(encoder: Encoder, texts: Sequence[str]) -> Vector:
-    """The vectors of texts for which nobody waits, made while others have less to do."""
+    """The vectors of texts that no call waits for, made at a lower priority where that is known."""
     if isinstance(encoder, EncodesAside):
         return encoder.encode_aside(texts)
     return encoder.encode_passages(texts)

@@ -74,7 +74,7 @@ class Pending:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever wrote it must know."""
+        """What the writer must know."""
         yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
         notes = () if self.passing else (f"{yet}: {self.why}",)
         return (*notes, _CUT) if self.cut else notes
@@ -189,16 +189,20 @@ class Filing:
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index, every byte of their text; never raises."""
+        trouble = ""
         try:
             if self._quoting is not None:
                 refs = [*refs, *self._quoting(refs)]
+        except Exception as exc:  # noqa: BLE001  as in file; the entry itself leaves all the same
+            trouble = _told("What quoted a deleted entry may hold bytes of it", exc)
+        try:
             if isinstance(self._index, Forgetting):
                 self._index.forget(refs)
             else:
                 self._index.apply([Drop(ref) for ref in refs])
         except Exception as exc:  # noqa: BLE001  as in file
             return Pending(_told("A deleted entry waits to leave the index", exc))
-        return Filed()
+        return Pending(trouble) if trouble else Filed()
 
     def start(self) -> None:
         """Look at everything once, in the background: entries, edits in place, missing vectors."""
@@ -360,7 +364,7 @@ class Filing:
         self._wait(lambda: self._keeper.is_over(turn), wait_s)
 
     def close(self, wait_s: float = 1.0) -> None:
-        """Stop the background threads after the batch in hand, waiting at most so long for all."""
+        """Stop the background threads after the batch in hand, waiting at most so long at each."""
         self.finish(wait_s)
         if self._may_erase:
             self._erase_at = -math.inf

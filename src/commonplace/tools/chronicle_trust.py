@@ -107,7 +107,7 @@ def _config_of(desk: ChronicleDesk, path: Path | None) -> LogConfig:
 
 def _folder_of(desk: ChronicleDesk, path: Path | None) -> Path:
     if path is not None:
-        return path.parent if path.name == CONFIG_NAME and not path.is_dir() else path
+        return path.parent if path.name == CONFIG_NAME and not os.path.isdir(path) else path
     if desk.folder is None:
         raise Invalid("No project is known here.", hint="Name its folder: commonplace trust PATH.")
     return desk.folder

@@ -74,7 +74,7 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFound:
-    """What a search found, best first. left_out: hits over the budget. count: tells tokens.
+    """What a search found, best first. left_out: hits over the budget. count: counts tokens.
 
     zone: the user's own, in which times are shown.
     """

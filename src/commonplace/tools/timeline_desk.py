@@ -161,8 +161,11 @@ class TimelineDesk:
         The rollups it went into are made again from what is left. With notes on what is not done
         yet. Raises: Invalid, NotFound, Unavailable.
         """
+        from commonplace.search.filing import Pending  # noqa: PLC0415  not for a start
+
         deleted = self.journal.delete(entry_id)
-        notes = self.filing().forget(deleted.refs).notes
+        filed = self.filing().forget(deleted.refs)
+        notes = (f"Still in the index: {filed.why}",) if isinstance(filed, Pending) else ()
         # What is not made again by then is empty until it is: nothing of the text is shown.
         self.rollups.catch_up(within_s=_AFTER_DELETING_S)
         return deleted, (*notes, *self.filing().refresh(1.0))

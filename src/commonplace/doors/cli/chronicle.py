@@ -296,7 +296,7 @@ def import_entries(source: str, as_json: bool) -> None:
     FILE is a JSON, YAML or Markdown export, `-` for stdin, or the folder of a Markdown tree.
     """
     path = Path(source)
-    is_tree = source != "-" and path.is_dir()
+    is_tree = source != "-" and os.path.isdir(path)
     text = None if is_tree else file_text(source, hint="Name an export of chronicle's.")
 
     def run(keeper: ChronicleKeeping, tell: Tell) -> Answer:
