@@ -245,3 +245,27 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     assert ours
     assert not [x.name for x in ours if x.is_file() and b"zanzibarquartz" in x.read_bytes()]
     assert desk.rollup("yearly").metadata["entries"] == 1
+
+
+def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
+    """As what a delete takes: the old words of a log entry and of a private one are in no file."""
+    app = opened(timeline_feed="chronicle,private", timezone="UTC")
+    logged = app.chronicle.tools.toolset.tool("add_entry").call(
+        {"message": "Called zanzibarquartz"}
+    )
+    felt = app.private.tools.process_thoughts(feelings="Uneasy about zanzibarquartz.")
+    desk = app.timeline.desk()
+    assert desk.keep_up() == 0
+    desk.rollups.grace = timedelta(days=-400)
+    assert desk.keep_up() == 5
+    assert desk.rollup("yearly").content.count("zanzibarquartz") == 2
+    ChronicleKeeping(desk=app.chronicle.desk).edit_entry(
+        ref=logged.facts["id"], message="Called Ada"
+    )
+    app.private.tools.edit_entry(path=felt.facts["refs"][0], text="## Feelings\n\nCalm about Ada.")
+    ours = [x for x in (tmp_path / "home").rglob("*") if x.is_file()]
+    assert ours
+    assert not [x.name for x in ours if b"zanzibarquartz" in x.read_bytes()]
+    year = desk.rollup("yearly")
+    assert year.metadata["entries"] == 2
+    assert "Called Ada" in year.content

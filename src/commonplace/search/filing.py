@@ -204,6 +204,12 @@ class Filing:
             return Pending(_told("A deleted entry waits to leave the index", exc))
         return Pending(trouble) if trouble else Filed()
 
+    def refile(self, changes: Sequence[Put]) -> Filed | Pending:
+        """File entries that were edited; their old text leaves as a deleted entry's does."""
+        left = self.forget([change.doc.ref for change in changes])
+        filed = self.file(changes)
+        return left if isinstance(left, Pending) else filed
+
     def start(self) -> None:
         """Look at everything once, in the background: entries, edits in place, missing vectors."""
         self._background = True

@@ -77,7 +77,7 @@ class ChronicleKeeping:
             # Tags that are added or taken away stand on what was read just now.
             expected=before.stamp if expected is None else expected,
         )
-        filed = desk.filing.file([Put(doc_of(event, desk.zone))])
+        filed = desk.filing.refile([Put(doc_of(event, desk.zone))])
         return self._told("Edited:", event, filed.notes)
 
     def delete_entry(self, *, ref: str, expected: str | None = None) -> Answer:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.journals.private import Entry, PrivateJournal
-    from commonplace.search.filing import Filed, Filing, Pending
+    from commonplace.search.filing import Filing
     from commonplace.search.finder import Finder
 
 READ_BUDGET = 16_000
@@ -124,7 +124,7 @@ class PrivateTools:
             idempotency_key=idempotency_key or None,
         )
         entries = list(self._existing(written.refs))
-        filed = self._file(entries)
+        filed = self._desk().filing.file(self._docs(entries))
         lines = ["Thoughts recorded successfully."]
         if written.repeated:
             lines = ["These thoughts were already recorded with this idempotency_key."]
@@ -276,7 +276,7 @@ class PrivateTools:
         """Replace the text of one entry, and file it anew; for people, no model is offered this."""
         desk = self._desk()
         entry = desk.journal.edit(path, text, expected=expected)
-        filed = self._file([entry])
+        filed = desk.filing.refile(self._docs([entry]))
         return self._answer([f"Edited {entry.ref}."], self._entry_facts(entry), filed.notes)
 
     def delete_entry(self, *, path: str, expected: str | None = None) -> Answer:
@@ -296,11 +296,10 @@ class PrivateTools:
             with suppress(CommonplaceError):  # what was written stays written
                 yield self._desk().journal.read_entry(ref)
 
-    def _file(self, entries: Sequence[Entry]) -> Filed | Pending:
+    def _docs(self, entries: Sequence[Entry]) -> list[Put]:
         from commonplace.journals.private_source import doc_of  # noqa: PLC0415  not for a start
 
-        desk = self._desk()
-        return desk.filing.file([Put(doc_of(entry, desk.zone)) for entry in entries])
+        return [Put(doc_of(entry, self._desk().zone)) for entry in entries]
 
     def _instant(self, at: str) -> datetime | None:
         if not at.strip():
