@@ -389,6 +389,19 @@ class Leasing(Protocol):
 
 
 @runtime_checkable
+class ErasingSource(Protocol):
+    """A source whose journal's own file may hold bytes of what was deleted or altered in it."""
+
+    def erase_remains(self) -> None:
+        """Leave nothing of what the scan under way saw gone or altered; never raises.
+
+        Whoever files calls it before the index forgets those entries: the process that deleted
+        them may have been killed before it erased them.
+        """
+        ...
+
+
+@runtime_checkable
 class Mendable(Protocol):
     """Something `doctor` can look over and put right."""
 

@@ -42,6 +42,7 @@ class ChronicleSource:
         self._zone = zone
         self._told: set[str] = set()
         self._passed: tuple[str, int] | None = None
+        self._remains = False
 
     @property
     def name(self) -> str:
@@ -82,14 +83,19 @@ class ChronicleSource:
         changed = [x for ref, x in survey.seen.items() if known.get(ref) != x.stamp]
         changed.sort(key=lambda x: x.instant)
         gone = sorted(known.keys() - survey.seen.keys())
-        # While the index still knows of it: the process that deleted it may have been killed.
-        if gone or any(ref in known and known[ref] != x.stamp for ref, x in survey.seen.items()):
-            self._store.erase()
+        altered = any(ref in known and known[ref] != x.stamp for ref, x in survey.seen.items())
+        self._remains = bool(gone) or altered
         yield from self._puts(changed)
         yield from (Drop(ref) for ref in gone)
         stamps = frozenset((ref, x.stamp) for ref, x in survey.seen.items())
         settled = began - self._store.changed_ns() > _RACY_NS
         self._passed = (now, hash(stamps)) if settled else None
+
+    def erase_remains(self) -> None:
+        """Leave nothing in the file of what the scan saw gone or altered; never raises."""
+        if self._remains:
+            self._remains = False
+            self._store.erase()
 
     def _newest(self) -> list[Event]:
         """What is asked for first, oldest first; of a tree nothing: it is read whole either way."""

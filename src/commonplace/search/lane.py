@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
-from commonplace.core.ports import Exact, Prompt
+from commonplace.core.ports import ErasingSource, Exact, Prompt
 from commonplace.core.values import Put
 from commonplace.search import policy
 
@@ -279,6 +279,8 @@ class Lane:
             return
         changes = iter(self.source.scan(replace(since, mark=None) if sweep else since))
         while batch := list(islice(changes, policy.APPLY_BATCH)):
+            if isinstance(self.source, ErasingSource):
+                self.source.erase_remains()
             self._index.apply(batch, source=self.source.name)
             put = sum(isinstance(change, Put) for change in batch)
             self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
