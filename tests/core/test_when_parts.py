@@ -32,6 +32,19 @@ READINGS = [
     ("nov 21-30", "2026-11-21", "2026-12-01"),
     ("nov 22-30", "2025-11-22", "2025-12-01"),
     ("feb 28-29", "2024-02-28", "2024-03-01"),
+    # Quarters and halves
+    ("first quarter of 2022", "2022-01-01", "2022-04-01-07:00"),
+    ("in the second quarter of 2022", "2022-04-01-07:00", "2022-07-01-07:00"),
+    ("3rd quarter 2024", "2024-07-01-07:00", "2024-10-01-07:00"),
+    ("the last quarter of 2025", "2025-10-01-07:00", "2026-01-01"),
+    ("the fourth quarter of last year", "2025-10-01-07:00", "2026-01-01"),
+    ("the first quarter of the year", "2026-01-01", "2026-04-01-07:00"),
+    ("the second half of 2023", "2023-07-01-07:00", "2024-01-01"),
+    ("first half of last year", "2025-01-01", "2025-07-01-07:00"),
+    ("the second half of the year", "2026-07-01-07:00", "2027-01-01"),
+    ("first half of november", "2026-11-01-07:00", "2026-11-16"),
+    ("the last half of february 2024", "2024-02-16", "2024-03-01"),
+    ("second half of last month", "2026-10-16-07:00", "2026-11-01-07:00"),
     # Parts of months and years
     ("early november", "2026-11-01-07:00", "2026-11-11"),
     ("mid november", "2026-11-11", "2026-11-21"),
@@ -127,7 +140,7 @@ def test_a_part_reads_by_the_owners_clock(zone, now, phrase, start, end):
 UNKNOWN = [
     "a few days ago",
     "the other day",
-    "christmas",
+    "ascension",
     "early monday",
     "early month",
     "late summer",

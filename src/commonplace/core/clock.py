@@ -29,6 +29,8 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _TICK = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FAR_US = 1 << 62
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 
@@ -66,6 +68,19 @@ def within_calendar(what: str) -> Iterator[None]:
             f"No such time in the calendar: {opening(what, 80)!r}.",
             hint="Use real dates of the years 2 to 9998.",
         ) from exc
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since the epoch, negative before it. Raises: Invalid without a time zone."""
+    if at.tzinfo is None:
+        raise Invalid(f"{at.isoformat()} has no time zone.", hint="Give an aware instant.")
+    return (at - _EPOCH) // _TICK
+
+
+def bounds_us(interval: Interval) -> tuple[int, int]:
+    """Both ends in microseconds since the epoch; an open one lies beyond every entry."""
+    start, end = interval.start, interval.end
+    return -_FAR_US if start is None else micros(start), _FAR_US if end is None else micros(end)
 
 
 def to_local(at: datetime, zone: tzinfo) -> datetime:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.int64]
     Mask: TypeAlias = NDArray[np.bool_]
 
-By: TypeAlias = Literal["meaning", "words", "both"]
+By: TypeAlias = Literal["meaning", "words", "both", "kind"]
+"""What a hit rests on; kind: it was listed for what it is, whatever it says."""
+
 Intent: TypeAlias = Literal["planning", "journaling"]
 
 
@@ -47,10 +49,10 @@ class Doc:
     ref: the entry's address, unique per owner. at: aware UTC. text: what is searched and encoded.
     scope: the part of a journal it lies in (a root, a section, a thread). stamp: a token of the
     journal's own that changes whenever the entry does (size and mtime of a file, a row's hash).
-    session: the row of entries this one was written among (a day of a journal, a thread, a
-    conversation), a name unique per owner; entries of one session lend each other context, an
-    entry with none stands alone. author: who wrote or said it, where that is known. dated: its date
-    in words, searched beside the text ("7 May 2023"). covers: the refs a summary was made from.
+    session: the conversation that this entry is a turn of, a name unique per owner; turns of one
+    conversation lend each other context. Empty for an entry that stands alone. author: who wrote or
+    said it, where that is known. dated: its date in words, searched beside the text ("7 May 2023").
+    covers: the refs a summary was made from.
     """
 
     ref: str
@@ -142,16 +144,18 @@ class Filter:
 class Weighing:
     """How an index weighs words, and what entries of one session lend each other.
 
-    k1, b: of BM25. shortest: words an entry counts as at least. before, after: weight, in [0, 1],
-    of an entry that stands right before or after another; it falls to 1/e over `scale` words.
-    side: entries on each side that lend. least: weight under which nothing is lent. common,
-    common_least: a word in as large a share of entries, and in as many, is not lent. around:
-    neighbours of a candidate that are candidates too. Source: `search.policy`.
+    k1, b: of BM25. shortest, shortest_turn: words that an entry which stands alone counts as at
+    least, and that a turn of a conversation does. before, after: weight, in [0, 1], of a turn that
+    stands right before or after another; it falls to 1/e over `scale` words. side: turns on each
+    side that lend. least: weight under which nothing is lent. common, common_least: a word in as
+    large a share of entries, and in as many, is not lent. around: neighbours of a candidate that
+    are candidates too. Source: `search.policy`.
     """
 
     k1: float
     b: float
     shortest: int
+    shortest_turn: int
     before: float
     after: float
     scale: float
@@ -167,7 +171,9 @@ class Asked:
     """What an index is asked for: words, a query's vector or None, and whom it may look at.
 
     vector: may still be on its way; asked for once, after the words, and in no transaction.
-    identity: of the encoder behind it; empty for none. limit: the best taken of each leg.
+    identity: of the encoder behind it; empty for none. limit: the best taken of each leg. leaning:
+    a time of which the best of each leg are taken as well; None for none. newest: the newest
+    `limit` docs are taken instead, whatever they say.
     """
 
     words: str
@@ -176,6 +182,8 @@ class Asked:
     within: Filter
     limit: int
     weighing: Weighing
+    leaning: Interval | None = None
+    newest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -185,10 +193,9 @@ class Candidates:
     keys: (n,) what `read` takes. words: (n,) BM25 >= 0, context included. matched: (n,) whether a
     word of the question stands in the doc itself. covered: (n,) the share of the question's idf
     that stands in it, in [0, 1]. similarity: (n,) cosine of the best chunk, NaN without a vector.
-    nearness: (n,) the same with what neighbours lend, NaN likewise. lengths: (n,) words. at_us:
-    (n,) microseconds since the epoch. timed: (n,) whether it names a time. following: (n,) row of
-    the next one in its session, -1 for none here. author: (n,) place in `authors`. kind: (n,) place
-    in `kinds`. read: the docs of some keys; one that left is missing.
+    nearness: (n,) the same with what neighbours lend, NaN likewise. at_us: (n,) microseconds since
+    the epoch. timed: (n,) whether it names a time. author: (n,) place in `authors`. kind: (n,)
+    place in `kinds`. read: the docs of some keys; one that left is missing.
     """
 
     keys: Numbers
@@ -197,10 +204,8 @@ class Candidates:
     covered: Vector
     similarity: Vector
     nearness: Vector
-    lengths: Numbers
     at_us: Numbers
     timed: Mask
-    following: Numbers
     author: Numbers
     authors: tuple[str, ...]
     kind: Numbers
@@ -315,8 +320,9 @@ class Problem:
 class Hit:
     """One entry a search returns.
 
-    score: in [0, 1], for display and in the order shown. similarity: raw cosine, None without a
-    vector. legs: the share of the score each leg gave. also: refs of near-duplicates folded in.
+    score: in [0, 1], for display and in the order shown. similarity: cosine on the scale of its
+    encoder, on which unrelated texts have 0 and the same text 1; None without a vector. legs: the
+    share of the score each leg gave. also: refs of near-duplicates folded in.
     """
 
     doc: Doc

@@ -36,6 +36,14 @@ matter):
 | beginning, middle, end of november | as early, mid, late |
 | first, second, third, fourth week of october | days 1-7, 8-14, 15-21, 22-28 |
 | last week of october | its last seven days |
+| first, second, third, fourth, last quarter of 2025 | its quarters |
+| first, second half of 2025, of october | its halves; of a month days 1 to 15, and the rest |
+| christmas, christmas eve, easter, new year, new year's eve | the latest that is not ahead |
+| thanksgiving, halloween, valentine's day | the same |
+| over, at, during christmas | a day more on either side; of easter from Good Friday to Monday |
+| over thanksgiving | from its Thursday (of the United States) to Sunday |
+| around christmas, around easter 2024 | 7 days more on either side |
+| june and july 2022, 2019 or 2020, friday and monday | the shortest span that holds both |
 | yesterday at 15, this morning at 9 | that hour; `yesterday at 9` could be one of two: an error |
 | since x, after x | from the start of x on, from the end of x on |
 | before x, until x | up to the start of x, up to the end of x |
@@ -44,6 +52,8 @@ matter):
 
 What is told by its relation to now and has not begun (`tonight`, in the morning; `after today`) is
 an error; a date with its year may lie ahead.
+What leaves its bounds open (`a few days ago`, `recently`, `about a week ago`) is an error: what is
+cut away by a guess is not missed. `core.when_inside` reads it for a search that only leans to it.
 A bare name on the left of a range is the latest not after the right side (`monday..friday` is one
 week's); a bare name on the right that leaves a choice (`yesterday to 5pm`) is an error.
 A clock time that a zone skips is moved forward by the gap, and one that occurs twice is its first.
@@ -53,6 +63,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
@@ -61,8 +72,8 @@ from commonplace.core.clock import within_calendar
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
-from commonplace.core.when_days import Frame, Reading
-from commonplace.core.when_spans import read_phrase
+from commonplace.core.when_days import MONTHS, WEEKDAYS, Frame, Reading
+from commonplace.core.when_spans import SEASONS, read_phrase
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -73,7 +84,16 @@ _TICK = timedelta(microseconds=1)
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb"
 _TO = r" (?:to|until|till|through) "
 _CLOSING = f"{_QUOTES}.,;:!?"
-
+_OF_YEAR = r"(?: (?:of )?(?:[0-9]{4}|(?:last|this) year))?"
+_TWO = tuple(
+    rf"(?:(?:in|on|at|during|over) )?(?:the )?(?P<first>(?:{names})(?P<own>{_OF_YEAR}))"
+    rf" (?:and|or) (?P<second>(?:{names})(?P<theirs>{_OF_YEAR}))"
+    for names in (
+        *("|".join(names) for names in (WEEKDAYS, MONTHS, SEASONS)),
+        "q[1-4]",
+        "(?:19|20)[0-9]{2}",
+    )
+)
 
 _EXAMPLES = "Use one such as yesterday, last week, since monday, nov 3 or 2026-11-01..2026-11-07."
 
@@ -85,7 +105,7 @@ def parse_when(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
         reading = read_phrase(text, frame)
         if reading:
             return Interval(start=reading.start, end=reading.end)
-        return _read_range(text, phrase, frame)
+        return _read_two(text, frame) or _read_range(text, phrase, frame)
 
 
 def parse_since(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
@@ -163,7 +183,32 @@ def _read_bound(phrase: str, frame: Frame) -> Interval:
         reading = read_phrase(text, frame)
         if reading:
             return Interval(start=reading.since, end=reading.until)
-        return _read_range(text, phrase, frame)
+        return _read_two(text, frame) or _read_range(text, phrase, frame)
+
+
+def _read_two(text: str, frame: Frame) -> Interval | None:
+    """The shortest span that holds both of two names of a kind, such as two weekdays.
+
+    None for any other text, and where one of the two has not begun.
+    """
+    found = next((x for pattern in _TWO if (x := re.fullmatch(pattern, text))), None)
+    second = read_phrase(found["second"], frame) if found else None
+    if found is None or second is None or (found["own"] and not found["theirs"]):
+        return None
+    spans: list[tuple[datetime, datetime]] = []
+    # `december and january` are of two years, `july and june` are of one.
+    for name, side in (
+        (found["first"], _up_to(second.end, frame)),
+        (found["first"] if found["own"] else found["first"] + found["theirs"], frame),
+    ):
+        with suppress(Invalid):
+            first = read_phrase(name, side)
+            if first and max(first.start, second.start) <= frame.now:
+                spans.append((min(first.start, second.start), max(first.end, second.end)))
+    if not spans:
+        return None
+    start, end = min(spans, key=lambda span: span[1] - span[0])
+    return Interval(start=start, end=end)
 
 
 def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
@@ -235,6 +280,7 @@ def _normal(phrase: str) -> str:
     text = re.sub(r" ?[\u2013\u2014] ?| - ", " to ", text).replace(", ", " ")
     text = re.sub(r"\b([ap])\.m\b\.?", r"\1m", text)
     text = re.sub(r"(?<=[a-z])\.(?= )", "", text)
+    text = re.sub(r"\b(new year|valentine)['\u2019]s\b", r"\1", text)
     text = re.sub(r"\b(?:a )?couple(?: of)?\b", "two", text)
     return re.sub(r"\bhalf an hour\b", "30 minutes", text)
 

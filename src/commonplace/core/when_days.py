@@ -92,7 +92,7 @@ _NUMBERS = {
     "eleven": 11,
     "twelve": 12,
 }
-_WEEKDAYS = {
+WEEKDAYS = {
     "monday": 0,
     "mon": 0,
     "tuesday": 1,
@@ -146,7 +146,7 @@ def one_of(name: str, words: Iterable[str]) -> str:
 
 
 COUNT = one_of("count", ["[0-9]{1,9}", *_NUMBERS])
-_WEEKDAY = one_of("weekday", _WEEKDAYS)
+WEEKDAY = one_of("weekday", WEEKDAYS)
 MONTH = one_of("month", MONTHS)
 WHICH = r"(?:(?P<which>last|this) )?"
 YEAR = r"(?: (?:of )?(?:(?P<year>[0-9]{4})|(?P<that>last|this) year))?"
@@ -234,7 +234,7 @@ def _read_days_ago(found: re.Match[str], frame: Frame) -> Reading:
 
 
 def _read_weekday(found: re.Match[str], frame: Frame) -> Reading:
-    number = _WEEKDAYS[found["weekday"]]
+    number = WEEKDAYS[found["weekday"]]
     which = found["which"]
     if which == "this":
         return one_day(days_of(frame.today, "week")[0] + number * DAY, frame)
@@ -244,12 +244,12 @@ def _read_weekday(found: re.Match[str], frame: Frame) -> Reading:
 
 def _read_weekday_of_week(found: re.Match[str], frame: Frame) -> Reading:
     week = days_of(frame.today if found["back"] == "this" else frame.today - 7 * DAY, "week")
-    return one_day(week[0] + _WEEKDAYS[found["weekday"]] * DAY, frame)
+    return one_day(week[0] + WEEKDAYS[found["weekday"]] * DAY, frame)
 
 
 def _read_weekdays_ago(found: re.Match[str], frame: Frame) -> Reading:
     base = frame.today - DAY
-    nearest = base - (base.weekday() - _WEEKDAYS[found["weekday"]]) % 7 * DAY
+    nearest = base - (base.weekday() - WEEKDAYS[found["weekday"]]) % 7 * DAY
     return lived_day(nearest - (count_of(found) - 1) * 7 * DAY, frame, step=7)
 
 
@@ -275,7 +275,7 @@ def _read_date(found: re.Match[str], frame: Frame) -> Reading | None:
 
 def _read_weekday_date(found: re.Match[str], frame: Frame) -> Reading | None:
     reading = match_rules(_DATE_RULES, found["rest"], frame)
-    if reading and reading.day and reading.day.weekday() != _WEEKDAYS[found["weekday"]]:
+    if reading and reading.day and reading.day.weekday() != WEEKDAYS[found["weekday"]]:
         raise Invalid(
             f"Not a {found['weekday']}: {reading.day.isoformat()}.",
             hint="Leave the weekday out, or name the year.",
@@ -292,10 +292,10 @@ _DATE_RULES: Rules = (
 DAY_RULES: Rules = (
     (r"today|yesterday|day before yesterday", _read_today),
     (rf"{COUNT} ?(?:days?|d) ago", _read_days_ago),
-    (rf"{WHICH}{_WEEKDAY}", _read_weekday),
-    (rf"{COUNT} {_WEEKDAY}s? ago", _read_weekdays_ago),
-    (rf"{_WEEKDAY} (?:of )?(?P<back>last|previous|this) week", _read_weekday_of_week),
-    (rf"(?P<back>last|previous|this) week (?:on )?{_WEEKDAY}", _read_weekday_of_week),
+    (rf"{WHICH}{WEEKDAY}", _read_weekday),
+    (rf"{COUNT} {WEEKDAY}s? ago", _read_weekdays_ago),
+    (rf"{WEEKDAY} (?:of )?(?P<back>last|previous|this) week", _read_weekday_of_week),
+    (rf"(?P<back>last|previous|this) week (?:on )?{WEEKDAY}", _read_weekday_of_week),
     *_DATE_RULES,
-    (rf"{_WEEKDAY} (?P<rest>.+)", _read_weekday_date),
+    (rf"{WEEKDAY} (?P<rest>.+)", _read_weekday_date),
 )

@@ -8,15 +8,20 @@ end of the question, or before punctuation or a word such as `did` or `about`.
 | inside a question | |
 |---|---|
 | last spring, yesterday, this week, 3 days ago, nov 3 | read alone |
-| october, monday, q3, week 46, 2025 | read after their preposition (`in`, `on`, `since`, …) |
+| october, monday, q3, week 46, 2025, easter | read after their preposition (`in`, `on`, `since`) |
+| in june and july 2022, in 2019 or 2020, on monday and tuesday | read: the span that holds both |
+| over the summer, over easter, around christmas, first quarter of 2022 | read |
+| a few days ago, a while back, years ago, recently, the other day | read, but vague |
+| about a week ago, around 3 days ago | read with their about or around, but vague |
 | how did october go, how was last week, how is this year going | read: the time is asked about |
 | yesterday's bug, monday's standup | read; the rest keeps the thing |
 | the bug from yesterday, the outage of last week | read; `from monday` may be since then: left |
 | 9am | read with its day, and after since; `at 9am` may be every day's: left |
+| the recently viewed page, how recently, until recently, christmas card | no time of it: left |
 | the today page, in march madness, in spring, at the last minute | names: left |
 | about yesterday, for last week, than last year | topics: left |
-| on monday and tuesday, a week ago today, about a week ago | not wholly understood: left |
-| in october, and again on nov 3 | two times: left |
+| on nov 3 and 5, a week ago today, twenty years ago | not wholly understood: left |
+| in october, and again on nov 3 | two times: left; of a plain and a vague one the plain is read |
 | in 2030, what should I do today | no time that has been: left |
 """
 
@@ -24,20 +29,24 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.when import LONGEST_PHRASE, parse_when
 from commonplace.core.when_days import MONTHS
+from commonplace.core.when_feasts import FEAST
 from commonplace.core.when_inside_words import (
+    ADVERBS,
     AHEAD,
     AND_MORE,
     BOUNDS,
     CLOSERS,
     COMPARED,
+    COUNTED,
     DASHES,
     ENDING,
+    FEASTS,
     GOES_ON,
     HOMONYMS,
     JOINS,
@@ -45,6 +54,7 @@ from commonplace.core.when_inside_words import (
     NAMED_SPANS,
     NAMES,
     NARROWING,
+    NOT_ADVERBS,
     NOT_BEFORE,
     NOT_BEFORE_LEAD,
     NOT_LIKE_IT,
@@ -64,6 +74,7 @@ from commonplace.core.when_inside_words import (
     Kind,
     kind_of,
 )
+from commonplace.core.when_vague import in_plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,11 +94,15 @@ class FoundWhen:
 
     text: the question without its time words; blank where it has no others; as it was where no time
     is read. phrase: the words read, as written. interval: what they name; None where none is read.
+    vague: whether its bounds are a guess (`a few days ago`), by which nothing may be cut. feast:
+    the name of the feast in the phrase: entries are written about it, as they are not of a date.
     """
 
     text: str
     phrase: str = ""
     interval: Interval | None = None
+    vague: bool = False
+    feast: str = ""
 
 
 def find_when(text: str, *, now: datetime, zone: tzinfo) -> FoundWhen:
@@ -96,17 +111,22 @@ def find_when(text: str, *, now: datetime, zone: tzinfo) -> FoundWhen:
     if len(words) > LONGEST_QUESTION:
         return FoundWhen(text=text)
     tokens = _tokens(words)
-    times = list(_times(tokens, now, zone))
+    found = list(_times(tokens, now, zone))
+    # "the cake she made recently, in May": the plain time says more.
+    times = [each for each in found if each[0].plain is None] or found
     if len(times) != 1:
         return FoundWhen(text=text)
     (phrase, interval), *_ = times
     running = interval.end is None or interval.end > now
     if _is_part(phrase) or (running and any(token.word in AHEAD for token in tokens)):
         return FoundWhen(text=text)
+    feast = re.search(FEAST, phrase.core)
     return FoundWhen(
         text=" ".join([*words[: phrase.first], *words[phrase.after :]]).strip(" ,;:"),
         phrase=" ".join(words[phrase.first : phrase.after]).rstrip(".,;:?!"),
         interval=interval,
+        vague=phrase.plain is not None,
+        feast=feast[0] if feast else "",
     )
 
 
@@ -121,7 +141,14 @@ class _Token:
 
 
 def _tokens(words: Sequence[str]) -> list[_Token]:
-    return [_token(word) for word in words]
+    tokens = [_token(word) for word in words]
+    return [
+        # New year's and valentine's are names: the day owns nothing.
+        replace(token, owning=False)
+        if token.word == "valentine" or (before.word, token.word) == ("new", "year")
+        else token
+        for before, token in zip([_token(""), *tokens], tokens, strict=False)
+    ]
 
 
 def _token(written: str) -> _Token:
@@ -152,6 +179,19 @@ class _Phrase:
     after: int
     lead: str
     core: str
+
+    @property
+    def words(self) -> str:
+        """What is parsed: with the preposition where it says how wide, or which side."""
+        keeps = self.lead in BOUNDS | {"around"} or re.search(FEAST, self.core)
+        return f"{self.lead} {self.core}" if self.lead and keeps else self.core
+
+    @property
+    def plain(self) -> str | None:
+        """The plain phrase that a vague one stands for."""
+        with suppress(Invalid):
+            return in_plain_words(self.words)
+        return None
 
     @property
     def alone(self) -> bool:
@@ -220,15 +260,22 @@ def _interval(phrase: _Phrase, now: datetime, zone: tzinfo) -> Interval | None:
     """What the phrase names where it stands; None where it is no time, or one that has not been."""
     kind = kind_of(phrase.core)
     stands = _is_said(phrase, kind) and _follows(phrase, kind) and _is_closed(phrase, kind)
-    if not (stands or _is_subject(phrase, kind)):
+    if not (stands or _is_subject(phrase, kind)) or _is_measured(phrase):
         return None
-    text = f"{phrase.lead} {phrase.core}" if phrase.lead in BOUNDS else phrase.core
     with suppress(Invalid):
-        read = parse_when(text, now=now, zone=zone)
+        read = parse_when(phrase.plain or phrase.words, now=now, zone=zone)
         begun = read.start is None or read.start < now
         ahead = phrase.lead == "before" and read.end is not None and read.end > now
         return read if begun and not ahead else None
     return None
+
+
+def _is_measured(phrase: _Phrase) -> bool:
+    """Whether the word before makes a measure of it: how recently, twenty years ago."""
+    if phrase.core in ADVERBS:
+        return phrase.before() in NOT_ADVERBS
+    is_plural = phrase.core.partition(" ")[0] in PLURALS
+    return is_plural and COUNTED.fullmatch(phrase.before()) is not None
 
 
 def _is_said(phrase: _Phrase, kind: Kind) -> bool:
@@ -237,7 +284,9 @@ def _is_said(phrase: _Phrase, kind: Kind) -> bool:
     if core.startswith("the ") and not OWN_ARTICLE.fullmatch(core):
         return False
     if phrase.lead:
-        return kind in SAID_WITH[phrase.lead] and core not in {"spring", "sun", "sat", "mon"}
+        # "choose redis over may", but "in may"; "what did I hear of recently".
+        names = HOMONYMS if phrase.lead == "over" else {"spring", "sun", "sat", "mon"}
+        return kind in SAID_WITH[phrase.lead] and core not in names | ADVERBS
     if phrase.alone:
         return kind in SAID_ALONE and not (core in HOMONYMS or re.fullmatch("[0-9]{4}", core))
     if phrase.owning and core in NAMES:
@@ -270,7 +319,8 @@ def _follows(phrase: _Phrase, kind: Kind) -> bool:
     if word == "time" and earlier in {"this", "that", "same"}:
         return False
     # "what was I working on yesterday": a preposition of what was done.
-    dangling = word in {"in", "on", "at"} and kind == "told"
+    dangles = LEADS - BOUNDS if phrase.core in ADVERBS else {"in", "on", "at"}
+    dangling = word in dangles and kind == "told"
     return dangling or word not in NOT_BEFORE | NOT_OF_IT | LEADS
 
 
@@ -283,6 +333,8 @@ def _is_closed(phrase: _Phrase, kind: Kind) -> bool:
         return True
     if kind in ENDING and not phrase.lead:
         return False
+    if phrase.core in ADVERBS and phrase.before() in SUBJECTS:
+        return True
     if kind == "rolling" and phrase.core.startswith("the ") and behind in NARROWING:
         return False
     return behind in SOFT
@@ -311,12 +363,13 @@ def _is_part(phrase: _Phrase) -> bool:
         return True
     if behind in JOINS:
         a_day = kind == "day" and further[:1].isdigit()
+        a_year = kind == "number" and re.fullmatch("[0-9]{4}", further)
         near = {phrase.behind(on) for on in (2, 3, 4)}
-        if a_day or further in AND_MORE or near & TIME_WORDS:
+        if a_day or a_year or further in AND_MORE or near & (TIME_WORDS | FEASTS):
             return True
     nearest = tokens[first - 1].word if first else ""
     if nearest in JOINS:  # two or 3 days ago, monday and on tuesday
         return kind == "ago" or any(
-            token.word in TIME_WORDS for token in tokens[max(0, first - 4) : first - 1]
+            token.word in TIME_WORDS | FEASTS for token in tokens[max(0, first - 4) : first - 1]
         )
     return phrase.lead not in PLACING | {"of"} and nearest in TIME_WORDS - PLURALS

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.when_days import COUNT, MONTHS
+from commonplace.core.when_feasts import FEAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,12 +21,14 @@ Kind: TypeAlias = Literal[
     "range",  # monday to friday
     "dated range",  # nov 1 to nov 15
     "rolling",  # the last 3 weeks
-    "ago",  # 3 days ago
+    "ago",  # 3 days ago, a while back
     "told day",  # last friday, 9am yesterday
-    "told",  # yesterday, last week
+    "told",  # yesterday, last week, recently
     "iso day",  # 2026-11-03
     "day",  # nov 3
     "dated",  # spring 2025, monday morning, early november
+    "listed",  # june and july 2022, friday and monday
+    "feast",  # christmas, easter
     "weekend",
     "weekday",
     "span",  # october, q3, winter
@@ -40,6 +43,8 @@ def _set(words: str) -> frozenset[str]:
 _WEEKDAYS = _set("monday tuesday wednesday thursday friday saturday sunday")
 _DAYS = _WEEKDAYS | _set("tue tues wed weds thu thur thurs fri")
 _SEASONS = _set("spring summer autumn fall winter")
+FEASTS = _set("christmas xmas easter thanksgiving halloween valentine valentines")
+ADVERBS = _set("recently lately")
 PLURALS = _set("minutes hours days weeks weekends months quarters years")
 UNITS = PLURALS | _set("minute hour day week weekend month quarter year")
 TIME_WORDS = (
@@ -60,7 +65,7 @@ NAMES = _WEEKDAYS | (frozenset(month for month in MONTHS if len(month) > 4) - HO
 NAMED_SPANS = _set("q1 q2 q3 q4 summer autumn winter")
 """The same of spans that are no month."""
 
-PLACING = _set("in on at during over within throughout")
+PLACING = _set("in on at during over within throughout around")
 BOUNDS = _set("since before after until till between")
 LEADS = PLACING | BOUNDS | _set("of from for")
 OPENERS = (
@@ -69,8 +74,17 @@ OPENERS = (
     | _set("the a an one two three four five six seven eight nine ten eleven twelve couple half")
     | _set("this past previous q1 q2 q3 q4 early earlier mid late beginning start middle end")
     | _set("first second third fourth 1st 2nd 3rd 4th")
+    | _set("about roughly approximately nearly almost few several some sometime quite many not")
+    | _set("recent new")
+    | ADVERBS
+    | FEASTS
 )
-CLOSERS = TIME_WORDS | _set("mon sat sun far date am pm a.m p.m mins min hrs secs sec")
+CLOSERS = (
+    TIME_WORDS
+    | ADVERBS
+    | FEASTS
+    | _set("mon sat sun far date am pm a.m p.m mins min hrs secs sec eve back")
+)
 
 # Before a phrase.
 NOT_LIKE_IT = _set(
@@ -96,6 +110,13 @@ NOT_BEFORE_LEAD: Mapping[str, frozenset[str]] = {
     ),
     "between": COMPARED,
 }
+NOT_ADVERBS = _set("how more less so too very")
+"""Before recently: they make a measure of it."""
+COUNTED = re.compile(
+    r".*[0-9].*|(?:.*-)?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+    r"|.*(?:teen|ty|hundred|thousand|million|dozen)s?|half|few|quarter|couple|of|more|fewer"
+)
+"""Before weeks ago: a number that is not understood."""
 SUBJECTS = _set("i we you he she it they")
 
 # Behind a phrase.
@@ -128,7 +149,7 @@ AHEAD = _set("should shall will must")
 
 OWN_ARTICLE = re.compile(
     r"the (?:(?:last|past) (?:\S+ )?(?:minute|hour|day|week|month|quarter|year)s?"
-    r"|day before yesterday|weekend|(?:spring|summer|autumn|fall|winter)\b.*|.+ of .+)"
+    r"|day before yesterday|other day|weekend|(?:spring|summer|autumn|fall|winter)\b.*|.+ of .+)"
 )
 """Where `the` belongs to the time; elsewhere it makes it a thing: the today page, on the monday."""
 
@@ -136,17 +157,24 @@ _MONTH = rf"\b(?:{'|'.join(MONTHS)})\b"
 _CLOCK = r"(?:[0-9]{1,2}(?::[0-9]{2}){0,2} ?(?:[ap]\.?m)?|noon)"
 _TO = "(?:and|to|until|till|through)"
 _WEEKDAY = rf"(?:{'|'.join(sorted(_DAYS))})"
+_NAMES = (_WEEKDAY, _MONTH, "q[1-4]", f"(?:{'|'.join(sorted(_SEASONS))})")
+_OF_YEAR = r"(?: (?:of )?(?:[0-9]{4}|(?:last|this) year))?"
+_TWO = "|".join(rf"(?:the )?{x}{_OF_YEAR} (?:and|or) {x}{_OF_YEAR}" for x in _NAMES)
 _PATTERNS: Sequence[tuple[str, Kind]] = (
     (r"(?:the )?last (?:minute|second)|this (?:may|march|mar|fall|sat|sun|mon)", "shaky"),
     # "did I get up early last month"
     (r"(?:early|late) (?:last|this) .+", "shaky"),
     (r".+ week of .+", "dated"),
+    (_TWO, "listed"),
+    (FEAST, "feast"),
+    (rf"(?:{FEAST}|{'|'.join(_NAMES[1:])}) (?:of )?(?:last|this) year", "dated"),
+    ("recently|lately|the other day", "told"),
     (rf"{_CLOCK}(?: {_TO} {_CLOCK})?", "clock"),
-    (rf"[0-9]{{4}}(?: {_TO} [0-9]{{4}})?|[0-9]{{4}}-[0-9]{{2}}|week [0-9]+", "number"),
+    (rf"[0-9]{{4}}(?: (?:{_TO}|or) [0-9]{{4}})?|[0-9]{{4}}-[0-9]{{2}}|week [0-9]+", "number"),
     (rf"(?=.*(?:{_MONTH}|[0-9]-)).*[0-9].* {_TO} .*", "dated range"),
     (rf".+ {_TO} .+", "range"),
-    (rf"the (?:last|past) .+|(?:last|past) {COUNT} .+|past .+", "rolling"),
-    (r".+ ago", "ago"),
+    (rf"the (?:last|past) .+|(?:last|past) {COUNT} .+|(?:past|recent) .+", "rolling"),
+    (r".+ (?:ago|back)", "ago"),
     (rf"(?:last|this|past|previous) {_WEEKDAY}(?: .+)?", "told day"),
     (rf"{_WEEKDAY}(?: of)? (?:last|this|previous) week", "told day"),
     (r"(?:noon|[0-9].*) (?:today|yesterday)", "told day"),
@@ -174,15 +202,17 @@ def _kinds(*kinds: Kind) -> _Kinds:
 _TOLD: _Kinds = _kinds("rolling", "ago", "told day", "told")
 _DATED: _Kinds = _kinds("iso day", "day", "dated range", "dated")
 _BARE: _Kinds = _kinds("weekend", "weekday", "span")
-RANGES: _Kinds = _kinds("range", "dated range")
+_SPANS: _Kinds = _kinds("range", "dated range")
+RANGES: _Kinds = _SPANS | _kinds("listed")
 _CLOCK_ONLY: _Kinds = _kinds("clock")
 _SHAKY: _Kinds = _kinds("shaky")
 # `on yesterday` is never said: that preposition belongs to what was done.
-_AT: _Kinds = _kinds("rolling", "ago", "told day", "weekend") | _DATED
+_AT: _Kinds = _kinds("rolling", "ago", "told day", "weekend", "listed", "feast") | _DATED
 _IN: _Kinds = _kinds("number", "span") | _SHAKY | _AT
 _ON: _Kinds = _kinds("weekday") | _AT
-_OVER: _Kinds = _kinds("rolling", "told day", "told", "weekend")
-_BOUND: _Kinds = _kinds("number", "range", "bare") | _TOLD | _DATED | _BARE
+_WITHIN: _Kinds = _kinds("rolling", "told day", "told", "weekend")
+_OVER: _Kinds = _kinds("dated", "span", "listed", "feast") | _WITHIN
+_BOUND: _Kinds = _kinds("number", "range", "bare", "feast") | _TOLD | _DATED | _BARE
 SAID_WITH: Mapping[str, _Kinds] = {
     "": _TOLD | _DATED,
     "in": _IN,
@@ -190,8 +220,9 @@ SAID_WITH: Mapping[str, _Kinds] = {
     "at": _AT,
     "during": _IN | _ON | _TOLD,
     "throughout": _IN | _TOLD,
-    "within": _OVER | _SHAKY,
+    "within": _WITHIN | _SHAKY,
     "over": _OVER,
+    "around": _kinds("feast", "ago", "told", "dated"),
     # The deadline of nov 3 is no time of an entry.
     "of": _TOLD,
     # `from monday` is of Monday or since Monday.
@@ -202,9 +233,11 @@ SAID_WITH: Mapping[str, _Kinds] = {
     **dict.fromkeys(("before", "after", "until", "till"), _BOUND),
 }
 """Which kinds are said with which preposition, and without any."""
-SAID_ALONE: _Kinds = _kinds("number") | _TOLD | _DATED | _BARE | RANGES | _CLOCK_ONLY
+SAID_ALONE: _Kinds = _kinds("number") | _TOLD | _DATED | _BARE | _SPANS | _CLOCK_ONLY
 """What is a time where the question holds nothing else."""
-SUBJECT_KINDS: _Kinds = _TOLD | _kinds("number", "iso day", "dated", "weekend", "weekday", "span")
+SUBJECT_KINDS: _Kinds = _TOLD | _kinds(
+    "number", "iso day", "dated", "feast", "weekend", "weekday", "span"
+)
 """What may be asked about itself: how did october go."""
 ENDING: _Kinds = _kinds("day", "dated", "dated range")
 """What is only read at an end of the question or of a clause, where it has no preposition."""

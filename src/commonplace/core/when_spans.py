@@ -41,6 +41,7 @@ from commonplace.core.when_days import (
     read_named,
     span_of,
 )
+from commonplace.core.when_feasts import FEAST_RULES
 from commonplace.core.when_parts import PART_RULES
 
 _CLOCK_UNITS = {
@@ -66,7 +67,7 @@ _UNITS = {
     for word in words.split()
 }
 # Meteorological seasons of the northern hemisphere, by the month in which they begin.
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 # Local hours [from, to); past 24 is the next day. Night overlaps the small hours of morning.
 _PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 
@@ -93,25 +94,25 @@ def _read_quarter(found: re.Match[str], frame: Frame) -> Reading | None:
 
 
 def _read_season(found: re.Match[str], frame: Frame) -> Reading | None:
-    return _months(_SEASONS[found["season"]], 3, found, frame)
+    return _months(SEASONS[found["season"]], 3, found, frame)
 
 
 def _read_winter(found: re.Match[str], frame: Frame) -> Reading | None:
-    winter = None if found["that"] else _months(_SEASONS["winter"], 3, found, frame)
+    winter = None if found["that"] else _months(SEASONS["winter"], 3, found, frame)
     # `winter 2026` before that December, who looks back, means the one that ends in 2026.
     if found["that"] or (found["year"] and winter and winter.start > frame.now):
         raise Invalid(
             f"Ambiguous time phrase: {found[0]!r}.", hint="Name both years: winter 2025/26."
         )
     # A winter that runs began the year before.
-    if found["which"] == "this" and frame.today.month < _SEASONS["spring"]:
-        first = date(frame.today.year - 1, _SEASONS["winter"], 1)
+    if found["which"] == "this" and frame.today.month < SEASONS["spring"]:
+        first = date(frame.today.year - 1, SEASONS["winter"], 1)
         return span_of(first, add_months(first, 3), frame)
     return winter
 
 
 def _read_winter_of(found: re.Match[str], frame: Frame) -> Reading | None:
-    first = date(int(found["begun"]), _SEASONS["winter"], 1)
+    first = date(int(found["begun"]), SEASONS["winter"], 1)
     ended = add_months(first, 3)
     if not f"{ended.year:04d}".endswith(found["ended"]):
         return None
@@ -390,8 +391,10 @@ def read_phrase(text: str, frame: Frame) -> Reading | None:
     date the zone skipped, and what is told by its relation to now and has not begun.
     """
     bare = re.sub(r"^(?:(?:in|on|at|during) |(?:over|within) (?=the ))", "", text)
-    reading = match_rules(_RULES, bare, frame) or match_rules(
-        _RULES, bare.removeprefix("the "), frame
+    reading = (
+        match_rules(FEAST_RULES, text, frame)
+        or match_rules(_RULES, bare, frame)
+        or match_rules(_RULES, bare.removeprefix("the "), frame)
     )
     if reading and not reading.dated and reading.since > frame.now:
         raise Invalid(
