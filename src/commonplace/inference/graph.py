@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
     from commonplace.core.values import Vector
-    from commonplace.inference.models import Weights
+    from commonplace.inference.models import Profile, Weights
 
 # Unless told so before it is imported, it writes an identifier of the device into the user's cache
 # and reports its use to its maker over the network; the name changed once between its releases.
@@ -37,7 +37,7 @@ class Graph:
     def __init__(
         self,
         session: onnxruntime.InferenceSession,
-        dimensions: int,
+        profile: Profile,
         options: onnxruntime.RunOptions,
     ) -> None:
         self._session = session
@@ -52,7 +52,8 @@ class Graph:
         self._pooled = _POOLED_OUTPUT in outputs
         known = (_POOLED_OUTPUT, _HIDDEN_OUTPUT)
         self._output = next((name for name in known if name in outputs), outputs[0])
-        self._dimensions = dimensions
+        self._dimensions = profile.dimensions
+        self._pooling = profile.pooling
 
     def vectors(self, rows: Sequence[Sequence[int]]) -> Vector:
         """(n, dimensions) float32 of length 1, from n rows of token ids, each at least one long.
@@ -69,7 +70,7 @@ class Graph:
             (output,) = self._session.run(
                 [self._output], {name: given[name] for name in self._inputs}, self._options
             )
-        vectors: Vector = output if self._pooled else _pooled(output, mask)
+        vectors: Vector = output if self._pooled else self._pool(output, mask)
         if vectors.shape != (len(rows), self._dimensions):
             raise Invalid(
                 f"The model gives {vectors.shape[-1]} numbers a text, not {self._dimensions}.",
@@ -81,13 +82,15 @@ class Graph:
         """End every run under way within milliseconds, and let none succeed from now on."""
         self._options.terminate = True
 
-
-def _pooled(hidden: Vector, mask: np.typing.NDArray[np.int64]) -> Vector:
-    """The mean over each row's own tokens, brought to length 1; the mean's divisor falls out."""
-    sums = np.einsum("nld,nl->nd", hidden, mask.astype(np.float32))
-    lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-    vectors: Vector = (sums / lengths).astype(np.float32)
-    return vectors
+    def _pool(self, hidden: Vector, mask: np.typing.NDArray[np.int64]) -> Vector:
+        """The first token of each row, or the mean over its own tokens, brought to length 1."""
+        if self._pooling == "cls":
+            pooled = hidden[:, 0]
+        else:  # the sum: the mean's divisor falls out
+            pooled = np.einsum("nld,nl->nd", hidden, mask.astype(np.float32))
+        lengths = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+        vectors: Vector = (pooled / lengths).astype(np.float32)
+        return vectors
 
 
 def open_graph(weights: Weights) -> Graph:
@@ -106,7 +109,7 @@ def open_graph(weights: Weights) -> Graph:
         )
     with translated(f"The weights in {weights.model.parent} are broken", error=Invalid):
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return Graph(session, weights.profile.dimensions, onnxruntime.RunOptions())
+    return Graph(session, weights.profile, onnxruntime.RunOptions())
 
 
 def _options(onnxruntime: Any) -> Any:

@@ -36,8 +36,9 @@ class WeightFile:
 class Profile:
     """How one published model is fetched, loaded and asked.
 
-    family: models whose cosines lie alike, hence share floors. max_tokens: the most tokens of a
-    passage, special ones included. graph: file of this package with the operations, for weights
+    family: models whose cosines lie alike, hence share floors. pooling: a text's vector is the mean
+    of its tokens', or that of the first, [CLS]. max_tokens: the most tokens of a passage, special
+    ones included. graph: file of this package with the operations, for weights
     published without any; empty where `model` is a whole ONNX file. package: the installed package
     that carries these weights, and `package_folder` the folder in it.
     """
@@ -49,7 +50,7 @@ class Profile:
     revision: str
     model: WeightFile
     tokenizer: WeightFile
-    pooling: Literal["mean"] = "mean"
+    pooling: Literal["mean", "cls"] = "mean"
     max_tokens: int = 512
     query_prefix: str = ""
     passage_prefix: str = ""
@@ -110,7 +111,29 @@ MULTILINGUAL_E5_SMALL = Profile(
     passage_prefix="passage: ",
 )
 
-PROFILES = {profile.name: profile for profile in (MINILM, E5_SMALL, MULTILINGUAL_E5_SMALL)}
+BGE_SMALL = Profile(
+    name="bge-small-en-v1.5",
+    family="bge",
+    dimensions=384,
+    repository="BAAI/bge-small-en-v1.5",
+    revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
+    model=WeightFile(
+        paths=("onnx/model.onnx", "model.onnx"),
+        sha256="828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35",
+        size=133_093_490,
+    ),
+    tokenizer=WeightFile(
+        paths=("tokenizer.json", "onnx/tokenizer.json"),
+        sha256="d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        size=711_396,
+    ),
+    pooling="cls",
+    query_prefix="Represent this sentence for searching relevant passages: ",
+)
+
+PROFILES = {
+    profile.name: profile for profile in (MINILM, E5_SMALL, MULTILINGUAL_E5_SMALL, BGE_SMALL)
+}
 DEFAULT_PROFILE = MINILM.name
 
 
