@@ -205,6 +205,7 @@ ALONE = Weighing(
     k1=1.2,
     b=0.75,
     shortest=1,
+    shortest_turn=1,
     before=0.0,
     after=0.0,
     scale=1.0,
@@ -235,7 +236,6 @@ class Seen:
     similarity: float | None
     nearness: float | None
     covered: float
-    following: str
 
 
 def look(
@@ -264,7 +264,6 @@ def look(
     docs = found.read(keys)
     seen: dict[str, Seen] = {}
     for row, key in enumerate(keys):
-        following = int(found.following[row])
         seen[docs[key].ref] = Seen(
             doc=docs[key],
             words=float(found.words[row]) if found.matched[row] else None,
@@ -272,7 +271,6 @@ def look(
             similarity=_number(found.similarity[row]),
             nearness=_number(found.nearness[row]),
             covered=float(found.covered[row]),
-            following="" if following < 0 else docs[keys[following]].ref,
         )
     assert len(seen) == len(keys)
     return seen
@@ -336,20 +334,37 @@ class IndexContract:
     def test_a_neighbour_lends_its_words(self, index: Index) -> None:
         """One of the same session counts as if the word stood there a little; no other does.
 
-        Three docs of two words, the word in one: idf = ln(1 + 2.5 / 1.5), all lengths the mean,
-        so BM25 is idf * 2.2 tf / (tf + 1.2). The next doc has tf = .5 e^(-1/80), the third one
-        .5 e^(-3/80); of the doc after the word nothing else is asked.
+        Three docs of two words, the word in one: all lengths are the mean and the word is all that
+        is asked, so BM25 is 2.2 tf / (tf + 1.2). The next doc has tf = .5 e^(-1/80), the third one
+        .5 e^(-3/80).
         """
         docs = [a_doc(f"n:{i}", text, minutes=i, session="day") for i, text in enumerate(LINES)]
         mine = self.filled(index, [*docs, a_doc("n:9", "quiet evening", minutes=9)])
         found = look(mine, "harbour", weighing=TOGETHER)
-        idf = math.log1p((4 - 1 + 0.5) / 1.5)
         lent = [1.0, 0.5 * math.exp(-1 / 80), 0.5 * math.exp(-3 / 80)]
-        wanted = [idf * 2.2 * tf / (tf + 1.2) for tf in lent]
+        wanted = [2.2 * tf / (tf + 1.2) for tf in lent]
         assert [round(each.lent, 4) for each in found.values()] == [round(x, 4) for x in wanted]
         assert [each.words is not None for each in found.values()] == [True, False, False]
-        assert [each.following for each in found.values()] == ["n:1", "n:2", ""]
         assert [each.covered for each in found.values()] == [1.0, 0.0, 0.0]
+
+    def test_turns_and_what_stands_alone_are_weighed_each_among_their_own(
+        self, index: Index
+    ) -> None:
+        """A word that is common in log lines and rare in a conversation tells most in the latter.
+
+        Of the two turns one says "harbour", of the nine other docs eight do: beside "road", which
+        one of each says, its share is ln 2 / (2 ln 2) = .5 among the turns, and less elsewhere.
+        """
+        turns = [
+            a_doc("t:0", "harbour", minutes=0, session="talk", author="Ann"),
+            a_doc("t:1", "road", minutes=1, session="talk", author="Ann"),
+        ]
+        alone = [a_doc(f"n:{i}", "harbour", minutes=9 + i) for i in range(8)]
+        mine = self.filled(index, [*turns, *alone, a_doc("n:8", "road", minutes=30)])
+        found = look(mine, "harbour road", limit=20)
+        assert round(found["t:0"].covered, 4) == round(found["t:1"].covered, 4) == 0.5  # noqa: PLR2004  by hand
+        harbour, road = math.log1p(1.5 / 8.5), math.log1p(8.5 / 1.5)
+        assert round(found["n:0"].covered, 4) == round(harbour / (harbour + road), 4)
 
     def test_a_neighbour_lends_its_meaning(self, index: Index) -> None:
         """(own + sum of weight * neighbour's) / (1 + sum of weights); a later one lends .3."""

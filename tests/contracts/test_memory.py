@@ -6,9 +6,10 @@ from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.testing_memory import MemoryContract
 from commonplace.testing_memory_tables import TablesContract
+from commonplace.testing_memory_todos import TodosContract
 
 
-class TestSqliteMemory(MemoryContract, TablesContract):
+class TestSqliteMemory(MemoryContract, TablesContract, TodosContract):
     """A file and an index for each user."""
 
     @pytest.fixture
@@ -18,7 +19,7 @@ class TestSqliteMemory(MemoryContract, TablesContract):
         made.close()
 
 
-class TestPostgresMemory(MemoryContract, TablesContract):
+class TestPostgresMemory(MemoryContract, TablesContract, TodosContract):
     """One database for all users, under row level security, and a worker."""
 
     @pytest.fixture

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
+from commonplace.core.values import Interval
 from commonplace.index.columns import read_column, read_columns
 from commonplace.index.roll import COLUMNS, Roll, roll_of
 from commonplace.index.score import posting_of
-from commonplace.testing import TOGETHER
+from commonplace.testing import ALONE, TOGETHER
 
 SECOND = 1 << 20
 
@@ -53,7 +56,6 @@ def test_a_span_of_time_is_a_roll_of_its_own(roll):
     part = roll.between(SECOND, 3 * SECOND)
     assert part.ids.tolist() == [SECOND + 1, SECOND, 2 * SECOND, 2 * SECOND + 1]
     assert part.places_of(np.array([SECOND, 3 * SECOND, 2 * SECOND])).tolist() == [1, -1, 2]
-    assert part.following(np.arange(4)).tolist() == [1, 2, -1, -1]
     later = roll.between(2 * SECOND, 9 * SECOND)
     assert later.places_of(np.array([SECOND, 2 * SECOND, 3 * SECOND])).tolist() == [-1, 0, 2]
 
@@ -68,11 +70,25 @@ def test_a_span_and_a_choice_of_the_same_docs_are_alike(roll):
     assert span.places_of(sought).tolist() == choice.places_of(sought).tolist()
 
 
-def test_the_mean_length_counts_short_docs_as_longer(roll):
-    """(25 + 25 + 30 + 40 + 90) / 5 with 25 at least; (10 + 20 + 30 + 40 + 90) / 5 with 0."""
-    assert roll.mean_length(25) == 42
-    assert roll.mean_length(0) == 38
-    assert roll.mean_length(25) == 42
+def test_a_short_doc_counts_as_longer_and_a_turn_as_longer_still(roll):
+    """Of 10, 20, 30 and 40 words in a session the mean is 30 with 25 at least, 25 with none.
+
+    The one of 90 that stands alone is as long as the mean of its kind, which is itself.
+    """
+    turns = roll.relative_lengths(replace(ALONE, shortest=1, shortest_turn=25))
+    assert (turns[:4] * 30).round(4).tolist() == [25, 25, 30, 40]
+    plain = roll.relative_lengths(replace(ALONE, shortest=100, shortest_turn=0))
+    assert (plain[:4] * 25).round(4).tolist() == [10, 20, 30, 40]
+    assert turns[4] == plain[4] == 1.0
+
+
+def test_the_docs_of_a_time_stand_side_by_side(roll):
+    """From 1.5 s to before 3 s: the second to the fourth."""
+    second = timedelta(seconds=1)
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    within = Interval(start=epoch + 1.5 * second, end=epoch + 3 * second)
+    assert roll.places_between(within).tolist() == [1, 2, 3]
+    assert roll.places_between(Interval()).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_posting_tells_places_in_order_with_how_often_in_text_and_date(roll):

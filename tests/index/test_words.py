@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from commonplace.core.values import Drop, Filter, Interval, Put
 from commonplace.index.memory import MemoryIndex
-from commonplace.index.words import FEW
+from commonplace.index.stems import Stem
+from commonplace.index.words import FEW, worth
 from commonplace.testing import START, TOGETHER, HashingEncoder, a_doc, encode_all, look
 
 QUIET = settings(
@@ -87,7 +88,7 @@ def test_both_backends_answer_alike(  # noqa: PLR0917  one argument for each str
     assert disk.keys() == memory.keys()
     for ref, each in disk.items():
         other = memory[ref]
-        assert (each.doc, each.following) == (other.doc, other.following)
+        assert each.doc == other.doc
         assert (each.words is None) == (other.words is None)
         assert np.isclose(each.lent, other.lent, rtol=1e-5)
         assert np.isclose(each.similarity or 0.0, other.similarity or 0.0, atol=1e-6)
@@ -127,10 +128,8 @@ def test_a_common_term_counts_inside_the_span_asked(large):
     assert len(_found(large, "often rare", within=hour)) == 20
 
 
-def test_many_terms_touch_no_more_than_a_share(opened):
-    """Terms join, rarest first, until a search would touch a thousand docs."""
-    mine = opened().within("me")
-    docs = [a_doc(f"n:{i}", f"a{i % 5} b{i % 7} c{i % 400}", minutes=i) for i in range(3500)]
-    mine.apply([Put(doc) for doc in docs])
-    found = _found(mine, "a1 b1 c1")
-    assert found == {f"n:{i}" for i in range(3500) if i % 7 == 1 or i % 400 == 1}
+def test_many_terms_touch_no_more_than_a_share():
+    """Of 100,000 docs a search touches 20,000: terms join, rarest first, while they stay under."""
+    asked = [Stem(token) for token in ("common", "rare", "middling", "nowhere")]
+    assert worth(asked, [19_000, 700, 14_000, 0], 100_000) == [asked[3], asked[1], asked[2]]
+    assert worth(asked, [4_000, 700, 14_000, 0], 100_000) == [asked[n] for n in (3, 1, 0, 2)]

@@ -43,10 +43,8 @@ def made():
                 [row.get("nearness", same) for row, same in zip(figures, similarity, strict=True)],
                 dtype=np.float32,
             ),
-            lengths=column("length", 0, np.int64),
             at_us=np.array([doc.at.timestamp() * 1e6 for doc in docs], dtype=np.int64),
             timed=column("timed", False, np.bool_),
-            following=column("following", -1, np.int64),
             author=np.array(
                 [authors.index(row["author"]) if "author" in row else -1 for row in figures],
                 dtype=np.int64,

@@ -14,8 +14,9 @@ from tests.search.conftest import one
 from commonplace.core.values import Interval
 from commonplace.search import policy as numbers
 from commonplace.search.cues import Cues, asks_for_all, read_cues
-from commonplace.search.policy import Policy, floor
+from commonplace.search.policy import Policy, scale_of
 from commonplace.search.rank import chance, rank
+from commonplace.testing import START
 
 EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
 NO_CUES = Cues()
@@ -83,28 +84,27 @@ def test_equal_scores_show_the_newer_first(made):
 
 
 def test_priors_follow_each_other(made):
-    """Row 0: .5 + .1 * 1 of the next, + .1 ln 26 for 30 words, + .2 timed, * 1.5 named, * 2 own.
-
-    Divided by the most: (1.1 + .1 ln 26 + .2) * 3.
-    """
-    policy = Policy(
-        meaning=0.5,
-        words=0.5,
-        clear=0.0,
-        following=0.1,
-        length=0.1,
-        timed=0.2,
-        named=1.5,
-        own=2.0,
-    )
-    found = made(one(words=1.0, length=30, timed=True, author="user", following=1), one(words=2.0))
+    """Row 0: (.5 + .2 for a time) * 1.5 named * 2 own = 2.1; the most is (1 + .2) * 3 = 3.6."""
+    policy = Policy(meaning=0.5, words=0.5, clear=0.0, timed=0.2, named=1.5, own=2.0)
+    found = made(one(words=1.0, timed=True, author="user"), one(words=2.0))
     cues = read_cues("When did I, user, do that?")
-    most = (1.1 + 0.1 * math.log(26) + 0.2) * 3
-    first = (0.5 + 0.1 + 0.1 * math.log(26) + 0.2) * 3 / most
     assert scores(found, policy=policy, cues=cues) == [
-        (0, round(first, 6)),
-        (1, round(1 / most, 6)),
+        (0, round(2.1 / 3.6, 6)),
+        (1, round(1 / 3.6, 6)),
     ]
+
+
+def test_a_time_in_a_question_raises_what_lies_in_it_and_hides_nothing(made):
+    """Three days around count as inside: of five like entries the middle three are raised."""
+    noon = START + timedelta(days=10)
+    days = [-4, -3, 0, 3, 4]
+    found = made(*(one(words=1.0, minutes=24 * 60 * (10 + day)) for day in days))
+    policy = replace(EVEN, inside=1.5, beside_days=3.0)
+    minute = timedelta(minutes=1)
+    leaning = Interval(start=noon, end=noon + minute)
+    ranking = rank(found, floor=0.1, policy=policy, cues=NO_CUES, leaning=leaning)
+    assert ranking.rows.tolist() == [3, 2, 1, 4, 0]
+    assert ranking.score.round(6).tolist() == [0.666667, 1.0, 1.0, 1.0, 0.666667]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_name_is_a_cue_only_where_one_is_named():
 
 
 def test_a_weak_match_is_told_by_cosine_and_coverage(made):
-    """1 / (1 + e^-(9.08 c + 6.84 g - 7.87)), g the most that one of the three best covers."""
+    """1 / (1 + e^-(8.77 a + 14.33 b - 4.03)): a = .5 - .15 ahead of the last, b = .5 * .4."""
     found = made(
         one(similarity=0.2),
         one(similarity=0.3, covered=0.5),
@@ -156,21 +156,24 @@ def test_a_weak_match_is_told_by_cosine_and_coverage(made):
         one(similarity=0.15, covered=1.0),
     )
     ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())
-    wanted = 1 / (1 + math.exp(-(9.08 * 0.5 + 6.84 * 0.5 - 7.87)))
+    wanted = 1 / (1 + math.exp(-(8.77 * 0.35 + 14.33 * 0.2 - 4.03)))
     assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
     words_only = made(one(words=1.0))
     assert chance(words_only, rank(words_only, floor=0, policy=EVEN, cues=Cues())) is None
 
 
-def test_the_floor_of_an_e5_encoder_is_its_own():
-    """E5 cosines cluster high: 0.1 would cut nothing."""
-    assert floor(0.1, "minilm-l6-v2:384:mean:l2:53aa5117") == 0.1
-    assert floor(0.1, "e5-small-v2:384:mean:l2:00000000") == 0.75
-    assert floor(0.9, "e5-small-v2:384:mean:l2:00000000") == 0.9
+def test_cosines_of_every_encoder_are_read_on_one_scale():
+    """E5 gives unrelated texts 0.75 and the same text 0.94, bge 0.4 and 0.93."""
+    assert scale_of("minilm-l6-v2:384:mean:l2:53aa5117").of(0.4) == 0.4
+    for name in ("e5-small-v2", "multilingual-e5-small"):
+        scale = scale_of(f"{name}:384:mean:l2:00000000")
+        assert [round(scale.of(x), 6) for x in (0.75, 0.845, 0.94)] == [0.0, 0.5, 1.0]
+    scale = scale_of("bge-small-en-v1.5:384:cls:l2:828e1496")
+    assert [round(scale.of(x), 6) for x in (0.4, 0.665, 0.93)] == [0.0, 0.5, 1.0]
 
 
 ROWS = st.fixed_dictionaries(
-    {"length": st.integers(0, 99), "timed": st.booleans()},
+    {"timed": st.booleans()},
     optional={
         "words": st.floats(0, 50, exclude_min=True),
         "similarity": st.floats(-1, 1),
@@ -183,7 +186,6 @@ ROWS = st.fixed_dictionaries(
 @given(st.lists(ROWS, max_size=30), st.sampled_from(["when did I", "Ann?", "x"]))
 def test_scores_lie_in_0_1_and_fall(made, rows, question):
     """For any figures, with every prior on: 0 <= score <= 1, highest first, the same twice."""
-    rows = [row | {"following": i + 1 if i + 1 < len(rows) else -1} for i, row in enumerate(rows)]
     found = made(*(one(**row) for row in rows))
     ranked = scores(found, policy=numbers.RECALL, cues=read_cues(question), least=-1.0)
     values = [score for _, score in ranked]

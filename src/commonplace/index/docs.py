@@ -10,6 +10,7 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import Corrupted, Invalid
 from commonplace.core.text import count_words, fold_name, names_time, text_hash, well_formed
 from commonplace.core.values import Doc
@@ -30,7 +31,6 @@ _COLUMNS = (
 _SUMMED = [name for name in _COLUMNS if name not in {"id", "shelf", "session", "sum"}]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 Queries: TypeAlias = "Mapping[str, str]"
 
@@ -43,13 +43,6 @@ class Shelf(NamedTuple):
     kind: str
     author: str
     headings: tuple[str, ...]
-
-
-def micros(at: datetime) -> int:
-    """Microseconds since the epoch, negative before it. Raises: Invalid without a time zone."""
-    if at.tzinfo is None:
-        raise Invalid(f"{at.isoformat()} has no time zone.", hint="Give an aware instant.")
-    return (at - _EPOCH) // _MICROSECOND
 
 
 def instant(at_us: int) -> datetime:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
 from commonplace.core.text import (
     count_words,
@@ -23,7 +24,6 @@ from commonplace.core.text import (
     well_formed,
 )
 from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
-from commonplace.index.docs import micros
 from commonplace.index.roll import roll_of
 from commonplace.index.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
 from commonplace.index.stems import stems, tokens

@@ -11,11 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from commonplace.core.clock import micros
 from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
 from commonplace.db.postgres_texts import Texts
-from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
+from commonplace.index.docs import SECOND_BITS, Shelf, plain
 from commonplace.index.postgres_asking import Asking, Longs
 from commonplace.index.stems import tokens
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
 from commonplace.db.postgres_texts import Texts
-from commonplace.index.docs import SECOND_BITS, Shelf, micros, plain
+from commonplace.index.docs import SECOND_BITS, Shelf, plain
 from commonplace.index.postgres_asking import Longs, numbers
 from commonplace.index.postgres_docs import terms_of
 from commonplace.index.roll import COLUMNS, roll_of

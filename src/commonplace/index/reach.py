@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from commonplace.core.clock import micros
 from commonplace.core.text import fold_name
 from commonplace.index.columns import read_column
-from commonplace.index.docs import SECOND_BITS, micros, plain
+from commonplace.index.docs import SECOND_BITS, plain
 
 if TYPE_CHECKING:
     import sqlite3

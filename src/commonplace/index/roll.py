@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from commonplace.core.clock import bounds_us
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from commonplace.core.values import Weighing
+    from commonplace.core.values import Interval, Weighing
 
     Ids = NDArray[np.int64]
     Mask = NDArray[np.bool_]
@@ -73,22 +75,36 @@ class Roll:
         found[found == len(ordered)] = 0
         return np.where(ordered[found] == ids, places[found], -1)
 
-    def mean_length(self, least: int) -> float:
-        """The mean length of all docs, one of fewer words than `least` counting as of so many."""
-        if least not in self._means:
-            self._means[least] = float(np.maximum(self.lengths, least).mean())
-        return self._means[least]
+    def places_between(self, interval: Interval) -> Ids:
+        """The places of the docs whose time lies in an interval."""
+        return np.arange(*np.searchsorted(self.at_us, bounds_us(interval)), dtype=np.int64)
+
+    def relative_lengths(self, weighing: Weighing) -> Figures:
+        """The length of each doc over the mean of its kind, where a short one counts as longer."""
+        if weighing not in self._relative_lengths:
+            least = np.array([weighing.shortest, weighing.shortest_turn])[self.is_turn]
+            lengths = np.maximum(self.lengths, least)
+            means = np.bincount(self.is_turn, lengths, 2) / np.maximum(self.populations, 1)
+            self._relative_lengths[weighing] = (lengths / means[self.is_turn]).astype(np.float32)
+        return self._relative_lengths[weighing]
 
     @cached_property
-    def _following_all(self) -> Ids:
-        return self._following(np.arange(len(self.ids)))
+    def is_turn(self) -> Ids:
+        """1 for each turn of a conversation, 0 for each doc that stands alone."""
+        is_turn: Ids = (self.sessions != 0).astype(np.int64)
+        return is_turn
+
+    @cached_property
+    def populations(self) -> Ids:
+        """(2,) how many docs stand alone, and how many are turns of a conversation."""
+        return np.bincount(self.is_turn, minlength=2)
 
     @cached_property
     def _lending_all(self) -> dict[Weighing, Lending]:
         return {}
 
     @cached_property
-    def _means(self) -> dict[int, float]:
+    def _relative_lengths(self) -> dict[Weighing, Figures]:
         return {}
 
     def between(self, low: int, high: int) -> Roll:
@@ -112,16 +128,6 @@ class Roll:
         steps = np.arange(-reach, reach + 1)
         others, is_there = self._stepped(places, steps)
         return np.unique(others[is_there])
-
-    def following(self, places: Ids) -> Ids:
-        """The place next in the session of each, -1 at its end."""
-        if len(places) == len(self.ids):
-            return self._following_all
-        return self._following(places)
-
-    def _following(self, places: Ids) -> Ids:
-        others, is_there = self._stepped(places, np.array([1]))
-        return np.where(is_there, others, -1)[:, 0]
 
     def lending(self, places: Ids, weighing: Weighing) -> Lending:
         """Who lends context to each of these places.

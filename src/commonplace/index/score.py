@@ -6,6 +6,7 @@ Never reads a table: a roll, postings and cosines come in, columns of figures go
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 # What two products over the same numbers may differ by, laid out differently.
 _TIE_DECIMALS = 6
+
+# Of a time that a question leans to, so many of the newest docs are compared by meaning.
+_INSIDE_MOST = 5_000
 
 
 class Posting(NamedTuple):
@@ -127,10 +131,16 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     words = _Words(roll, list(measured.postings.values()), weighing)
     near = roll.places_of(cosines.nearest(asked.limit))
     near = near[near >= 0]
-    if len(near) == len(roll):  # of a few docs each is a candidate
+    if asked.newest:
+        places = np.arange(max(len(roll) - asked.limit, 0), len(roll))
+    elif len(near) == len(roll):  # of a few docs each is a candidate
         places = np.arange(len(roll))
     else:
         best = np.union1d(words.best(asked.limit), near)
+        if asked.leaning is not None:
+            inside = roll.places_between(asked.leaning)
+            best = np.union1d(best, words.best(asked.limit, among=inside))
+            best = np.union1d(best, _nearest_of(inside[-_INSIDE_MOST:], roll, cosines, asked.limit))
         places = roll.around(best, weighing.around)
     lending = roll.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
@@ -145,10 +155,8 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
         covered=covered,
         similarity=similarity,
         nearness=nearness,
-        lengths=roll.lengths[places],
         at_us=roll.at_us[places],
         timed=roll.timed[places],
-        following=_rows(places, roll.following(places)),
         author=author,
         authors=names,
         kind=kind,
@@ -157,19 +165,19 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     )
 
 
+def _nearest_of(places: Ids, roll: Roll, cosines: Nearness, limit: int) -> Ids:
+    """Of some places those with the best chunks."""
+    figures = cosines.of(roll.ids[places])
+    has = np.flatnonzero(~np.isnan(figures))
+    return places[has[top(figures[has], limit)]]
+
+
 def _named(shelves: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
     """What each shelf is called, as a place in the names there are; -1 for nothing."""
     on = {shelf: names.get(shelf, "") for shelf in {*shelves}}
     there = sorted({*on.values()} - {""})
     place = {shelf: there.index(name) if name else -1 for shelf, name in on.items()}
     return np.array([place[shelf] for shelf in shelves], dtype=np.int64), tuple(there)
-
-
-def _rows(places: Ids, sought: Ids) -> Ids:
-    """Where each place stands among some in order; -1 where it does not."""
-    rows = np.searchsorted(places, sought)
-    rows[rows == len(places)] = 0
-    return np.where(places[rows] == sought, rows, -1) if len(places) else rows
 
 
 def _meaning(
@@ -194,29 +202,46 @@ def _meaning(
 
 
 class _Words:
-    """The words of one question over one roll, weighed by BM25."""
+    """The words of one question over one roll, weighed by BM25.
+
+    Turns of a conversation and docs that stand alone are weighed each among their own: what is rare
+    in the one is common in the other. A word's weight is its share of the question's idf there, so
+    that both come out on one scale.
+    """
 
     def __init__(self, roll: Roll, postings: Sequence[Posting], weighing: Weighing) -> None:
         self._docs = len(roll)
         self._postings = postings
         self._weighing = weighing
-        self._lengths = roll.lengths
-        self._average = roll.mean_length(weighing.shortest) if len(roll) else 1.0
-        spread = np.array([len(each.places) for each in postings], dtype=np.float64)
-        self._idf = np.log1p((self._docs - spread + 0.5) / (spread + 0.5))
+        self._lengths = roll.relative_lengths(weighing)
+        self._is_turn = roll.is_turn
+        self._spread = np.array(
+            [np.bincount(roll.is_turn[each.places], minlength=2) for each in postings],
+            dtype=np.float64,
+        ).reshape(-1, 2)
+        idf = np.log1p((roll.populations - self._spread + 0.5) / (self._spread + 0.5))
+        self._shares = (idf / (idf.sum(axis=0) if len(idf) else 1.0)).astype(np.float32)
+        bound = np.maximum(weighing.common_least, weighing.common * roll.populations)
+        self._is_lent = self._spread < bound
 
-    def best(self, limit: int) -> Ids:
-        """The places with the highest figures of their own, without context."""
+    def best(self, limit: int, *, among: Ids | None = None) -> Ids:
+        """The places with the highest figures of their own, without context; of all, or of some."""
         if not self._postings:
             return np.empty(0, dtype=np.int64)
         if self._docs <= limit:
             return np.unique(np.concatenate([each.places for each in self._postings]))
-        total = np.zeros(self._docs, dtype=np.float32)
-        for idf, each in zip(self._idf, self._postings, strict=True):
-            count = each.body + each.dated
-            total[each.places] += self._weight(idf, count, self._norms(each.places))
-        found = np.flatnonzero(total)
+        total = self._totals
+        found = np.flatnonzero(total) if among is None else among[total[among] > 0]
         return found[top(total[found], limit)]
+
+    @cached_property
+    def _totals(self) -> Figures:
+        total = np.zeros(self._docs, dtype=np.float32)
+        for shares, each in zip(self._shares, self._postings, strict=True):
+            count = each.body + each.dated
+            weights = shares[self._is_turn[each.places]]
+            total[each.places] += self._weight(weights, count, self._norms(each.places))
+        return total
 
     def figures(self, places: Ids, lending: Lending) -> tuple[Figures, Mask, Figures]:
         """BM25 with context; whether a word stands in the text itself, and the share of idf so."""
@@ -225,31 +250,29 @@ class _Words:
         covered = np.zeros(len(places), dtype=np.float32)
         norms = self._norms(places)
         counts = np.zeros(self._docs, dtype=np.float32)
-        bound = max(self._weighing.common_least, self._weighing.common * self._docs)
-        for idf, each in zip(self._idf, self._postings, strict=True):
+        is_turn = self._is_turn[places]
+        for shares, is_lent, each in zip(self._shares, self._is_lent, self._postings, strict=True):
             counts[each.places] = each.body
             own = counts[places]
             here = own > 0
             count = own
-            if len(each.places) < bound:
+            if is_lent[1]:  # docs that stand alone lend nothing
                 count = own + (lending.weights * counts[lending.places]).sum(axis=1)
             counts[each.places] = each.dated
             count = count + counts[places]
             counts[each.places] = 0
-            total += self._weight(idf, count, norms)
+            weights = shares[is_turn]
+            total += self._weight(weights, count, norms)
             matched |= here
-            covered[here] += idf
-        return total, matched, covered / (float(self._idf.sum()) or 1.0)
+            covered[here] += weights[here]
+        return total, matched, covered
 
     def _norms(self, places: Ids) -> Figures:
         """What makes a word count for less the longer the doc is that it stands in."""
         k1, b = self._weighing.k1, self._weighing.b
-        lengths = np.maximum(self._lengths[places], self._weighing.shortest)
-        norms: Figures = (k1 * (1 - b + b * lengths / self._average)).astype(np.float32)
+        norms: Figures = k1 * (1 - b + b * self._lengths[places])
         return norms
 
-    def _weight(self, idf: float, count: Figures, norms: Figures) -> Figures:
-        weight: Figures = (idf * count * (self._weighing.k1 + 1) / (count + norms)).astype(
-            np.float32
-        )
+    def _weight(self, shares: Figures, count: Figures, norms: Figures) -> Figures:
+        weight: Figures = shares * count * (self._weighing.k1 + 1) / (count + norms)
         return weight

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from commonplace.index.stems import Stem
 
 # Terms that stand in many docs cost most and tell least: past FEW docs, one in more than a
-# quarter is left out, and so is what would make a search touch more than a tenth of all docs.
+# quarter is left out, and so is what would make a search touch more than a tenth of all docs and
+# more than TOUCHED_LEAST of them (20,000 cost 4 ms; of 1,000, journals lost .01 of R@10).
 FEW = 1000
 COMMON_SHARE = 0.25
 TOUCHED_SHARE = 0.1
-TOUCHED_LEAST = 1000
+TOUCHED_LEAST = 20_000
 
 _DRIFT = 0.05
 _MOST_KNOWN = 4096

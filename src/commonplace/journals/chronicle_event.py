@@ -309,11 +309,7 @@ def stamp_of(instant: int, parts: Sequence[bytes]) -> str:
 
 
 def doc_of(event: Event, zone: tzinfo) -> Doc:
-    """What the index holds of an entry; its tags folded, since an index compares them exactly.
-
-    Its session is its day in the owner's zone.
-    """
-    day = local_date(event.at, zone)
+    """What the index holds of an entry; its tags folded, since an index compares them exactly."""
     # No author: a login stands at every entry of a log, and what it says is not part of any.
     return Doc(
         ref=event.ref,
@@ -324,6 +320,5 @@ def doc_of(event: Event, zone: tzinfo) -> Doc:
         text=event.message,
         stamp=event.stamp,
         tags=tuple(dict.fromkeys(fold_tag(x) for x in event.tags)),
-        session=f"{JOURNAL}/{day.isoformat()}",
-        dated=render_date(day),
+        dated=render_date(local_date(event.at, zone)),
     )

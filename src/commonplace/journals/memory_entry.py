@@ -30,10 +30,11 @@ from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory_text import normalised
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from commonplace.core.memory import Kind
-    from commonplace.core.values import Change
+    from commonplace.core.values import Change, Filter, Hit
 
 JOURNAL = "memory"
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
@@ -237,6 +238,19 @@ def _rendered(flags: Mapping[str, Any]) -> str:
 def render_flags(flags: Mapping[str, Any]) -> str:
     """Flags as they are stored."""
     return _rendered(flags)
+
+
+def open_todos(within: Filter) -> Filter:
+    """The filter that lets in the open to-dos among what another lets in."""
+    return replace(within, journals=(JOURNAL,), kinds=("todo",), excluded_tags=(DONE,))
+
+
+def open_first(hits: Sequence[Hit]) -> list[Hit]:
+    """To-dos keep their places among the hits, and the open ones take the first of these."""
+    todos = [hit for hit in hits if (hit.doc.journal, hit.doc.kind) == (JOURNAL, "todo")]
+    order = iter(sorted(todos, key=lambda hit: DONE in hit.doc.tags))
+    known = {hit.doc.ref for hit in todos}
+    return [next(order) if hit.doc.ref in known else hit for hit in hits]
 
 
 def said_of(record: Record) -> str:

@@ -173,7 +173,6 @@ def entry_doc(entry: Entry, *, section: str, zone: tzinfo) -> Doc:
         text=entry_text(entry),
         stamp=token.hexdigest()[:16],
         headings=(entry.work_context,) if entry.work_context else (),
-        session=ref_of(section),
         author=entry.said_by,
         dated=render_date(local_date(entry.at, zone)),
     )
@@ -201,6 +200,5 @@ def overview_doc(section: str, text: str, *, version: str, at: datetime, zone: t
         at=at,
         text=text,
         stamp=f"{version} {int(at.timestamp())}",
-        session=ref_of(section),
         dated=render_date(local_date(at, zone)),
     )

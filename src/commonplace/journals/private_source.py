@@ -319,7 +319,7 @@ def _stamp_now(place: Place) -> str:
 
 
 def doc_of(entry: Entry, zone: tzinfo) -> Doc:
-    """What the index holds of an entry; its session is the day folder it lies in."""
+    """What the index holds of an entry."""
     return Doc(
         ref=entry.ref,
         journal=JOURNAL,
@@ -329,7 +329,6 @@ def doc_of(entry: Entry, zone: tzinfo) -> Doc:
         text=entry.text,
         stamp=entry.stamp,
         headings=entry.headings,
-        session=entry.ref.rpartition("/")[0],
         dated=render_date(local_date(entry.at, zone)),
     )
 

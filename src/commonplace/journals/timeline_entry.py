@@ -382,6 +382,7 @@ def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
     level = parse_level(entry.level)
     day = local_date(entry.at, zone)
     role = entry.metadata.get("role")
+    author = role if isinstance(role, str) else ""
     return Doc(
         ref=entry.ref,
         journal=JOURNAL,
@@ -391,9 +392,9 @@ def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
         text=entry.content,
         stamp=entry.hash.hex(),
         tags=(*names_of(entry.metadata, "tags"), *names_of(entry.metadata, "projects")),
-        # A day's entries lend each other context; a summary holds its own.
-        session=f"{JOURNAL}:{day.isoformat()}" if level is None else "",
-        author=role if isinstance(role, str) else "",
+        # Turns of a conversation lend each other context; what else is written stands alone.
+        session=f"{JOURNAL}:{day.isoformat()}" if level is None and author else "",
+        author=author,
         dated=label_of(level, entry.start, zone) if level else render_date(day),
         covers=covers,
     )

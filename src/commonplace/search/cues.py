@@ -36,6 +36,24 @@ _PLANNING = re.compile(
     r"|next steps?|(?:need|have|want|left|things) to do|should i do|get done)\b",
     re.IGNORECASE,
 )
+# What names the things that a user has to do.
+_TODOS = re.compile(
+    r"\b(?:left|have|need|want|got|yet|supposed|still|things?|anything) to (?:do|get done|finish)\b"
+    r"|\bshould (?:i|we) do\b|\b(?:left to|to|still) be done\b|\bneeds? doing\b"
+    r"|\b(?:open|remaining|outstanding|unfinished) (?:items?|things?)\b"
+    r"|\bto-?dos?\b|\bto do list\b|\btasks?\b|\b(?:my|our) list\b|\berrands?\b|\bchores?\b"
+    r"|(?:\bnot|n't)(?: \w+){0,2} (?:done|finished|completed)\b",
+    re.IGNORECASE,
+)
+_IS_DONE = re.compile(r"\b(?:done|did|finished|completed?|closed|ticked)\b", re.IGNORECASE)
+# What such a question holds beside them and words that mean nothing alone.
+_OPEN = frozenset(
+    """
+    all anything else everything find get give got left list need next now open outstanding pending
+    please remaining remains remind right see show soon still tell things today tomorrow tonight
+    undone unfinished week yet
+    """.split()  # noqa: SIM905  as above
+)
 _JOURNALING = re.compile(
     r"\b(?:journal(?:s|ed|ing)?|diary|reflect(?:ion|ions|ing|ed)?|grateful|gratitude|thankful"
     r"|feel(?:s|ing|ings)?|felt|moods?|emotions?)\b",
@@ -69,9 +87,21 @@ def asks_for_all(text: str) -> bool:
     return set(_WORD.findall(text.casefold())) <= STOP_WORDS | _ANYTHING
 
 
+def read_todos(text: str) -> str | None:
+    """What a question for open to-dos wants of them, in words; empty where it asks for them all.
+
+    None for any other question, such as one for those that are done.
+    """
+    rest, found = _TODOS.subn(" ", text.replace("\u2019", "'"))
+    if not found or _IS_DONE.search(rest):
+        return None
+    words = _WORD.findall(rest.casefold())
+    return " ".join(word for word in words if len(word) > 1 and word not in STOP_WORDS | _OPEN)
+
+
 def read_intent(text: str) -> Intent | None:
     """What a question is asked for, read off its words; None where both or neither is named."""
-    plans = _PLANNING.search(text) is not None
+    plans = any(each.search(text) for each in (_PLANNING, _TODOS))
     if plans == (_JOURNALING.search(text) is not None):
         return None
     return "planning" if plans else "journaling"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
-    from commonplace.core.values import Candidates, Vector
+    from commonplace.core.values import Candidates, Interval, Vector
     from commonplace.search.fold import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
@@ -41,7 +41,8 @@ class Question:
     """What is asked: text, the candidates it may look at, how many hits, and by which policy.
 
     floor: cosine in [-1, 1] under which a hit by meaning alone is cut. fitting: the kinds that fit
-    the time which is asked for. now: from when ages are counted, for a policy that asks for them.
+    the time which is asked for. leaning: the time that the question names, which raises what lies
+    in it and hides nothing. now: from when ages are counted, for a policy that asks for them.
     """
 
     text: str
@@ -50,6 +51,7 @@ class Question:
     floor: float
     policy: Policy
     fitting: tuple[str, ...] = ()
+    leaning: Interval | None = None
     now: datetime | None = None
 
 
@@ -133,17 +135,22 @@ class Finder:
                 within=question.within,
                 limit=policy.legs(question.limit),
                 weighing=policy.weighing,
+                leaning=question.leaning,
             )
         )
         if why := encoding.result().why:
             notes = (*notes, f"Searched by words alone: {why}")
-        floor = numbers.floor(question.floor, identity)
+        scale = numbers.scale_of(identity)
+        found = replace(
+            found, similarity=scale.of(found.similarity), nearness=scale.of(found.nearness)
+        )
         ranking = rank(
             found,
-            floor=floor,
+            floor=question.floor,
             policy=policy,
             cues=read_cues(question.text),
             fitting=question.fitting,
+            leaning=question.leaning,
             now=question.now,
         )
         above = None if self._lineage is None else self._lineage.above
@@ -155,6 +162,29 @@ class Finder:
             vector=encoding.result().vector,
             identity=identity,
         )
+
+    def newest(self, within: Filter, limit: int) -> Found:
+        """The newest docs of a filter, whatever they say: nothing is encoded, nothing is ranked."""
+        notes = self._filing.refresh(numbers.FILING_WAIT_S)
+        found = self._index.candidates(
+            Asked(
+                words="",
+                vector=lambda: None,
+                identity="",
+                within=within,
+                limit=limit,
+                weighing=numbers.WEIGHING,
+                newest=True,
+            )
+        )
+        keys = found.keys.tolist()[::-1]
+        docs = found.read(keys)
+        hits = (
+            Hit(doc=doc, score=1.0, by="kind", similarity=None, excerpt=excerpt(doc.text, ""))
+            for doc in map(docs.get, keys)
+            if doc is not None
+        )
+        return Found(hits=tuple(hits), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
         """While a question is encoded the journals are looked at, and its words are looked up.

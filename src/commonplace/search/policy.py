@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.core.values import Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from commonplace.core.values import Hit, Intent, Interval
+    from commonplace.core.values import Hit, Intent, Interval, Vector
+
+_Cosines = TypeVar("_Cosines", float, "Vector")
 
 MAX_QUERY_LENGTH = 10_000
 """Characters; a longer query is refused."""
@@ -109,14 +111,39 @@ LEASE_S = 20.0
 It is how long the entries of a killed process wait; twice the work is all that a shorter one costs.
 """
 
-# Cosines of the E5 family cluster in 0.7..1.0: what is 0.1 for MiniLM is about 0.75 there.
-_E5_FLOOR = 0.75
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the cosines of an encoder lie: of texts that have nothing in common, and of the same.
+
+    Every number of a policy that is compared with a cosine holds on the scale from 0 to 1.
+    """
+
+    unrelated: float
+    same: float
+
+    def of(self, cosine: _Cosines) -> _Cosines:
+        """A cosine, or an array of them, on the scale from 0 (unrelated) to 1 (the same)."""
+        return (cosine - self.unrelated) / (self.same - self.unrelated)
+
+
+_SCALES = {"e5": Scale(0.75, 0.94), "bge": Scale(0.4, 0.93)}
+"""By a part of the encoder's name; those of MiniLM lie from 0 to 1 as they are. Measured over
+sixteen short sentences that have nothing in common, in English alone for bge, which knows no other
+language. Why: docs/decisions/0032-a-scale-for-each-encoder.md."""
+
+
+def scale_of(identity: str) -> Scale:
+    """The scale of an encoder's cosines, by the name in its identity."""
+    parts = identity.partition(":")[0].split("-")
+    return next((scale for name, scale in _SCALES.items() if name in parts), Scale(0.0, 1.0))
 
 
 WEIGHING = Weighing(
     k1=1.2,
-    b=0.85,
-    shortest=60,
+    b=0.5,
+    shortest=5,
+    shortest_turn=60,
     before=0.6,
     after=0.4,
     scale=80.0,
@@ -146,8 +173,8 @@ class Policy:
     maximum by meaning counts as at least, so that noise is not blown up to a full score where
     nothing is near. duplicate: share of words in common, in (0, 1], from which two hits are one;
     above 1 none ever are.
-    following: share of the next entry's score that is added. length: weight of ln(1 + words), up to
-    `length_most` words. timed: added to an entry that names a time where the question asks for one.
+    timed: added to an entry that names a time where the question asks for one. inside: factor for
+    entries of the time that a question names, and of `beside_days` before and after it.
     named: factor for entries of the one author whom the question names. own: factor for entries of
     `user` where the question says I. lent: whether an entry none of whose own words match is a hit
     where nothing is known of its meaning. fitting: factor for entries of the kind that fits the
@@ -162,10 +189,9 @@ class Policy:
     words: float = 0.45
     clear: float = 0.4
     duplicate: float = 0.9
-    following: float = 0.0
-    length: float = 0.0
-    length_most: int = 25
     timed: float = 0.0
+    inside: float = 1.0
+    beside_days: float = 3.0
     named: float = 1.0
     own: float = 1.0
     lent: bool = False
@@ -177,14 +203,12 @@ class Policy:
     per_kind: int = 0
     weighing: Weighing = WEIGHING
 
-    @property
-    def most(self) -> float:
-        """The highest score this policy can give."""
-        legs = (self.meaning + self.words) * (1 + self.following)
-        added = self.length * math.log1p(self.length_most) + self.timed
+    def most(self, *, leans_to_time: bool) -> float:
+        """The highest score this policy can give, to a question that names a time or not."""
         leant = max((lean.factor for lean in self.leans), default=1.0)
         factors = self.named * self.own * self.fitting * (1 + self.recent) * max(leant, 1.0)
-        return (legs + added) * factors
+        inside = self.inside if leans_to_time else 1.0
+        return (self.meaning + self.words + self.timed) * factors * inside
 
     def legs(self, limit: int) -> int:
         """The candidates taken from each leg for so many hits: ten for each, within bounds.
@@ -198,9 +222,8 @@ class Policy:
 RECALL = Policy(
     meaning=0.5,
     words=0.5,
-    following=0.1,
-    length=0.06,
     timed=0.1,
+    inside=1.5,
     named=1.1,
     own=1.1,
     lent=True,
@@ -211,20 +234,23 @@ RECALL = Policy(
 RECALL_FLOOR = -1.0
 """Recall drops no hit for its cosine; what is unlikely is labelled."""
 
-WEAK_CHANCE = 0.2
+WEAK_CHANCE = 0.18
 """Under this chance hits are called a weak match. Source: docs/retrieval.md."""
 
-_CHANCE_COSINE, _CHANCE_COVERED, _CHANCE_BIAS = 9.08, 6.84, -7.87
-CHANCE_HITS = 3
-"""Among how many of the best hits the one is sought that covers most of a question."""
+_CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 8.77, 14.33, -4.03
+CHANCE_HITS = 10
+"""How many of the best hits, and of the nearest entries, are looked at for it."""
 
 
-def chance(cosine: float, covered: float) -> float:
+def chance(ahead: float, backed: float) -> float:
     """How likely hits are about what was asked, in (0, 1); see docs/retrieval.md.
 
-    cosine: of the nearest entry. covered: share of the question's idf in one of the best hits.
+    Args:
+        ahead: how far the cosine of the nearest entry lies above that of the tenth.
+        backed: the highest product, among the best hits, of a hit's cosine and the share of the
+            question's idf that stands in it.
     """
-    logit = _CHANCE_COSINE * cosine + _CHANCE_COVERED * covered + _CHANCE_BIAS
+    logit = _CHANCE_AHEAD * ahead + _CHANCE_BACKED * backed + _CHANCE_BIAS
     return 1 / (1 + math.exp(-logit))
 
 
@@ -277,7 +303,7 @@ CHRONICLE = Policy(duplicate=1.0)
 CHRONICLE_FLOOR = 0.2
 """Cosine under which a log line that shares no word with the question is not shown."""
 
-TIMELINE = Policy(fitting=1.15, lent=True)
+TIMELINE = Policy(fitting=1.25, lent=True)
 """Raw entries and the rollups of all levels together. A rollup of the span that was asked about is
 what a question to a span is after, and holds more words than one entry."""
 
@@ -298,6 +324,9 @@ MEMORY_K_MOST = 100
 
 MEMORY_PER_KIND = 5
 """Hits of one kind where a search asks to be diverse."""
+
+MEMORY_TODO_POOL = 4
+"""Hits looked at for each that is shown, where open to-dos are to stand before those done."""
 
 MEMORY_TOKENS = 1200
 """Tokens of all snippets of one search."""
@@ -357,10 +386,5 @@ def holds_all_same(hits: Sequence[Hit], limit: int) -> bool:
     if all(hit.similarity is None for hit in hits):
         return True  # words alone were asked
     near = sum(1 + len(hit.also) for hit in hits if is_same_thing(hit))
-    least = CHRONICLE.meaning * _SAME_THING / CHRONICLE.most
+    least = CHRONICLE.meaning * _SAME_THING / CHRONICLE.most(leans_to_time=False)
     return near < CHRONICLE.legs(limit) and (len(hits) < limit or hits[-1].score < least)
-
-
-def floor(asked: float, identity: str) -> float:
-    """The cosine under which a hit by meaning alone is cut, for the encoder behind the vectors."""
-    return max(asked, _E5_FLOOR) if "e5-small" in identity.partition(":")[0] else asked

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from commonplace.core.clock import bounds_us
 from commonplace.search import policy as numbers
 from commonplace.search.cues import OWN_AUTHOR
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from commonplace.core.values import By, Candidates, Mask, Numbers
+    from commonplace.core.values import By, Candidates, Interval, Mask, Numbers
     from commonplace.search.cues import Cues
     from commonplace.search.policy import Policy
 
@@ -55,13 +56,14 @@ def rank(
     policy: Policy,
     cues: Cues,
     fitting: Sequence[str] = (),
+    leaning: Interval | None = None,
     now: datetime | None = None,
 ) -> Ranking:
     """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
 
     floor: cosine under which a candidate is cut; one that a word matches is never cut. fitting:
-    the kinds that fit the time which was asked for. now: from when ages are counted, for a policy
-    that leans to what is recent.
+    the kinds that fit the time which was asked for. leaning: the time that the question names. now:
+    from when ages are counted, for a policy that leans to what is recent.
     A candidate without a similarity, whose vector is not made yet, is judged by words alone.
     Ties: newer first.
     """
@@ -83,24 +85,18 @@ def rank(
     if fitting and policy.fitting != 1.0:
         fits = [place for place, kind in enumerate(found.kinds) if kind in fitting]
         score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
+    if leaning is not None:
+        score = score * np.where(_inside(found, leaning, policy), policy.inside, 1.0)
     if now is not None and (policy.recent or policy.leans):
         score = score * _leant(found, policy, now)
     rows = np.flatnonzero(kept)
     order = np.lexsort((-rows, -score[rows].round(_TIE_DECIMALS)))
-    most = policy.most
+    most = policy.most(leans_to_time=leaning is not None)
     return Ranking(rows[order], score / most, meaning / most, words / most, near)
 
 
 def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -> Scores:
     """Source: configuration A; in its order, each on what the one before it gave."""
-    base = score
-    if policy.following:
-        score = score + policy.following * np.where(
-            found.following >= 0, base[found.following], 0.0
-        )
-    if policy.length:
-        length = np.log1p(np.minimum(found.lengths, policy.length_most))
-        score = score + policy.length * np.where(score > 0, length, 0.0)
     if policy.timed and cues.asks_time:
         score = score + policy.timed * found.timed
     named = cues.named(found.authors)
@@ -110,6 +106,14 @@ def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -
         own = found.authors.index(OWN_AUTHOR)
         score = score * np.where(found.author == own, policy.own, 1.0)
     return score
+
+
+def _inside(found: Candidates, leaning: Interval, policy: Policy) -> Mask:
+    """Whether each candidate lies in a time, or not far from it."""
+    beside = policy.beside_days * _DAY_US
+    start, end = bounds_us(leaning)
+    inside: Mask = (found.at_us >= start - beside) & (found.at_us < end + beside)
+    return inside
 
 
 def _leant(found: Candidates, policy: Policy, now: datetime) -> Scores:
@@ -131,5 +135,7 @@ def chance(found: Candidates, ranking: Ranking) -> float | None:
     if not len(similarity):
         return None
     best = ranking.rows[: numbers.CHANCE_HITS]
-    covered = float(found.covered[best].max(initial=0.0))
-    return numbers.chance(float(similarity.max()), covered)
+    backed = found.covered[best] * np.nan_to_num(found.similarity[best])
+    nearest = np.sort(similarity)[-numbers.CHANCE_HITS :]
+    ahead = float(nearest[-1] - nearest[0])
+    return numbers.chance(ahead, float(backed.max(initial=0.0)))

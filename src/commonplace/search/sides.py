@@ -191,12 +191,11 @@ class SidedFinder:
         except CommonplaceError as exc:
             why = f"Searched by words alone: {exc.message}"
             return [_by_words(x, asked) for x in candidates if x.matched], why
-        floor = numbers.floor(asked.min_score, encoder.identity)
         judged = [
             _hit(x, asked, context, content)
             for x, context, content in zip(candidates, contexts, contents, strict=True)
         ]
-        return [hit for hit in judged if hit.matched or _is_near(hit, floor, asked)], ""
+        return [hit for hit in judged if hit.matched or _is_near(hit, asked)], ""
 
     def _cosines(
         self,
@@ -216,6 +215,7 @@ class SidedFinder:
 
         none: list[float | None] = [None] * len(candidates)
         contexts, contents = none, none
+        scale = numbers.scale_of(encoder.identity)
         by_context = bool(asked.work_context.strip())
         by_content = bool(asked.content.strip())
         chunks = [_chunks(encoder, x.sides.content) if by_content else [] for x in candidates]
@@ -223,11 +223,17 @@ class SidedFinder:
         kept = self._vectors(encoder, [*lines, *(part for each in chunks for part in each)])
         if by_context:
             query = query_of(asked.work_context)
-            contexts = [float(kept[line] @ query) if line.strip() else None for line in lines]
+            contexts = [
+                scale.of(float(kept[line] @ query)) if line.strip() else None for line in lines
+            ]
         if by_content:
             query = query_of(asked.content)
             contents = [
-                _best([float(kept[part] @ query) for part in parts], candidate.known, len(parts))
+                _best(
+                    [scale.of(float(kept[part] @ query)) for part in parts],
+                    candidate.known,
+                    len(parts),
+                )
                 for candidate, parts in zip(candidates, chunks, strict=True)
             ]
         return contexts, contents
@@ -291,8 +297,8 @@ def _best(cosines: Sequence[float], known: float | None, parts: int) -> float | 
     return max(cosines, default=None)
 
 
-def _is_near(hit: SidedHit, floor: float, asked: TwoQuestions) -> bool:
-    least = bar(floor, hit.salience, asked.salience_threshold, asked.leaning)
+def _is_near(hit: SidedHit, asked: TwoQuestions) -> bool:
+    least = bar(asked.min_score, hit.salience, asked.salience_threshold, asked.leaning)
     return hit.combined_score is not None and hit.combined_score >= least
 
 
@@ -319,7 +325,7 @@ def _hit(
 ) -> SidedHit:
     leaning, fresh = asked.leaning, _age(candidate, asked)
     combined = _combined(asked, context, content)
-    words = candidate.words / (numbers.NOTEBOOK.words / numbers.NOTEBOOK.most)
+    words = candidate.words / (numbers.NOTEBOOK.words / numbers.NOTEBOOK.most(leans_to_time=False))
     total = max(combined or 0.0, 0.0) + leaning.fresh * fresh + leaning.words * min(words, 1.0)
     return SidedHit(
         doc=candidate.doc,

@@ -1,0 +1,63 @@
+"""What the words of a question say beyond what they name."""
+
+import pytest
+
+from commonplace.search.cues import read_intent, read_todos
+
+ALL = [
+    "What is left to do",
+    "what is left to do?",
+    "what's left to do today",
+    "what is on my list",
+    "What\u2019s on my list for tomorrow?",
+    "what do I still have to do",
+    "what do I need to do next",
+    "what else do we have to get done this week",
+    "what still needs doing",
+    "is there anything left to do?",
+    "show me my to-dos",
+    "list all open tasks",
+    "my to do list, please",
+    "what haven't I done yet",
+    "which tasks are not done",
+    "what remains to be done",
+    "what are my chores",
+]
+
+
+@pytest.mark.parametrize("question", ALL)
+def test_a_question_for_todos_as_such_holds_no_other_word(question):
+    """It asks for all that are open, and is a plan."""
+    assert read_todos(question) == ""
+    assert read_intent(question) == "planning"
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("what is left to do for the garden", "garden"),
+        ("what do I still have to do about the lab cables?", "lab cables"),
+        ("open tasks on the api", "api"),
+        ("what is on Melanie's to-do list", "melanie"),
+    ],
+)
+def test_what_a_question_wants_of_the_todos(question, rest):
+    """The words that are left over."""
+    assert read_todos(question) == rest
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which tasks are done",
+        "what have I finished of my to-dos",
+        "what did I do yesterday",
+        "where does my sister live",
+        "what was the plan for the harbour",
+        "the left wing of the house",
+        "what should the parser do",
+    ],
+)
+def test_what_asks_for_no_open_todo(question):
+    """What is done, and what names none."""
+    assert read_todos(question) is None
