@@ -216,6 +216,22 @@ def test_search_by_words():
     assert run("chronicle", "search", "zebra").stdout.startswith("No entries found")
 
 
+def test_when_was_the_last():
+    """The newest of many first, in lines or as facts; nothing asked, and nothing found."""
+    for day in range(1, 21):
+        add("deploy the api", "--at", f"2026-10-{day:02} 09:00")
+    add("Deployed the api to the new cluster in the end")
+    done = run("when", "last", "deploy")
+    assert done.exit_code == 0
+    first, second, *_ = done.stdout.splitlines()
+    assert "(just now) Deployed the api to the new cluster in the end" in first
+    assert second.startswith("- 2026-10-20 09:00 (")
+    entries = facts("when", "how many times did I deploy in october")
+    assert (entries["matching"], entries["about"]) == (20, "deploy")
+    assert run("when").exit_code == 2
+    assert "No entries found" in run("when", "last zebra").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -30,7 +30,8 @@ def test_a_question_is_asked_in_plain_words(written):
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[0] == (
-        "Time: 2024-03-01 00:00 to 2024-06-01 00:00 (UTC), read from 'in spring 2024'."
+        "Time: 2024-03-01 00:00 to 2024-06-01 00:00 (UTC), read from 'in spring 2024':"
+        " entries of that time first."
     )
     assert all(ref in done.stdout for ref in written)
     assert "Note: Searched by words alone: " in done.stdout

@@ -52,6 +52,32 @@ def test_last_and_first_go_by_time(deploys, what, times):
 
 
 @pytest.mark.parametrize(
+    "what",
+    [
+        "last deploy",
+        "the latest deploy",
+        "when was my last deploy?",
+        "when did I last deploy",
+        "when did I deploy most recently",
+        "when was the api last deployed",
+    ],
+)
+def test_the_last_of_many_is_first_however_it_is_asked(world, what):
+    """Of 24 deployments, the oldest in the very words, today's stands above all."""
+    for days in range(1, 25):
+        text = "deploy the api, the last deploy" if days > 12 else "deploy the api"
+        world.chronicle.add_event(text, at=NOW - timedelta(days=days))
+    today = (
+        "Deployed v2.31 of the api, after a long morning of failing tests and a fix of the cache"
+    )
+    world.chronicle.add_event(today, at=NOW - timedelta(hours=2))
+    world.filing.catch_up()
+    answer = world("find_when_i", what=what)
+    assert messages(answer)[:2] == [today, "deploy the api"]
+    assert "(2 hours ago)" in answer.text.splitlines()[0]
+
+
+@pytest.mark.parametrize(
     ("what", "head", "count"),
     [
         ("how many times did I deploy the api", "3 entries match.", 3),

@@ -35,6 +35,18 @@ def read(what):
         ("the last time I deployed", "deployed", "last"),
         ("last time I deployed", "deployed", "last"),
         ("when have I last had lunch with Bo", "had lunch with Bo", "last"),
+        ("last deploy", "deploy", "last"),
+        ("the last deploy", "deploy", "last"),
+        ("latest deploy", "deploy", "last"),
+        ("my most recent deploy to prod", "deploy to prod", "last"),
+        ("when was the last deploy?", "deploy", "last"),
+        ("when was our first release", "release", "first"),
+        ("when did I deploy last", "deploy", "last"),
+        ("when did we deploy the api most recently", "deploy the api", "last"),
+        ("when was the api last deployed", "the api deployed", "last"),
+        ("the last time the api was deployed", "the api was deployed", "last"),
+        ("when did I leave my first job", "leave my first job", "best"),
+        ("deploy what came last", "deploy what came last", "best"),
         ("the first time I used rust", "used rust", "first"),
         ("when did I first use rust", "use rust", "first"),
         ("how many times did I restart redis", "restart redis", "count"),
@@ -43,6 +55,9 @@ def read(what):
         ("how many bugs did I fix", "bugs fix", "count"),
         ("how many times", "how many times", "count"),
         ("when did I", "when did I", "best"),
+        # A vague time is a guess, by which nothing is counted.
+        ("how often did I deploy recently", "deploy recently", "count"),
+        ("when did I deploy a few days ago", "deploy a few days ago", "best"),
     ],
 )
 def test_a_question_says_what_is_wanted(what, about, wants):

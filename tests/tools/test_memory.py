@@ -241,3 +241,14 @@ def test_a_word_without_an_end_is_cut_as_well():
     (cut,) = within_budget(["x" * 1_000_000], lambda _text: 1, policy.MEMORY_TOKENS)
     assert len(cut) <= policy.MEMORY_TOKENS * policy.MEMORY_TOKEN_CHARACTERS
     assert cut.endswith("x...")
+
+
+def test_open_todos_are_labelled(world):
+    """A line says what is listed, and each hit that it is there for its kind."""
+    call = tools_of(world.open("ann"))
+    call("memory_save", kind="todo", title="Buy cables for the lab")
+    found = call("memory_search", query="what is left to do")
+    assert found.text.startswith("Open to-dos, newest first.\n")
+    (hit,) = found.facts["payload"]["results"]
+    assert (hit["by"], hit["score"], hit["similarity"]) == ("kind", 1.0, None)
+    assert "Open to-dos" not in call("memory_search", query="cables for the lab").text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from tests.tools.recall_world import RecallWorld, ask, refs
@@ -62,19 +63,67 @@ def test_one_question_goes_to_all_journals(app):
 
 @pytest.mark.parametrize("model", [True, False])
 def test_a_time_in_the_question_is_read_and_shown(world, app, model):
-    """It narrows before anything is ranked, and leaves the question."""
-    app = world.open(model=model)
+    """What lies in it comes first and the rest after; its words leave the question."""
+    told, app = app.told, world.open(model=model)
     answer = ask(app, "recall", query="why did we leave Postgres last spring?")
-    inside = ask(app, "recall", query="postgres", when="2026-03..2026-05")
-    assert set(refs(answer)) == set(refs(inside))
+    assert set(refs(answer)[:2]) == {told["postgres"], told["why"]}
+    assert told["old"] in refs(answer)[2:]
     assert answer.facts["interval"] == {
         "since": "2026-03-01T08:00:00+00:00",
         "until": "2026-06-01T07:00:00+00:00",
         "read_from": "last spring",
     }
     time = "Time: 2026-03-01 00:00 (UTC-08:00) to 2026-06-01 00:00 (UTC-07:00)"
-    assert f"{time}, read from 'last spring'." in answer.text
+    assert f"{time}, read from 'last spring': entries of that time first." in answer.text
     assert not answer.facts["outside_time"]
+
+
+@pytest.mark.parametrize("model", [True, False])
+def test_a_time_in_the_question_hides_nothing(world, app, model):
+    """With nothing in it, what is found is what the question without it finds, in its order."""
+    app = world.open(model=model)
+    answer = ask(app, "recall", query="postgres last week")
+    assert refs(answer) == refs(ask(app, "recall", query="postgres"))
+    assert "read from 'last week': entries of that time first." in answer.text
+    assert answer.facts["outside_time"] is False
+
+
+def test_a_feast_in_the_question_is_also_sought_by_its_name(world, app):
+    """Entries are written about a feast at other times of the year."""
+    for text in ("for christmas: goose and plums", "cooked lentils", "cooked rice"):
+        app.chronicle.journal.add_event(text, at=world.clock() - timedelta(days=30))
+    answer = ask(app, "recall", query="what did I cook around Christmas?", limit=3)
+    assert "for christmas: goose and plums" in [x["excerpt"] for x in answer.facts["results"]]
+    assert answer.facts["interval"]["read_from"] == "around Christmas"
+
+
+def test_a_vague_time_leans(app):
+    """It is shown with the interval it was read as, and its words leave the question."""
+    answer = ask(app, "recall", query="what happened with postgres a few months ago?")
+    assert answer.facts["interval"] == {
+        "since": "2026-06-01T07:00:00+00:00",
+        "until": "2026-10-01T07:00:00+00:00",
+        "read_from": "a few months ago",
+    }
+    assert "read from 'a few months ago': entries of that time first." in answer.text
+    assert set(refs(answer)[:3]) == {app.told[name] for name in ("postgres", "why", "old")}
+
+
+@pytest.mark.parametrize("query", ["recently", "what happened recently?", "a few days ago"])
+def test_a_vague_time_alone_cuts_nothing(world, app, query):
+    """Where it begins and ends is a guess: entries of other times are found as well."""
+    new = app.chronicle.journal.add_event("planted a pear", at=world.clock() - timedelta(days=3))
+    answer = ask(app, "recall", query=query)
+    assert set(refs(answer)) == {new.event.ref, *app.told.values()}
+    assert "entries of that time first." in answer.text
+
+
+def test_a_vague_when_is_refused(app):
+    """`when` cuts: it asks for a plain time, with examples."""
+    with pytest.raises(Invalid) as caught:
+        ask(app, "recall", query="postgres", when="a few days ago")
+    assert str(caught.value).startswith("Invalid when: unknown time phrase: 'a few days ago'.")
+    assert "yesterday" in caught.value.hint
 
 
 def test_an_entry_outside_the_time_displaces_none_inside(world, app):
@@ -95,11 +144,12 @@ def test_a_given_time_is_the_only_one(app):
 
 def test_nothing_inside_shows_the_best_outside_and_says_so(app):
     """Plainly marked, in the text and in the facts."""
-    answer = ask(app, "recall", query="postgres last week")
-    assert answer.facts["outside_time"] is True
-    assert len(refs(answer)) >= 3
-    assert "Nothing lies in that time. The best of other times:" in answer.text
-    assert "read from 'last week'" in answer.text
+    for arguments in ({"query": "postgres", "when": "last week"}, {"query": "last week"}):
+        answer = ask(app, "recall", **arguments)
+        assert answer.facts["outside_time"] is True
+        assert len(refs(answer)) >= 3
+        assert "Nothing lies in that time. The best of other times:" in answer.text
+        assert "read from 'last week': only entries of that time." in answer.text
 
 
 def test_a_question_that_is_all_time_is_asked_as_it_is(app):
@@ -315,3 +365,30 @@ def test_recall_is_offered_by_default_and_reads_alone(world):
     assert [tool.name for tool in recall.tools] == ["recall", "open_ref"]
     assert not any(tool.effects.writes for tool in recall.tools)
     assert all(x.description.startswith("Private journal, chronicle: ") for x in recall.tools)
+
+
+def test_what_is_left_to_do_begins_with_the_open_todos(tmp_path):
+    """The newest first, at any time the question names; then what else fits, unless it is filtered."""
+    world = RecallWorld(tmp_path)
+    app = world.open(COMMONPLACE_TOOLSETS="all")
+
+    def todo(title, at, *, done=False):
+        given = {"kind": "todo", "title": title, "at": at, "done": done}
+        return ask(app, "memory_save", **given).facts["ref"]
+
+    tiles = todo("Order tiles", "2026-03-01 09:00")
+    lamp = todo("A lamp", "2026-11-20 09:00")
+    bread = todo("Bread: what is left to do", "2026-11-21 09:00", done=True)
+    ask(app, "add_entry", message="wrote down what is left to do")
+    for question in ("what is left to do", "what do I have to do today"):
+        answer = ask(app, "recall", query=question)
+        assert refs(answer)[:2] == [lamp, tiles], question
+        assert "First the open to-dos, newest first; then what else may fit." in answer.text
+        assert answer.facts["weak"] is False
+    assert bread in refs(answer)
+    assert any(ref.startswith("chronicle:") for ref in refs(answer))
+    narrowed = ask(app, "recall", query="what is left to do", when="march 2026")
+    assert refs(narrowed) == [tiles]
+    assert tiles not in refs(ask(app, "recall", query="my to-dos", journals=["chronicle"]))
+    assert refs(ask(app, "recall", query="what is left to do for the lamp"))[0] == lamp
+    world.close()

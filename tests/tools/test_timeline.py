@@ -149,6 +149,14 @@ def test_a_time_in_which_nothing_happened_is_not_told_by_a_larger_one(app):
     assert refs(june) == ["timeline:rollup_monthly_202506"]
 
 
+def test_a_vague_time_hides_nothing(app):
+    """Where `a few days ago` begins and ends is a guess: an entry of last year is found as well."""
+    ref = ask(app, "timeline_add", content="Fixed the gate", at="2025-06-03 09:00").facts["ref"]
+    answer = ask(app, "timeline_search", query="the gate a few days ago", entry_types=["raw"])
+    assert refs(answer) == [ref]
+    assert answer.facts["interval"] is None
+
+
 def test_show_me_my_progress_this_month(app, autumn):
     """The second: the month that goes on is computed, marked partial, and stored nowhere."""
     answer = ask(app, "timeline_range", start="2026-11-01", end="today", level="monthly")

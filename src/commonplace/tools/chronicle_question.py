@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import Invalid
-from commonplace.core.when_inside import find_when
+from commonplace.core.when_inside import FoundWhen, find_when
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -29,10 +29,14 @@ _WHEN = re.compile(
     r"(?:the )?(?:i|we)\b",
     re.IGNORECASE,
 )
-_ORDER = re.compile(r"^\W*(?:ever )?(last|first)(?: time)?\b", re.IGNORECASE)
-_LATEST = re.compile(
-    r"^(?:(?:when|what) (?:was|is) )?(?:the |my |our )?(last|first) time (?:that )?(?:i|we)\b",
+_ORDER = re.compile(
+    r"^(?:(?:when|what) (?:was|is) )?\W*(?:(?:ever|the|my|our) )?"
+    r"(last|latest|most recent(?:ly)?|first|earliest)\b(?: time\b(?: (?:that )?(?:i|we)\b)?)?",
     re.IGNORECASE,
+)
+# "when did I deploy last", "when was the api last deployed"
+_ORDER_AFTER = re.compile(
+    r"^(?:when (?:was|were|did) )?(.+) (last|most recently|first)( \w+)?$", re.IGNORECASE
 )
 # What only asks on: an entry that has none of it counts as well.
 _FILLING = re.compile(
@@ -60,6 +64,8 @@ def read_question(what: str, *, now: datetime, zone: tzinfo) -> AskedWhen:
     if not text:
         raise Invalid("Invalid what: it is empty.", hint="Say what was done, such as 'deploy'.")
     found = find_when(text, now=now, zone=zone)
+    if found.vague:  # its bounds are a guess, which must neither hide an entry nor be counted by
+        found = FoundWhen(text=text)
     about, wants = _without_question(_trimmed(found.text))
     about = _FILLING.sub("", about).strip() or about
     return AskedWhen(about=about or text, within=found.interval, wants=wants)
@@ -70,17 +76,21 @@ def _without_question(text: str) -> tuple[str, Wants]:
         return text[found.end() :].strip() or text, "count"
     if found := _COUNT_OF.match(text):
         return f"{found[1]}{found[2] or ''}", "count"
-    if found := _LATEST.match(text):
-        return text[found.end() :].strip() or text, _order(found[1])
-    if found := _WHEN.match(text):
-        text = text[found.end() :].strip() or text
+    asks_when = text.lower().startswith("when ")
+    is_mine = _WHEN.match(text)
+    if is_mine:
+        text = text[is_mine.end() :].strip() or text
     if found := _ORDER.match(text):
         return text[found.end() :].strip() or text, _order(found[1])
+    found = _ORDER_AFTER.match(text) if asks_when else None
+    # "when did I leave my first job": that belongs to what was done.
+    if found and not (is_mine and found[3]):
+        return f"{found[1]}{found[3] or ''}", _order(found[2])
     return text, "best"
 
 
 def _order(word: str) -> Wants:
-    return "last" if word.lower() == "last" else "first"
+    return "first" if word.lower() in {"first", "earliest"} else "last"
 
 
 def _trimmed(text: str) -> str:

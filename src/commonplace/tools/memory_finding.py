@@ -16,7 +16,14 @@ from commonplace.core.memory import Call
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import query_terms
 from commonplace.core.values import Filter, Interval
-from commonplace.journals.memory_entry import JOURNAL, parse_ref, said_of, snippet_of
+from commonplace.journals.memory_entry import (
+    JOURNAL,
+    open_first,
+    open_todos,
+    parse_ref,
+    said_of,
+    snippet_of,
+)
 from commonplace.search import policy
 from commonplace.tools.recall_lines import TOKEN_BYTES
 
@@ -40,6 +47,8 @@ SEARCH_FAILED = "VECTOR_SEARCH_FAILED"
 READ_FAILED = "DB_READ_FAILED"
 
 CUT = "..."
+
+NONE_OPEN = "No to-do is open."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +85,8 @@ class MemoryHit:
 class MemoryFound:
     """What a search found, best first. left_out: hits over the budget. count: counts tokens.
 
-    zone: the user's own, in which times are shown.
+    zone: the user's own, in which times are shown. todos: how many open to-dos were asked for as
+    such and are listed, newest first; 0 where the hits are the best for a question.
     """
 
     hits: tuple[MemoryHit, ...]
@@ -87,6 +97,7 @@ class MemoryFound:
     intent: Intent | None = None
     interval: Interval | None = None
     left_out: int = 0
+    todos: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -156,27 +167,19 @@ def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
 
 
 def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone: tzinfo) -> MemoryFound:
-    from commonplace.search.cues import read_intent  # noqa: PLC0415  not for a start
-    from commonplace.search.finder import Question  # noqa: PLC0415  as above
+    from commonplace.search.cues import read_intent, read_todos  # noqa: PLC0415  not for a start
 
     if not 1 <= top_k <= policy.MEMORY_K_MOST:
         raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
     given: dict[str, Intent] = {"planning": "planning", "journaling": "journaling"}
     intent = read_intent(asked.text) if asked.intent == "auto" else given.get(asked.intent)
-    found = _found(
-        desk,
-        Question(
-            text=asked.text,
-            within=Filter(
-                within=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds
-            ),
-            limit=top_k,
-            floor=desk.numbers.min_score,
-            policy=_judged(desk.numbers.recency, intent, asked.diverse),
-            now=desk.clock(),
-        ),
-    )
-    hits = _read(desk, found.hits)
+    may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
+    about = read_todos(asked.text) if may_be_todos else None
+    listed = _listed(desk, asked, top_k) if about == "" else None
+    found = listed if listed and listed.hits else _ranked(desk, asked, top_k, intent, about)
+    best = open_first(found.hits)[:top_k] if about else found.hits
+    hits = _read(desk, best)
+    notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
     count = partial(_count, desk)
     kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
     shown = [
@@ -192,8 +195,47 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone: tzinfo) -
         intent=intent,
         interval=asked.within,
         left_out=len(hits) - len(shown),
-        notes=found.notes,
+        todos=len(hits) if found is listed else 0,
+        notes=notes,
     )
+
+
+def _filter(asked: MemoryQuestion) -> Filter:
+    return Filter(within=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds)
+
+
+def _listed(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> Found:
+    """The open to-dos, newest first; a note says where there are more."""
+    found = _asked(lambda: desk.finder().newest(open_todos(_filter(asked)), top_k + 1))
+    if len(found.hits) <= top_k:
+        return found
+    more = f"More to-dos are open than these {top_k}: ask for more with top_k, or list them."
+    return replace(found, hits=found.hits[:top_k], notes=(*found.notes, more))
+
+
+def _ranked(
+    desk: MemoryDesk, asked: MemoryQuestion, top_k: int, intent: Intent | None, about: str | None
+) -> Found:
+    """The best hits for a question; more of them where open to-dos are to be taken from them."""
+    from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+
+    pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
+    question = Question(
+        text=asked.text,
+        within=_filter(asked),
+        limit=pool,
+        floor=desk.numbers.min_score,
+        policy=_judged(desk.numbers.recency, intent, asked.diverse),
+        now=desk.clock(),
+    )
+    found = _asked(lambda: desk.finder().find(question))
+    if found.vector is None and not query_terms(question.text):
+        raise Unavailable(
+            f"Nothing in the query is a word, and there is no model: {desk.encoder.reason()}",
+            hint="Ask in words, or fetch the model.",
+            error_code=MODEL_UNAVAILABLE,
+        )
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -206,20 +248,13 @@ def _judged(recency: float, intent: Intent | None, diverse: bool) -> Policy:  # 
     )
 
 
-def _found(desk: MemoryDesk, question: Any) -> Found:
+def _asked(ask: Callable[[], Found]) -> Found:
     try:
-        found = desk.finder().find(question)
+        return ask()
     except Invalid:
         raise
     except CommonplaceError as exc:
         raise Unavailable(exc.message, hint=exc.hint, error_code=SEARCH_FAILED) from exc
-    if found.vector is None and not query_terms(question.text):
-        raise Unavailable(
-            f"Nothing in the query is a word, and there is no model: {desk.encoder.reason()}",
-            hint="Ask in words, or fetch the model.",
-            error_code=MODEL_UNAVAILABLE,
-        )
-    return found
 
 
 def _read(desk: MemoryDesk, hits: Sequence[Hit]) -> list[MemoryHit]:

@@ -34,6 +34,7 @@ def found_answer(found: MemoryFound, *, card: bool) -> Answer:
     """What a search found; with its card for whoever looks into how it came about."""
     zone = found.zone
     lines = time_lines(found.interval, zone)
+    lines += ["Open to-dos, newest first."] if found.todos else []
     lines += [CAUTION] if found.hits else [NOTHING]
     for number, hit in enumerate(found.hits, 1):
         head = f"{number}. [{hit.score:.3f}] {state_of(hit.record, zone)}"

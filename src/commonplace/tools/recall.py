@@ -6,7 +6,7 @@ Decides nothing about ranking or storage: it reads the time, asks the finder, an
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.text import nearest, opening
 from commonplace.core.values import Answer, Filter, Interval
 from commonplace.search import policy
-from commonplace.search.cues import asks_for_all
+from commonplace.search.cues import asks_for_all, read_todos
 from commonplace.tools.recall_lines import Teller, Told
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.ports import OpensRefs
-    from commonplace.core.values import Found
+    from commonplace.core.values import Found, Hit
     from commonplace.tools.recall_desk import RecallDesk
 
 NOTHING = "No entries found."
@@ -34,16 +34,22 @@ know, whenever an earlier decision, event or preference may matter. Open what it
 open_ref."""
 
 _SHOWN_QUERY = 120
+_TODOS = "First the open to-dos, newest first; then what else may fit."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """A question as understood: what is searched, what is left of it without its time, the time."""
+    """A question as understood: what is searched, what is left of it without its time, the time.
+
+    cuts: whether only entries of that time are wanted. A time that stands in a question only leans:
+    people write about other days than the one they write on. A vague one leans in any case.
+    """
 
     about: str
     rest: str
     phrase: str = ""
     interval: Interval | None = None
+    cuts: bool = False
 
     @property
     def is_all(self) -> bool:
@@ -84,8 +90,8 @@ class RecallTools:
     def recall(
         self,
         *,
-        query: Annotated[str, Arg("A question; a time in it is read: 'last spring'.")],
-        when: Annotated[str, Arg("Only this time, if the query tells none.")] = "",
+        query: Annotated[str, Arg("A question; a time in it ranks first: 'last spring'.")],
+        when: Annotated[str, Arg("Only this time: 'March 2024'.")] = "",
         journals: Annotated[list[str], Arg("Only these: private, chronicle.")] = [],  # noqa: B006  never changed; the schema shows it
         kinds: Annotated[list[str], Arg("Only these: entry, event.")] = [],  # noqa: B006  as above
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
@@ -99,17 +105,29 @@ class RecallTools:
         """
         desk = self._desk()
         read = self._read(query, when)
-        within = self._filter(journals, kinds, read.interval)
-        found = self._find(read.about, within, limit)
+        everywhere = self._filter(journals, kinds)
+        about = read_todos(read.rest)
+        todos = self._open_todos(read, everywhere, limit) if about == "" else ()
         outside = False
-        if read.interval is not None and not found.hits:
-            found = self._find(read.about, self._filter(journals, kinds, None), limit)
-            outside = bool(found.hits)
+        if read.cuts:
+            found = self._find(
+                read.about, replace(everywhere, within=read.interval or Interval()), limit
+            )
+            if not found.hits and not todos:
+                found = self._find(read.about, everywhere, limit)
+                outside = bool(found.hits)
+        else:
+            found = self._find(read.about, everywhere, limit, leaning=read.interval)
+        if about is not None:
+            found = _todos_first(todos, found, limit)
         # Whatever lies in a time is what was asked for, unless more than the time was.
-        told_apart = read.interval is None or not read.is_all
+        told_apart = not todos and (read.interval is None or not read.is_all)
         weak = told_apart and found.chance is not None and found.chance < policy.WEAK_CHANCE
         told = Told(
-            head=tuple(self._head(read, found, outside=outside, weak=weak)),
+            head=(
+                *self._head(read, found, outside=outside, weak=weak),
+                *([_TODOS] if todos else []),
+            ),
             facts={
                 "query": opening(query, _SHOWN_QUERY),
                 "interval": _interval_facts(read),
@@ -147,28 +165,32 @@ class RecallTools:
         if when.strip():
             with _naming("when"):
                 interval = parse_when(when, now=now, zone=desk.zone)
-            return _Read(about=query, rest=query, phrase=when.strip(), interval=interval)
+            return _Read(about=query, rest=query, phrase=when.strip(), interval=interval, cuts=True)
         found = find_when(query, now=now, zone=desk.zone)
         return _Read(
-            about=found.text or query,
+            about=f"{found.text} {found.feast}".strip() or query,
             rest=found.text,
             phrase=found.phrase,
             interval=found.interval,
+            # By when a thing is to be done is not known: a time hides no to-do.
+            cuts=found.interval is not None
+            and not found.vague
+            and asks_for_all(found.text)
+            and read_todos(found.text) is None,
         )
 
-    def _filter(
-        self, journals: Sequence[str], kinds: Sequence[str], interval: Interval | None
-    ) -> Filter:
+    def _filter(self, journals: Sequence[str], kinds: Sequence[str]) -> Filter:
         desk = self._desk()
         known = [*desk.journals, *desk.lost]
         of_kind = list(dict.fromkeys(x for each in desk.journals.values() for x in each.kinds))
         return Filter(
-            within=interval or Interval(),
             journals=_checked("journals", journals, known),
             kinds=_checked("kinds", kinds, of_kind),
         )
 
-    def _find(self, about: str, within: Filter, limit: int) -> Found:
+    def _find(
+        self, about: str, within: Filter, limit: int, *, leaning: Interval | None = None
+    ) -> Found:
         from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
 
         question = Question(
@@ -177,14 +199,34 @@ class RecallTools:
             limit=limit,
             floor=policy.RECALL_FLOOR,
             policy=policy.RECALL,
+            leaning=leaning,
         )
         with _naming("query"):
             return self._desk().finder.find(question)
 
+    def _open_todos(self, read: _Read, within: Filter, limit: int) -> Sequence[Hit]:
+        """The open to-dos of the memory, newest first."""
+        from commonplace.journals.memory_entry import (  # noqa: PLC0415  only if there is one
+            JOURNAL,
+            open_todos,
+        )
+
+        desk = self._desk()
+        is_out = (within.journals and JOURNAL not in within.journals) or (
+            within.kinds and "todo" not in within.kinds
+        )
+        if JOURNAL not in desk.journals or is_out:
+            return ()
+        span = read.interval if read.cuts else None
+        return desk.finder.newest(
+            open_todos(replace(within, within=span or Interval())), limit
+        ).hits
+
     def _head(self, read: _Read, found: Found, *, outside: bool, weak: bool) -> Iterator[str]:
         if read.interval is not None:
             span = render_interval(read.interval, self._desk().zone)
-            yield f"Time: {span}, read from {opening(read.phrase, 60)!r}."
+            does = "only entries of that time" if read.cuts else "entries of that time first"
+            yield f"Time: {span}, read from {opening(read.phrase, 60)!r}: {does}."
         if outside:
             yield "Nothing lies in that time. The best of other times:"
         if weak:
@@ -231,6 +273,15 @@ class RecallTools:
         from commonplace.tools.recall_status import status  # noqa: PLC0415  not for a start
 
         return status(self._desk())
+
+
+def _todos_first(todos: Sequence[Hit], found: Found, limit: int) -> Found:
+    """The to-dos that were asked for, then what else was found, in which open ones come first."""
+    from commonplace.journals.memory_entry import open_first  # noqa: PLC0415  if asked for
+
+    known = {hit.doc.ref for hit in todos}
+    rest = [hit for hit in found.hits if hit.doc.ref not in known]
+    return replace(found, hits=(*todos, *open_first(rest))[:limit])
 
 
 def _interval_facts(read: _Read) -> dict[str, str | None] | None:

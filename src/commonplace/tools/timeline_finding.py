@@ -145,8 +145,9 @@ def find(
     phrase = ""
     if within is None and query.strip():
         read = find_when(query, now=desk.clock(), zone=desk.zone)
-        within, phrase = read.interval, read.phrase
-        query = read.text or query
+        if not read.vague:  # else its bounds are a guess, and would hide entries
+            within, phrase = read.interval, read.phrase
+            query = read.text or query
     if not query.strip():
         listed = desk.list_entries(within or Interval(), types=kinds, limit=limit)
         hits = tuple(TimelineHit(entry=x) for x in listed.entries)

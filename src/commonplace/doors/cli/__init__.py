@@ -43,6 +43,9 @@ COMMANDS = {
     "trust": Lazy(
         "commonplace.doors.cli.trust:trust", "Let a repository have the log that it asks for."
     ),
+    "when": Lazy(
+        "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
+    ),
     "status": Lazy("commonplace.doors.cli.recall:status", "Show what each journal holds."),
     "mcp": Lazy("commonplace.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "serve": Lazy(

@@ -141,6 +141,18 @@ def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
     _show_table(call("search_entries", arguments, after=after), as_json)
 
 
+@click.command(short_help="Find when you last, first or ever did something.")
+@click.argument("what", nargs=-1, required=True)
+@common_options
+def when(what: tuple[str, ...], as_json: bool) -> None:
+    """Find when you did something, in the log of what was done.
+
+    WHAT is what you did, or a question: `last deploy`, `when did I first use rust`, `how often did
+    I deploy this month`.
+    """
+    show(call("find_when_i", {"what": " ".join(what)}, after=file_everything), as_json)
+
+
 @chronicle.command()
 @click.argument("id")
 @click.argument("text", nargs=-1)
