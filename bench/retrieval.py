@@ -17,24 +17,35 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.retrieval_data import ANSWERABLE, LANGUAGES, alone, merged, read_cjk, read_locomo
+from bench.retrieval_baselines import ask_baselines
+from bench.retrieval_data import (
+    ANSWERABLE,
+    LANGUAGES,
+    OVERLAPS,
+    Dataset,
+    alone,
+    merged,
+    mixed,
+    read_cjk,
+    read_data,
+)
 from bench.retrieval_encoder import open_encoder
-from bench.retrieval_figures import render_rows, summed
+from bench.retrieval_figures import paired, render_rows, summed
 from bench.retrieval_library import Library
 from bench.retrieval_policy import RECALL, grid, overridden
 from bench.retrieval_sweep import render_conversations, render_sweep
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from bench.retrieval_data import Archive, Dataset
+    from bench.retrieval_data import Archive
     from bench.retrieval_encoder import CachedEncoder
     from bench.retrieval_figures import Outcome, Row
     from commonplace.search.policy import Policy
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("turns", "long", "cjk")
+PARTS = ("turns", "long", "journals", "mixed", "cjk")
 CONFIGURATIONS = {"A": "A, words and meaning", "B": "B, words alone"}
 ABSENT = """The data is absent: LoCoMo is not part of Commonplace (its licence is CC BY-NC 4.0).
 Get locomo10.json, or a part of it, from github.com/snap-research/locomo and name it:
@@ -71,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     asked = _options(arguments)
     parts = asked.only or list(PARTS)
-    if asked.data is None and (asked.sweep or parts != ["cjk"]):
+    if not asked.data and (asked.sweep or parts != ["cjk"]):
         sys.stderr.write(ABSENT)
         return 2
     try:
@@ -84,7 +95,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench-retrieval", description=__doc__)
-    parser.add_argument("--data", type=Path, metavar="PATH", help="LoCoMo's JSON")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="LoCoMo's JSON, or journals; may be repeated",
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", help="where the JSON goes")
     parser.add_argument(
         "--cache",
@@ -120,23 +138,24 @@ def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
     began = time.monotonic()
     policy = overridden(RECALL, asked.policy)
     policies = dict(grid(policy, asked.sweep)) if asked.sweep else {}
-    dataset = read_locomo(asked.data) if asked.data is not None else None
+    data = {path: read_data(path) for path in asked.data}
+    chats, journals = (_of_kind(data.values(), kind) for kind in ("chats", "journals"))
     configurations = asked.configuration or list(CONFIGURATIONS)
     encoder = open_encoder(asked.cache) if "A" in configurations else None
     facts: dict[str, Any] = {"policy": asdict(policy), "parts": []}
-    if asked.data is not None and dataset is not None:
-        facts["data"] = _data_facts(asked.data, dataset)
-        print(_data_line(facts["data"]))
+    facts["data"] = [_data_facts(path, dataset) for path, (_, dataset) in data.items()]
+    for each in facts["data"]:
+        print(_data_line(each))
     with tempfile.TemporaryDirectory(prefix="commonplace-retrieval-") as folder:
         bench = Bench(
             encoder=encoder, configurations=configurations, policy=policy, folder=Path(folder)
         )
         try:
-            if policies and dataset is not None:
-                _sweep(bench, dataset, policies)
+            if policies:
+                _sweep(bench, [*chats, *journals], policies)
                 return
             for part in parts:
-                facts["parts"] += _part(bench, part, dataset, asked)
+                facts["parts"] += _part(bench, part, chats, journals, asked)
         finally:
             if encoder is not None:
                 encoder.save()
@@ -145,47 +164,115 @@ def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
     _write(facts, asked.json)
 
 
+def _of_kind(data: Iterable[tuple[str, Dataset]], kind: str) -> list[Archive]:
+    return [archive for found, dataset in data for archive in dataset.archives if found == kind]
+
+
 def _part(
-    bench: Bench, part: str, dataset: Dataset | None, asked: argparse.Namespace
+    bench: Bench,
+    part: str,
+    chats: Sequence[Archive],
+    journals: Sequence[Archive],
+    asked: argparse.Namespace,
 ) -> list[dict[str, Any]]:
-    match part, dataset:
-        case "cjk", _:
-            return _cjk(bench)
-        case "turns", dataset if dataset is not None:
-            return _turns(bench, dataset, by_conversation=asked.by_conversation)
-        case "long", dataset if dataset is not None:
-            return _long(bench, dataset)
+    """A part for which no data was named measures nothing."""
+    if part == "cjk":
+        return _cjk(bench)
+    if part == "turns" and chats:
+        return _turns(bench, chats, by_conversation=asked.by_conversation)
+    if part == "long" and chats:
+        return _long(bench, chats)
+    if part == "journals" and journals:
+        return _journals(bench, journals)
+    if part == "mixed" and chats and journals:
+        return _mixed(bench, chats, journals)
     return []
 
 
-def _turns(bench: Bench, dataset: Dataset, *, by_conversation: bool) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
+def _turns(
+    bench: Bench, archives: Sequence[Archive], *, by_conversation: bool
+) -> list[dict[str, Any]]:
+    kinds = [
+        ("categories 1-4", ANSWERABLE),
+        *((kind, (kind,)) for kind in ANSWERABLE),
+        ("adversarial", ("adversarial",)),
+    ]
+    made = _baselines(bench, "turns", archives, kinds[:1])
     for key in bench.configurations:
-        outcomes = bench.ask(dataset.archives, key)
-        rows = [
-            summed(outcomes, "categories 1-4", ANSWERABLE),
-            *(summed(outcomes, kind, (kind,)) for kind in ANSWERABLE),
-            summed(outcomes, "adversarial", ("adversarial",)),
-        ]
+        outcomes = bench.ask(archives, key)
+        rows = [summed(outcomes, label, of) for label, of in kinds]
         made.append(_shown("turns", CONFIGURATIONS[key], rows, outcomes))
         if by_conversation:
             print(render_conversations(CONFIGURATIONS[key], outcomes), end="\n\n")
     return made
 
 
-def _long(bench: Bench, dataset: Dataset) -> list[dict[str, Any]]:
+def _journals(bench: Bench, archives: Sequence[Archive]) -> list[dict[str, Any]]:
+    """Entries that stand alone: all together, by how many words a question shares, by journal."""
+    kinds = [("all questions", OVERLAPS), *((kind, (kind,)) for kind in OVERLAPS)]
+    made = _baselines(bench, "journals", archives, kinds)
+    for key in bench.configurations:
+        outcomes = bench.ask(archives, key)
+        rows = [summed(outcomes, label, of) for label, of in kinds]
+        rows += [
+            summed([one for one in outcomes if one.archive == each.name], each.name, OVERLAPS)
+            for each in archives
+        ]
+        made.append(_shown("journals", CONFIGURATIONS[key], rows, outcomes))
+        theirs = dict(ask_baselines(archives, bench.encoder if key == "A" else None))
+        for name, others in theirs.items():
+            print(f"  {key} over {name}: {paired(outcomes, others, OVERLAPS)}")
+        print()
+    return made
+
+
+def _baselines(
+    bench: Bench,
+    part: str,
+    archives: Sequence[Archive],
+    kinds: Sequence[tuple[str, Sequence[str]]],
+) -> list[dict[str, Any]]:
+    """What comes of the same entries without any judgement of ours."""
+    return [
+        _shown(part, name, [summed(outcomes, label, of) for label, of in kinds], outcomes)
+        for name, outcomes in ask_baselines(archives, bench.encoder)
+    ]
+
+
+def _mixed(
+    bench: Bench, chats: Sequence[Archive], journals: Sequence[Archive]
+) -> list[dict[str, Any]]:
+    """A chat and a journal in one memory, beside the same two alone."""
+    together = mixed(chats, journals)
+    count = len(together)
+    made: list[dict[str, Any]] = []
+    for key in bench.configurations:
+        for label, archives in (
+            ("alone", [*chats[:count], *journals[:count]]),
+            ("in one memory", together),
+        ):
+            outcomes = bench.ask(archives, key)
+            rows = [
+                summed(outcomes, "chats", ANSWERABLE),
+                summed(outcomes, "journals", OVERLAPS),
+            ]
+            made.append(_shown("mixed", f"{CONFIGURATIONS[key]}, {label}", rows, outcomes))
+    return made
+
+
+def _long(bench: Bench, archives: Sequence[Archive]) -> list[dict[str, Any]]:
     """Entries of about 200 words, in their sessions and alone: context must change next to nothing.
 
     Alone, an entry has no neighbours: everything that comes from context is off, by no switch.
     """
     made: list[dict[str, Any]] = []
-    long = [merged(archive) for archive in dataset.archives]
+    long = [merged(archive) for archive in archives]
     for key in bench.configurations:
-        for label, archives in (
+        for label, pieces in (
             ("in sessions, kernel on", long),
             ("alone, kernel off", [alone(one) for one in long]),
         ):
-            outcomes = bench.ask(archives, key)
+            outcomes = bench.ask(pieces, key)
             rows = [
                 summed(outcomes, "categories 1-4", ANSWERABLE),
                 summed(outcomes, "adversarial", ("adversarial",)),
@@ -205,9 +292,9 @@ def _cjk(bench: Bench) -> list[dict[str, Any]]:
     return made
 
 
-def _sweep(bench: Bench, dataset: Dataset, policies: dict[str, Policy]) -> None:
+def _sweep(bench: Bench, archives: Sequence[Archive], policies: dict[str, Policy]) -> None:
     for key in bench.configurations:
-        with bench.library(dataset.archives, key) as library:
+        with bench.library(archives, key) as library:
             measured = {}
             for label, policy in policies.items():
                 measured[label] = library.ask(policy)

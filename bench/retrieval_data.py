@@ -1,6 +1,7 @@
 """What retrieval is measured on: owners with docs, and questions with the refs that answer them.
 
-Reads LoCoMo's JSON and our own Chinese and Japanese set; never files, asks or judges anything.
+Reads LoCoMo's JSON, journals with questions, and our own Chinese and Japanese set; never files,
+asks or judges anything.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.clock import render_date
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.text import text_hash
+from commonplace.core.text import query_terms, text_hash
 from commonplace.core.values import Doc
+from commonplace.index.stems import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+Kind: TypeAlias = Literal["chats", "journals"]
 
 JOURNAL = "bench"
 CJK = Path(__file__).with_name("cjk.json")
@@ -33,6 +37,8 @@ CATEGORIES = {
 }
 ANSWERABLE = ("multi-hop", "temporal", "open-domain", "single-hop")
 LANGUAGES = {"zh": "Chinese", "ja": "Japanese"}
+OVERLAPS = ("shares few words", "shares more")
+FEW_SHARED = 1 / 3
 MERGED_WORDS = 200
 
 _SESSION = re.compile(r"session_(\d+)")
@@ -70,10 +76,13 @@ class Dataset:
     skipped: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_locomo(path: Path) -> Dataset:
-    """Each conversation as an archive of its turns.
+def read_data(path: Path) -> tuple[Kind, Dataset]:
+    """A file of chats (LoCoMo's shape) or of journals, and which of the two it is.
 
-    Raises: NotFound where there is no such file, Invalid where it is not in LoCoMo's shape.
+    Journals are a list of `{name, entries: [{ref, at, journal, scope, text}], questions: [{text,
+    gold: [refs]}]}`.
+
+    Raises: NotFound where there is no such file, Invalid where it is in neither shape.
     """
     try:
         raw = json.loads(path.read_text("utf-8"))
@@ -86,12 +95,66 @@ def read_locomo(path: Path) -> Dataset:
         raise Invalid(f"{path} is not JSON.", hint="Name LoCoMo's own file.") from exc
     skipped: Counter[str] = Counter()
     try:
+        if all("entries" in one for one in raw):
+            return "journals", Dataset(
+                archives=tuple(_journal(one, skipped) for one in raw), skipped=dict(skipped)
+            )
         archives = tuple(_conversation(one, skipped) for one in raw)
     except (KeyError, TypeError, ValueError) as exc:
         raise Invalid(
-            f"{path} is not in LoCoMo's shape: {exc!r}.", hint="Name LoCoMo's own file."
+            f"{path} holds neither LoCoMo's chats nor journals: {exc!r}.",
+            hint="Name LoCoMo's own file, or journals as docs/retrieval.md describes them.",
         ) from exc
-    return Dataset(archives=archives, skipped=dict(skipped))
+    return "chats", Dataset(archives=archives, skipped=dict(skipped))
+
+
+def _journal(raw: Mapping[str, Any], skipped: Counter[str]) -> Archive:
+    """The entries of a journal, each of which stands alone, and what is asked of them."""
+    docs = sorted((_entry(each) for each in raw["entries"]), key=lambda doc: (doc.at, doc.ref))
+    texts = {doc.ref: doc.text for doc in docs}
+    asked: list[Asked] = []
+    for one in raw["questions"]:
+        gold = frozenset(one["gold"]) & texts.keys()
+        if not gold:
+            skipped["journals"] += 1
+            continue
+        few = max(_shared(one["text"], texts[ref]) for ref in gold) <= FEW_SHARED
+        asked.append(Asked(text=one["text"], kind=OVERLAPS[0 if few else 1], gold=gold))
+    return _archive(raw["name"], docs, asked)
+
+
+def _entry(raw: Mapping[str, Any]) -> Doc:
+    at = datetime.fromisoformat(raw["at"])
+    return Doc(
+        ref=raw["ref"],
+        journal=raw["journal"],
+        scope=raw["scope"],
+        at=at,
+        dated=render_date(at.date()),
+        text=raw["text"],
+        stamp=text_hash(raw["text"]),
+    )
+
+
+def _shared(question: str, text: str) -> float:
+    """The share of a question's words that stand in a text."""
+    asked = {*stems(query_terms(question))}
+    return len(asked & {*stems(query_terms(text, limit=10_000))}) / (len(asked) or 1)
+
+
+def mixed(chats: Sequence[Archive], journals: Sequence[Archive]) -> list[Archive]:
+    """Archives that hold a chat and a journal each, asked the questions of both.
+
+    Each journal goes with one chat; kinds tell the questions of the two apart.
+    """
+    return [
+        _archive(
+            f"{chat.name}+{journal.name}",
+            sorted((*chat.docs, *journal.docs), key=lambda doc: (doc.at, doc.ref)),
+            [*chat.asked, *journal.asked],
+        )
+        for chat, journal in zip(chats, journals, strict=False)
+    ]
 
 
 def _conversation(raw: Mapping[str, Any], skipped: Counter[str]) -> Archive:

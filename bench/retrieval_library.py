@@ -110,16 +110,21 @@ def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
 
 def judged(one: Asked, hits: Sequence[Hit], archive: Archive) -> Outcome:
     """What the hits are worth; a near-duplicate folded into a hit is found where that hit is."""
+    return judged_refs(one, [(hit.doc.ref, *hit.also) for hit in hits], archive)
+
+
+def judged_refs(one: Asked, hits: Sequence[Sequence[str]], archive: Archive) -> Outcome:
+    """The same of hits given as their refs, each with those that were folded into it."""
     ranks: dict[str, int] = {}
-    for rank, hit in enumerate(hits, start=1):
-        for ref in (hit.doc.ref, *hit.also):
+    for rank, refs in enumerate(hits, start=1):
+        for ref in refs:
             ranks.setdefault(ref, rank)
     return Outcome.of(
         archive=archive.name,
         kind=one.kind,
         gold=[ranks.get(ref) for ref in sorted(one.gold)],
         sessions=_session_share(one, ranks, archive),
-        folded=sum(len(hit.also) for hit in hits),
+        folded=sum(len(refs) - 1 for refs in hits),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.retrieval_data import ANSWERABLE
+from bench.retrieval_data import ANSWERABLE, OVERLAPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ class Mean:
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Mean:
         """Of the answerable questions among these; at least one."""
-        chosen = [one.figures for one in outcomes if one.kind in ANSWERABLE]
+        chosen = [one.figures for one in outcomes if one.kind in (*ANSWERABLE, *OVERLAPS)]
         return cls(
             sum(each[_RECALL] for each in chosen) / len(chosen),
             sum(each[_MRR] for each in chosen) / len(chosen),

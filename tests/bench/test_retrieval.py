@@ -233,15 +233,45 @@ def test_a_run_prints_tables_and_writes_the_same_as_json(tmp_path, capsys):
     result = _run(tmp_path, "--only", "turns", "--only", "long", "--by-conversation")
     facts = json.loads(result.read_text("utf-8"))
     shown = capsys.readouterr().out
-    assert f"sha256 {facts['data']['sha256']}" in shown
+    assert f"sha256 {facts['data'][0]['sha256']}" in shown
     assert "left out: 2 open-domain" in shown
     assert "conv-1  n    1  1.0000 / 1.0000" in shown
-    assert [part["part"] for part in facts["parts"]] == ["turns", "long", "long"]
-    rows = {row["label"]: row for row in facts["parts"][0]["rows"]}
+    assert [(part["part"], part["configuration"]) for part in facts["parts"][:2]] == [
+        ("turns", "FTS5"),
+        ("turns", "B, words alone"),
+    ]
+    rows = {row["label"]: row for row in facts["parts"][1]["rows"]}
     assert rows["categories 1-4"]["count"] == 2
     assert rows["categories 1-4"]["means"]["MRR"] == 1.0
     assert rows["adversarial"]["means"]["R@10"] == 1.0
     assert rows["multi-hop"]["count"] == 0
+
+
+def test_journals_are_measured_beside_what_anybody_would_build_first(tmp_path, capsys):
+    """FTS5's own order, words as the product weighs them, and the difference with its interval."""
+    entries = [
+        {
+            "ref": f"chronicle:{n}",
+            "at": f"2024-05-0{n}T09:00:00+00:00",
+            "journal": "chronicle",
+            "scope": "/bakery",
+            "text": text,
+        }
+        for n, text in enumerate(TEXTS, start=1)
+    ]
+    questions = [{"text": "Which bread sells best?", "gold": ["chronicle:3"]}]
+    data, result = tmp_path / "journals.json", tmp_path / "journals-result.json"
+    raw = [{"name": "bakery", "entries": entries, "questions": questions}]
+    data.write_text(json.dumps(raw), "utf-8")
+    _run(
+        tmp_path,
+        *("--data", str(data), "--only", "journals", "--only", "mixed", "--json", str(result)),
+    )
+    shown = capsys.readouterr().out
+    assert "journals: FTS5" in shown
+    assert "B over FTS5: R@10 +0.000 (+0.000..+0.000)" in shown
+    parts = [part["configuration"] for part in json.loads(result.read_text("utf-8"))["parts"]]
+    assert parts[-2:] == ["B, words alone, alone", "B, words alone, in one memory"]
 
 
 def test_a_sweep_shows_every_setting_and_writes_nothing(tmp_path, capsys):

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from bench.retrieval_data import alone, merged, read_cjk, read_locomo
+from bench.retrieval_data import alone, merged, mixed, read_cjk, read_data
 
 from commonplace.core.errors import Invalid, NotFound
 
@@ -39,7 +39,9 @@ def _locomo(tmp_path, questions, turns=TURNS):
     path = tmp_path / "locomo.json"
     raw = [{"sample_id": "conv-1", "conversation": turns, "qa": questions}]
     path.write_text(json.dumps(raw), "utf-8")
-    return read_locomo(path)
+    kind, dataset = read_data(path)
+    assert kind == "chats"
+    return dataset
 
 
 def _gold(dataset):
@@ -88,7 +90,7 @@ def test_a_question_without_evidence_is_counted_and_not_asked(tmp_path):
 def test_an_absent_file_says_how_to_name_one(tmp_path):
     """The sentence holds the path and the way to give another."""
     with pytest.raises(NotFound, match=r"gone.json .*DATA=<path>"):
-        read_locomo(tmp_path / "gone.json")
+        read_data(tmp_path / "gone.json")
 
 
 @pytest.mark.parametrize("text", ["{", "[{}]", "[1]", '{"a": 1}'])
@@ -97,7 +99,61 @@ def test_a_foreign_file_is_refused(tmp_path, text):
     path = tmp_path / "other.json"
     path.write_text(text, "utf-8")
     with pytest.raises(Invalid):
-        read_locomo(path)
+        read_data(path)
+
+
+ENTRIES = [
+    {
+        "ref": f"chronicle:{n}",
+        "at": f"2024-05-0{n}T09:00:00+00:00",
+        "journal": "chronicle",
+        "scope": "/home/me/bakery",
+        "text": text,
+    }
+    for n, text in ((2, "The oven is repaired"), (1, "Rye flour came late from the mill"))
+]
+
+
+def _journals(tmp_path, questions):
+    path = tmp_path / "journals.json"
+    raw = [{"name": "bakery", "entries": ENTRIES, "questions": questions}]
+    path.write_text(json.dumps(raw), "utf-8")
+    kind, dataset = read_data(path)
+    assert kind == "journals"
+    return dataset
+
+
+def test_an_entry_of_a_journal_stands_alone_in_the_order_of_time(tmp_path):
+    """Its ref, place and date as given, and no session."""
+    (archive,) = _journals(tmp_path, []).archives
+    assert [doc.ref for doc in archive.docs] == ["chronicle:1", "chronicle:2"]
+    first = archive.docs[0]
+    assert (first.journal, first.scope, first.session) == ("chronicle", "/home/me/bakery", "")
+    assert (first.at, first.dated) == (datetime(2024, 5, 1, 9, tzinfo=UTC), "1 May 2024")
+
+
+def test_questions_are_told_apart_by_the_words_they_share(tmp_path):
+    """Of "stove, repaired" one in two stands in the answer; of "baking, machine, mended" none."""
+    questions = [
+        {"text": "Is the stove repaired?", "gold": ["chronicle:2"]},
+        {"text": "Was the baking machine mended?", "gold": ["chronicle:2"]},
+        {"text": "Who?", "gold": ["chronicle:9"]},
+    ]
+    dataset = _journals(tmp_path, questions)
+    kinds = [one.kind for one in dataset.archives[0].asked]
+    assert kinds == ["shares more", "shares few words"]
+    assert dataset.skipped == {"journals": 1}
+
+
+def test_a_mixed_archive_holds_a_chat_and_a_journal_and_asks_of_both(tmp_path):
+    """All entries in the order of time, the questions of both; a chat too many is left out."""
+    chats = _locomo(tmp_path, [_question(["D1:1"])]).archives
+    journals = _journals(tmp_path, [{"text": "rye flour", "gold": ["chronicle:1"]}]).archives
+    (both,) = mixed([*chats, *chats], journals)
+    assert both.name == "conv-1+bakery"
+    assert len(both.docs) == 5
+    assert both.docs[-1].ref == "chronicle:2"
+    assert [one.kind for one in both.asked] == ["single-hop", "shares more"]
 
 
 def _long_session(turns, words):

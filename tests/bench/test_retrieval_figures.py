@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from bench.retrieval_figures import MEASURES, Outcome, ndcg, render_rows, summed
+from bench.retrieval_figures import MEASURES, Outcome, ndcg, paired, render_rows, summed
 from bench.retrieval_sweep import Mean, held_out, render_conversations, render_sweep
 
 
@@ -24,6 +24,14 @@ def test_recall_is_the_share_of_the_evidence():
     assert figures["R@10"] == figures["R@20"] == pytest.approx(2 / 3)
     assert figures["MRR"] == 0.5
     assert figures["session R@10"] == 0.5
+
+
+def test_a_paired_difference_is_the_mean_of_the_differences():
+    """Ours finds both of two, theirs one, at rank 2: R@10 +.5, MRR 1 - .25 = +.75."""
+    ours, theirs = [_outcome([1]), _outcome([1])], [_outcome([2]), _outcome([None])]
+    assert paired(ours, theirs, ["single-hop"]).startswith("R@10 +0.500 (")
+    assert "MRR +0.750 (" in paired(ours, theirs, ["single-hop"])
+    assert "R@10 +0.000 (+0.000..+0.000)" in paired(ours, ours, ["single-hop"])
 
 
 def test_ndcg_is_one_for_the_best_order_and_falls_with_rank():

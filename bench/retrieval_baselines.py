@@ -1,0 +1,90 @@
+"""What anybody would build first over the same entries: FTS5's BM25, the cosine, their RRF.
+
+Never uses the product's index or its judgement; the vectors come from the same encoder.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bench.retrieval_library import LIMIT, judged_refs
+from commonplace.core.text import query_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bench.retrieval_data import Archive
+    from bench.retrieval_figures import Outcome
+    from commonplace.core.ports import Encoder
+
+RRF_K = 60
+RRF_DEPTH = 100
+
+
+def ask_baselines(
+    archives: Sequence[Archive], encoder: Encoder | None
+) -> Iterator[tuple[str, list[Outcome]]]:
+    """(name, outcomes) of each baseline, over every question of every archive."""
+    ranked: dict[str, list[Outcome]] = {}
+    for archive in archives:
+        refs = [doc.ref for doc in archive.docs]
+        cosines = None if encoder is None else _Cosines(archive, encoder)
+        with closing(_words(archive)) as conn:
+            for one in archive.asked:
+                found = {"FTS5": _by_words(conn, one.text)}
+                if cosines is not None:
+                    found["cosine"] = cosines.nearest(one.text)
+                    found["RRF"] = _fused(found.values())
+                for name, rows in found.items():
+                    hits = [(refs[row],) for row in rows[:LIMIT]]
+                    ranked.setdefault(name, []).append(judged_refs(one, hits, archive))
+    yield from ranked.items()
+
+
+def _words(archive: Archive) -> sqlite3.Connection:
+    conn = sqlite3.connect(":memory:")
+    conn.execute("CREATE VIRTUAL TABLE words USING fts5 (body, tokenize = 'porter unicode61')")
+    conn.executemany(
+        "INSERT INTO words (rowid, body) VALUES (?, ?)",
+        [(row, doc.said) for row, doc in enumerate(archive.docs)],
+    )
+    return conn
+
+
+def _by_words(conn: sqlite3.Connection, question: str) -> list[int]:
+    match = " OR ".join(f'"{term.text}"' for term in query_terms(question))
+    sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid DESC LIMIT ?"
+    return [row[0] for row in conn.execute(sql, (match, RRF_DEPTH))] if match else []
+
+
+class _Cosines:
+    """The vectors of an archive's entries, a row a chunk."""
+
+    def __init__(self, archive: Archive, encoder: Encoder) -> None:
+        self._encoder = encoder
+        chunks = [
+            (row, doc.said[start:end])
+            for row, doc in enumerate(archive.docs)
+            for start, end in encoder.split(doc.said)
+        ]
+        self._rows = np.array([row for row, _ in chunks])
+        self._vectors = encoder.encode_passages([text for _, text in chunks])
+
+    def nearest(self, question: str) -> list[int]:
+        """The entries with the best chunks, best first."""
+        cosines = self._vectors @ self._encoder.encode_query(question)
+        rows = self._rows[np.argsort(-cosines, kind="stable")]
+        return list(dict.fromkeys(rows.tolist()))[:RRF_DEPTH]
+
+
+def _fused(rankings: Iterable[list[int]]) -> list[int]:
+    """Reciprocal rank fusion: the sum of 1 / (60 + rank)."""
+    scores: dict[int, float] = {}
+    for rows in rankings:
+        for rank, row in enumerate(rows, start=1):
+            scores[row] = scores.get(row, 0.0) + 1 / (RRF_K + rank)
+    return sorted(scores, key=lambda row: (-scores[row], -row))
