@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 from tests.doors.terminal import facts, on_terminal, run
@@ -351,3 +353,18 @@ def test_what_other_journals_add_today_is_a_step(october, monkeypatch):
         steps.append((entry["level"], entry["entries"]))
     assert steps == [("month", 1), ("day", 1), ("hour", 1), ("raw", 1)]
     assert (entry["ref"], entry["text"]) == (f"chronicle:{told['id']}", "Fixed the pier")
+
+
+def test_the_doctor_erases_what_left_another_journal(october, monkeypatch, tmp_path):
+    """As where a process died after the delete, before the summaries heard of it."""
+    monkeypatch.setenv("COMMONPLACE_TIMELINE_FEED", "chronicle")
+    facts("chronicle", "add", "Fixed the zanzibarquartz", "--at", "2020-10-07 14:20")
+    assert "zanzibarquartz" in run("timeline", "show", "2020-10-07").stdout
+    run("rollup", "--due")
+    ours = [x for x in tmp_path.rglob("*") if x.name in ("journal.db", "index.db")]
+    assert len([x for x in ours if b"zanzibarquartz" in x.read_bytes()]) == 2
+    (chronicle,) = tmp_path.rglob("chronicle.db")
+    with closing(sqlite3.connect(chronicle)) as conn, conn:
+        conn.execute("DELETE FROM entries WHERE message LIKE '%zanzibarquartz'")
+    run("doctor", "--repair")
+    assert not [x.name for x in ours if b"zanzibarquartz" in x.read_bytes()]

@@ -325,6 +325,9 @@ class Checkup:
     def _mend_timeline(self) -> list[str]:
         from commonplace.journals.timeline_mend import repair  # noqa: PLC0415  for one command
 
+        if self._app.timeline.journal.exists:
+            # Another program, or a death, may have deleted what summaries still quote.
+            self._app.timeline.desk().feed()
         return repair(self._app.timeline.journal)
 
     def _mend_notebook(self) -> list[str]:
