@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".commonplace.toml"
 
+NARROWED_BY = ", narrowed by "
+"""In an origin, between where a value comes from and each project's file that narrows it."""
+
 _LARGEST = 1 << 20
 
 
@@ -155,7 +158,7 @@ def read_settings(
                 left_out += _left_out(value, asked, layer.origin(setting))
                 narrowed = _narrowed(value, asked)
                 if narrowed != value:
-                    value, origin = narrowed, f"{origin}, narrowed by {layer.origin(setting)}"
+                    value, origin = narrowed, f"{origin}{NARROWED_BY}{layer.origin(setting)}"
         values[setting.field], origins[setting.key] = value, origin
     return Settings(**values, origins=origins, project_folders=folders, left_out=tuple(left_out))
 

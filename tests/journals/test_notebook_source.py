@@ -41,7 +41,7 @@ class Follower:
 
 
 def test_entries_come_oldest_first_then_overviews(book):
-    """Each with its section as scope and session, its author, its time, its date in words."""
+    """Each with its section as scope, its author, its time, its date in words; it stands alone."""
     notes = book.open(author="Wren <w@x.org>")
     one = notes.write("a", "One.", work_context="testing").entry
     two = notes.write("b", "Two.", overview="Known of b.").entry
@@ -51,7 +51,7 @@ def test_entries_come_oldest_first_then_overviews(book):
     assert (doc.journal, doc.scope, doc.session, doc.kind) == (
         "notebook",
         "a",
-        "notebook:a",
+        "",
         "entry",
     )
     assert (doc.author, doc.at, doc.dated) == ("Wren", one.at, "21 November 2026")

@@ -88,19 +88,18 @@ def test_a_doc_holds_what_is_searched(world, user):
         text="F\n\nU",
         stamp=f"{status.st_size}:{status.st_mtime_ns}",
         headings=("Feelings", "User Context"),
-        session=f"private:user/{DAY}",
         dated="21 November 2026",
     )
 
 
 def test_a_doc_is_dated_in_the_owners_zone(world):
-    """Its date in words is the owner's, its session the folder it lies in."""
+    """Its date in words is the owner's, and it stands alone, in no session."""
     world.put("2026-11-21/notes.md", b"---\ndate: 2026-11-21T23:30:00.000Z\n---\nx")
     journal = world.open(zone=timezone(timedelta(hours=9)))
     follower = Follower(journal.sources()[0])
     follower.catch_up()
     (doc,) = follower.docs.values()
-    assert (doc.session, doc.dated, doc.author) == (f"private:user/{DAY}", "22 November 2026", "")
+    assert (doc.session, doc.dated, doc.author) == ("", "22 November 2026", "")
 
 
 @pytest.mark.parametrize("version", ["v1.0.0", "v2.0.1"])

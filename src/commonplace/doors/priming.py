@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.config import read_settings, user_file
+from commonplace.config import NARROWED_BY, read_settings, user_file
 from commonplace.config_table import SETTINGS
 from commonplace.core.files import make_folder, remove_leftovers, replace_file
 from commonplace.doors.front import MODERN, UNKNOWN, VERSION_KEY
@@ -168,7 +168,8 @@ def _is_settled(key: str, settings: Settings) -> bool:
     origins = {
         origin.removesuffix(f" ({setting.key})")
         for setting in SETTINGS
-        if (origin := settings.origins.get(setting.key, "")).endswith(f" ({setting.key})")
+        for origin in settings.origins.get(setting.key, "").split(NARROWED_BY)
+        if origin.endswith(f" ({setting.key})")
     }
     newest = max((max(state[1:3]) for state in files), default=0)
     return (

@@ -6,7 +6,7 @@ Never computes; `rank` and `finder` do, and no other file holds a ranking number
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -303,7 +303,7 @@ CHRONICLE = Policy(duplicate=1.0)
 CHRONICLE_FLOOR = 0.2
 """Cosine under which a log line that shares no word with the question is not shown."""
 
-TIMELINE = Policy(fitting=1.25, lent=True)
+TIMELINE = Policy(fitting=1.15, lent=True, weighing=replace(WEIGHING, b=0.85, shortest=60))
 """Raw entries and the rollups of all levels together. A rollup of the span that was asked about is
 what a question to a span is after, and holds more words than one entry."""
 
