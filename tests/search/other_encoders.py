@@ -50,7 +50,7 @@ class MultilingualE5:
         self._engine = _engine()
         self._turn = threading.Lock()  # it does not say whether threads may share it
 
-    def split(self, text):
+    def split(self, text, *, most=None):
         return ((0, len(text)),) if text.strip() else ()
 
     def encode_passages(self, texts):
