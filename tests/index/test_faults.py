@@ -185,6 +185,21 @@ def test_words_that_differ_from_the_docs_are_noticed_and_rebuilt(opened, folder,
     assert law.find(mine, "harbour")["n:1"].words is not None
 
 
+def test_a_word_index_of_no_known_format_is_damage(opened, folder, law):
+    """SQLite calls it a plain error; the index is removed, and the journals fill it again."""
+    index = opened()
+    law.filled(index, [a_doc("n:1", "harbour")])
+    index.close()
+    with closing(sqlite3.connect(folder / "index.db")) as conn, conn:
+        conn.execute("UPDATE words_config SET v = 0 WHERE k = 'version'")
+    mine = opened().within("me")
+    assert mine.problems()
+    assert mine.repair()
+    law.filled(opened(), [a_doc("n:1", "harbour")])
+    assert set(law.find(mine, "harbour")) == {"n:1"}
+    assert mine.problems() == []
+
+
 def test_orphans_and_a_wrong_tally_are_mended(opened, folder, law):
     """Vectors without a doc and a wrong number of docs are found and put right."""
     mine = law.filled(opened(), [a_doc("n:1", "harbour")])

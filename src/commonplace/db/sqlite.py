@@ -103,7 +103,8 @@ def _ours(exc: sqlite3.Error, path: Path) -> Unavailable | None:
         closed = isinstance(exc, sqlite3.ProgrammingError) and "closed database" in str(exc)
         return Unavailable(f"{path} is closed.", hint="Open it again.") if closed else None
     primary = code & 0xFF
-    if primary in _CORRUPT:
+    # FTS5 reports its own damaged header as a plain error.
+    if primary in _CORRUPT or "invalid fts5 file format" in str(exc):
         return Corrupted(f"{path} is corrupt.", hint=REPAIR_HINT)
     if primary in _BUSY:
         return Unavailable(

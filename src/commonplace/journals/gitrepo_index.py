@@ -46,7 +46,7 @@ class Index:
 
     def begin(self) -> None:
         """Copy what is there. Raises: Unavailable, Denied."""
-        with contextlib.suppress(FileNotFoundError):
+        with translated(self._copy), contextlib.suppress(FileNotFoundError):
             os.unlink(self._copy)
         with translated(self._path), contextlib.suppress(FileNotFoundError):
             # With its time: git tells by it which files may have changed in the same moment.

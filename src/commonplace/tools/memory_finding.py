@@ -152,7 +152,7 @@ def _read_zone(desk: MemoryDesk) -> tuple[tzinfo, tuple[str, ...]]:
     try:
         return desk.read_zone()
     except CommonplaceError as exc:
-        raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+        raise Unavailable(exc.message, hint=exc.hint, error_code=SEARCH_FAILED) from exc
 
 
 def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
