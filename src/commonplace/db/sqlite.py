@@ -71,6 +71,9 @@ def translated(path: Path) -> Translated:
     return Translated(path)
 
 
+_FTS5_DAMAGE = ("invalid fts5 file format", "no such fts5 table")
+
+
 class Translated:
     """A stretch in which SQLite's errors become ours; see `translated`."""
 
@@ -103,8 +106,8 @@ def _ours(exc: sqlite3.Error, path: Path) -> Unavailable | None:
         closed = isinstance(exc, sqlite3.ProgrammingError) and "closed database" in str(exc)
         return Unavailable(f"{path} is closed.", hint="Open it again.") if closed else None
     primary = code & 0xFF
-    # FTS5 reports its own damaged header as a plain error.
-    if primary in _CORRUPT or "invalid fts5 file format" in str(exc):
+    # FTS5 reports its own damaged header, and a damaged schema of its own, as plain errors.
+    if primary in _CORRUPT or any(sign in str(exc) for sign in _FTS5_DAMAGE):
         return Corrupted(f"{path} is corrupt.", hint=REPAIR_HINT)
     if primary in _BUSY:
         return Unavailable(
