@@ -292,7 +292,7 @@ class SqliteOwnerIndex:
             faults = mending.find_faults(self._file, self._sql)
             if "pages" not in faults:
                 return self._mend(faults) if faults else []
-        except (Corrupted, sqlite3.DatabaseError):  # what SQLite has no code of its own for
+        except Corrupted:
             pass
         self._file.recreate()
         return [f"Removed the broken index {self._file.path}; the journals fill it again."]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from commonplace.search.policy import Policy
     from commonplace.tools.memory_desk import MemoryDesk
 
+    _Zone: TypeAlias = tuple[tzinfo, tuple[str, ...]]  # with a note where it is not the one asked
+
 IntentAsked: TypeAlias = Literal["auto", "none", "planning", "journaling"]
 
 TOOL = "memory.search"
@@ -121,13 +123,13 @@ def _together(desk: MemoryDesk) -> AbstractContextManager[None]:
 
 def _logged(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
     started = time.monotonic()
-    zone_notes: tuple[str, ...] = ()
     top_k = desk.numbers.top_k if asked.top_k is None else asked.top_k
     status = "internal"
     try:
-        zone, zone_notes = _read_zone(desk)
+        zone: _Zone | None = None
         if asked.when.strip():
-            asked = replace(asked, within=_read_when(desk, asked.when, zone))
+            zone = _read_zone(desk)
+            asked = replace(asked, within=_read_when(desk, asked.when, zone[0]))
         found = _search(desk, asked, top_k, zone)
         status = "ok"
     except CommonplaceError as exc:
@@ -145,14 +147,14 @@ def _logged(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
                     filters=_filters(asked),
                 )
             )
-    return replace(found, duration_ms=duration_ms, notes=(*found.notes, *zone_notes))
+    return replace(found, duration_ms=duration_ms)
 
 
-def _read_zone(desk: MemoryDesk) -> tuple[tzinfo, tuple[str, ...]]:
+def _read_zone(desk: MemoryDesk) -> _Zone:
     try:
         return desk.read_zone()
     except CommonplaceError as exc:
-        raise Unavailable(exc.message, hint=exc.hint, error_code=SEARCH_FAILED) from exc
+        raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
 
 
 def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
@@ -166,7 +168,9 @@ def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
     return found
 
 
-def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone: tzinfo) -> MemoryFound:
+def _search(
+    desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone_read: _Zone | None
+) -> MemoryFound:
     from commonplace.search.cues import read_intent, read_todos  # noqa: PLC0415  not for a start
 
     if not 1 <= top_k <= policy.MEMORY_K_MOST:
@@ -180,6 +184,7 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone: tzinfo) -
     best = open_first(found.hits)[:top_k] if about else found.hits
     hits = _read(desk, best)
     notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
+    zone, zone_notes = zone_read or _read_zone(desk)
     count = partial(_count, desk)
     kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
     shown = [
@@ -196,7 +201,7 @@ def _search(desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone: tzinfo) -
         interval=asked.within,
         left_out=len(hits) - len(shown),
         todos=len(hits) if found is listed else 0,
-        notes=notes,
+        notes=(*notes, *zone_notes),
     )
 
 
