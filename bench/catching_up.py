@@ -17,7 +17,7 @@ from bench.logs import copied, foreign_home, seen_home
 from bench.sessions import OURS, session
 from commonplace.core.values import Drop, Put, Since
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:

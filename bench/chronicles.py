@@ -20,9 +20,9 @@ from bench.logs import insert, make_rows, seen_home
 from bench.searches import Asking, search_figures
 from bench.tag_sentences import HELD_OUT, precision_recall
 from commonplace.core.values import Drop, Put
-from commonplace.journals.chronicle import Chronicle, doc_of
-from commonplace.journals.chronicle_places import Place
-from commonplace.journals.chronicle_tags import suggest_tags
+from commonplace.journals.chronicle.journal import Chronicle, doc_of
+from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.tags import suggest_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bench.homes import Home
     from bench.logs import Row
-    from commonplace.journals.chronicle import Event
+    from commonplace.journals.chronicle.journal import Event
 
 ADD_SHARE = 1.5
 LIST_MS = 2.0

@@ -22,14 +22,14 @@ from urllib.parse import urlsplit
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
-from commonplace.app.memory_postgres import list_series, working
-from commonplace.app.shared import Shared
-from commonplace.config import read_settings
+from commonplace.app.process import Shared
+from commonplace.app.wiring.memory.postgres import list_series, working
+from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
-from commonplace.db.postgres_migrate import migrate_postgres
-from commonplace.doors.tokens import TokenFile
+from commonplace.db.postgres.migrate import migrate_postgres
+from commonplace.doors.demos.postgres import PostgresServer
+from commonplace.doors.http.tokens import TokenFile
 from commonplace.memory import Memory
-from commonplace.testing_postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.corpus import DAYS, FIRST_DAY, make_lines
 from bench.homes import UTC, Home, is_marked, mark, put_synthetic_vectors
-from commonplace.journals.chronicle_layouts import SQL, complete
-from commonplace.journals.chronicle_times import columns_of, render_local, to_instant
+from commonplace.journals.chronicle.layouts import SQL, complete
+from commonplace.journals.chronicle.times import columns_of, render_local, to_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,19 +22,19 @@ from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home
 from bench.memory_database import LARGE, Filled, filled, record_number
 from commonplace.app import App
-from commonplace.app.memory_postgres import working
-from commonplace.config import read_settings
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.config.settings import read_settings
 from commonplace.core.memory import Draft
 from commonplace.core.values import Asked, Filter
 from commonplace.search import policy
-from commonplace.tools.memory_finding import MemoryQuestion
+from commonplace.services.memory.finding import MemoryQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.ports import Encoder, OwnerIndex
     from commonplace.core.values import Vector
-    from commonplace.tools.memory_desk import MemoryDesk
+    from commonplace.services.memory.service import MemoryDesk
 
 SMALL_MS, LARGE_MS = 5.0, 25.0
 SMALL_RECALL, LARGE_RECALL = 1.0, 0.98

@@ -17,16 +17,16 @@ import numpy as np
 import psycopg
 
 from bench.corpus import FIRST_DAY, make_lines
-from commonplace.app.memory_postgres import list_series
+from commonplace.app.wiring.memory.postgres import list_series
 from commonplace.core.memory import Message
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded, Put
-from commonplace.db.postgres import Postgres, connect, refuse_unguarded
-from commonplace.db.postgres_migrate import migrate_postgres
-from commonplace.index.postgres import TABLES, PostgresIndex
-from commonplace.index.postgres_nearest import tend_nearest
-from commonplace.journals.memory_entry import change_of
-from commonplace.testing_postgres import PostgresServer
+from commonplace.db.postgres.database import Postgres, connect, refuse_unguarded
+from commonplace.db.postgres.migrate import migrate_postgres
+from commonplace.doors.demos.postgres import PostgresServer
+from commonplace.index.postgres.index import TABLES, PostgresIndex
+from commonplace.index.postgres.nearest import tend_nearest
+from commonplace.journals.memory.entry import change_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder
     from commonplace.core.values import Numbers, Vector
-    from commonplace.db.postgres import Connection
+    from commonplace.db.postgres.database import Connection
 
 LARGE = "large"
 _POOL = 2000

@@ -20,9 +20,9 @@ from bench.homes import Clustered, Home, is_marked, mark
 from commonplace.core.clock import render_date
 from commonplace.core.text import text_hash
 from commonplace.core.values import Doc, Encoded, Filter, Interval, Put
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import ReadySlot
 

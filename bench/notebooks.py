@@ -20,16 +20,16 @@ from bench.figures import Figure, Spread
 from bench.homes import UTC, Home, is_marked, mark, put_synthetic_vectors
 from commonplace.core.clock import utc_now
 from commonplace.core.ids import new_id
-from commonplace.journals.gitrepo_history import read_history
-from commonplace.journals.notebook import Notebook
-from commonplace.journals.notebook_format import (
+from commonplace.journals.git.history import read_history
+from commonplace.journals.notebook.format import (
     Message,
     render_file,
     render_message,
     summary_of,
 )
-from commonplace.journals.notebook_sync import Sync
-from commonplace.search.filing import Filing
+from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.sync import Sync
+from commonplace.search.filing.filing import Filing
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:

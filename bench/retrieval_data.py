@@ -19,7 +19,7 @@ from commonplace.core.clock import render_date
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.text import query_terms, text_hash
 from commonplace.core.values import Doc
-from commonplace.index.stems import stems
+from commonplace.index.scoring.stems import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -16,8 +16,13 @@ import numpy as np
 from bench.encoders import Wrapping
 from commonplace.core.errors import Unavailable
 from commonplace.core.text import well_formed
-from commonplace.inference.encoder import load_encoder
-from commonplace.inference.models import DEFAULT_PROFILE, Missing, find_weights, read_profile
+from commonplace.inference.encoder.encoder import load_encoder
+from commonplace.inference.encoder.profiles import (
+    DEFAULT_PROFILE,
+    Missing,
+    find_weights,
+    read_profile,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,9 +12,9 @@ from bench.retrieval_figures import Outcome
 from commonplace.core.owners import owner_folder
 from commonplace.core.text import text_hash
 from commonplace.core.values import Filter, Put
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import ReadySlot
 

@@ -24,11 +24,11 @@ from bench.figures import Figure, Spread
 from bench.homes import Home, is_marked, mark, put_synthetic_vectors
 from commonplace.core.retention import parse_retention
 from commonplace.core.values import Interval
-from commonplace.inference.extract import Extractive
-from commonplace.journals.timeline import TimelineJournal
-from commonplace.journals.timeline_entry import Draft
-from commonplace.journals.timeline_retention import let_go
-from commonplace.journals.timeline_rollups import Rollups
+from commonplace.inference.language.extract import Extractive
+from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.rollups import Rollups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NoReturn, get_args, get_type_hints
 
 from click.testing import CliRunner
 
-from commonplace.config_table import SETTINGS
+from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
-from commonplace.tools.chronicle import ChronicleTools
-from commonplace.tools.memory import MemoryTools
-from commonplace.tools.notebook import NotebookTools
-from commonplace.tools.private import PrivateTools
-from commonplace.tools.recall import RecallTools
-from commonplace.tools.timeline import TimelineTools
+from commonplace.tools.chronicle.tools import ChronicleTools
+from commonplace.tools.memory.tools import MemoryTools
+from commonplace.tools.notebook.tools import NotebookTools
+from commonplace.tools.private.tools import PrivateTools
+from commonplace.tools.recall.tools import RecallTools
+from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.tools.toolset import Tool

@@ -1,10 +1,9 @@
 """Makes the graph of MiniLM: ONNX operations whose weights lie inside `model.safetensors`.
 
-Writes `src/commonplace/inference/minilm-l6-v2.onnx`, which holds no weights: each initialiser names
-the offset of its tensor in the published file, so that no second copy of 90 MB exists. It reads the
-header of that file alone and never its tensors. The same header gives the same bytes.
-
-Usage: python scripts/make_minilm_graph.py <folder with model.safetensors>
+Writes `src/commonplace/inference/encoder/minilm-l6-v2.onnx`, which holds no weights: each
+initialiser names the offset of its tensor in the published file, so that no second copy of 90 MB
+exists. It reads the header of that file alone and never its tensors. The same header gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WEIGHTS = "model.safetensors"
-GRAPH = Path(__file__).parent.parent / "src/commonplace/inference/minilm-l6-v2.onnx"
+GRAPH = Path(__file__).parent.parent / "src/commonplace/inference/encoder/minilm-l6-v2.onnx"
 
 LAYERS = 6
 HEADS = 12

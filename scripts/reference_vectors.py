@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  the texts are meant to hold letters that look like others
-"""Makes `tests/inference/reference_vectors.json`: texts and their vectors by the reference.
+"""Makes `tests/inference/encoder/reference_vectors.json`: texts and their vectors by the reference.
 
 Runs in an environment of its own that holds torch and sentence-transformers, the reference; the
 product needs neither. The vectors are those of the published all-MiniLM-L6-v2, rounded to 9
@@ -16,7 +16,7 @@ import json
 import sys
 from pathlib import Path
 
-REFERENCE = Path(__file__).parent.parent / "tests/inference/reference_vectors.json"
+REFERENCE = Path(__file__).parent.parent / "tests/inference/encoder/reference_vectors.json"
 
 TEXTS = [
     "",

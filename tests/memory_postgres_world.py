@@ -7,9 +7,9 @@ from contextlib import ExitStack
 import psycopg
 
 from commonplace.app import App
-from commonplace.app.memory_postgres import working
-from commonplace.app.shared import Shared
-from commonplace.config import read_settings
+from commonplace.app.process import Shared
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 

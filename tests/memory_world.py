@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.owners import owner_folder
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot

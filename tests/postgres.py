@@ -15,17 +15,17 @@ from filelock import FileLock
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres import Postgres, refuse_unguarded
-from commonplace.db.postgres_migrate import migrate_postgres
-from commonplace.index.postgres import TABLES, PostgresIndex
-from commonplace.testing_postgres import PostgresServer, own_database
+from commonplace.db.postgres.database import Postgres, refuse_unguarded
+from commonplace.db.postgres.migrate import migrate_postgres
+from commonplace.doors.demos.postgres import PostgresServer, own_database
+from commonplace.index.postgres.index import TABLES, PostgresIndex
 
 _FOLDER = "CP_TEST_POSTGRES"
 _GIVEN = os.environ.get("COMMONPLACE_DATABASE_ADMIN_URL", "")
 
 SERIES = {
-    "records": list_migrations("commonplace.journals", "memory_postgres_migrations"),
-    "index": list_migrations("commonplace.index", "postgres_migrations"),
+    "records": list_migrations("commonplace.journals.memory.postgres"),
+    "index": list_migrations("commonplace.index.postgres"),
 }
 
 

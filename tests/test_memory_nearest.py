@@ -5,8 +5,8 @@ import threading
 import pytest
 from tests.patience import PATIENCE_S
 
-from commonplace.app import memory_nearest
-from commonplace.app.memory_nearest import tend, tending
+from commonplace.app.wiring.memory import nearest as memory_nearest
+from commonplace.app.wiring.memory.nearest import tend, tending
 from commonplace.core.errors import Unavailable
 
 

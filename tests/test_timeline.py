@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.aio import JournalStorage
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.journals.timeline_entry import Draft
+from commonplace.journals.timeline.entry import Draft
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, Reply, summarising
 from commonplace.timeline import Timeline

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.app import App
-    from commonplace.config import Settings, read_settings
+    from commonplace.config.settings import Settings, read_settings
     from commonplace.core.errors import (
         CommonplaceError,
         Conflict,

@@ -27,7 +27,7 @@ def main() -> None:
 
         end_at_ctrl_c()
     if command == ["mcp"]:
-        from commonplace.doors.front import serve  # noqa: PLC0415  no other command needs it
+        from commonplace.doors.stdio.front import serve  # noqa: PLC0415  no other command needs it
 
         taken = serve(sys.argv[2:], parent=PARENT)
     from commonplace.doors.cli import main as command_line  # noqa: PLC0415  imports click

@@ -22,19 +22,19 @@ from commonplace.core.memory import (
 )
 from commonplace.core.owners import parse_owner
 from commonplace.core.values import Interval
-from commonplace.journals.memory_entry import parse_kind
-from commonplace.tools.memory_finding import IntentAsked, MemoryFound, MemoryQuestion
+from commonplace.journals.memory.entry import parse_kind
+from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.config import Settings
+    from commonplace.config.settings import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.memory import Record, Role
     from commonplace.core.ports import EncoderSlot
-    from commonplace.tools.memory_desk import MemoryDesk, MemoryStats
+    from commonplace.services.memory.service import MemoryDesk, MemoryStats
 
 
 _T = TypeVar("_T")
@@ -294,7 +294,7 @@ def _as(kind: type[_T], record: Record) -> _T:
 
 
 def _settings(home: Path | str | None) -> Settings:
-    from commonplace.config import (  # noqa: PLC0415  unless they are handed in
+    from commonplace.config.settings import (  # noqa: PLC0415  unless they are handed in
         read_settings,
         user_home,
     )

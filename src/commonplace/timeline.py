@@ -17,22 +17,22 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Interval
-from commonplace.journals.timeline import MOST_LISTED
-from commonplace.journals.timeline_entry import parse_level
-from commonplace.tools.timeline_desk import parse_period
-from commonplace.tools.timeline_reading import find_open
+from commonplace.journals.timeline.entry import parse_level
+from commonplace.journals.timeline.journal import MOST_LISTED
+from commonplace.services.timeline.reading import find_open
+from commonplace.services.timeline.service import parse_period
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.config import Settings
+    from commonplace.config.settings import Settings
     from commonplace.core.clock import Clock
-    from commonplace.journals.timeline_entry import Entry
-    from commonplace.journals.timeline_memories import MemoryBackend
-    from commonplace.tools.timeline_desk import TimelineDesk
-    from commonplace.tools.timeline_finding import TimelineHit
+    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.memories import MemoryBackend
+    from commonplace.services.timeline.finding import TimelineHit
+    from commonplace.services.timeline.service import TimelineDesk
 
 _log = logging.getLogger(__name__)
 
@@ -212,7 +212,7 @@ class Timeline:
 
     def memories(self, thread_id: str) -> MemoryBackend:
         """A memory system's storage on this owner's timeline: `create_memory`, `list_memories`."""
-        from commonplace.journals.timeline_memories import MemoryBackend  # noqa: PLC0415  for few
+        from commonplace.journals.timeline.memories import MemoryBackend  # noqa: PLC0415  for few
 
         desk = self.desk(thread_id)
 
@@ -227,7 +227,7 @@ class Timeline:
         Where `llm.background` is true, a model puts them into words, and one that fails is logged.
         What retention does not keep is let go of then, where it is switched on.
         """
-        from commonplace.tools.timeline_keeping import TimelineKeeping  # noqa: PLC0415  for few
+        from commonplace.services.timeline.keeping import TimelineKeeping  # noqa: PLC0415  for few
 
         desk = self.desk(thread_id)
         wiring = self._app().timeline
@@ -304,7 +304,7 @@ def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator
 
 
 def _settings(home: Path | str | None, timezone: str | None) -> Settings:
-    from commonplace.config import (  # noqa: PLC0415  unless they are handed in
+    from commonplace.config.settings import (  # noqa: PLC0415  unless they are handed in
         read_settings,
         user_home,
     )

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.memory import Draft
 from commonplace.testing import HashingEncoder, ReadySlot
 

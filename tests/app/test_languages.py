@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import pytest
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.errors import Denied, Invalid
+from commonplace.services.timeline.keeping import TimelineKeeping
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, summarising
-from commonplace.tools.timeline_keeping import TimelineKeeping
 
 NOON = datetime(2025, 2, 4, 12, 0, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from bench.notebooks import RARE, RARE_ENTRIES, write_notebook
 
-from commonplace.journals.notebook import Notebook
+from commonplace.journals.notebook.journal import Notebook
 
 
 def test_a_notebook_of_the_bench_is_the_products_own(tmp_path):

@@ -8,7 +8,7 @@ from datetime import UTC
 from bench.timelines import FIRST_DAY, fill, roll_up_a_year
 
 from commonplace.core.values import Interval
-from commonplace.journals.timeline import TimelineJournal
+from commonplace.journals.timeline.journal import TimelineJournal
 
 
 def test_a_fill_is_the_same_each_time(tmp_path):

@@ -6,10 +6,10 @@ import pytest
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.ports import Clearing, Forgetting, Leasing, Mendable
-from commonplace.db.postgres import Postgres, refuse_unguarded
-from commonplace.index.memory import MemoryIndex
-from commonplace.index.postgres import TABLES, PostgresIndex
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.db.postgres.database import Postgres, refuse_unguarded
+from commonplace.index.in_memory import MemoryIndex
+from commonplace.index.postgres.index import TABLES, PostgresIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import FrozenClock, IndexContract, a_doc
 
 

@@ -1,12 +1,11 @@
 """Every store of memory keeps the laws of the contract."""
 
 import pytest
+from tests.contracts.memory_laws import MemoryContract
+from tests.contracts.memory_table_laws import TablesContract
+from tests.contracts.memory_todo_laws import TodosContract
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
-
-from commonplace.testing_memory import MemoryContract
-from commonplace.testing_memory_tables import TablesContract
-from commonplace.testing_memory_todos import TodosContract
 
 
 class TestSqliteMemory(MemoryContract, TablesContract, TodosContract):

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Since
-from commonplace.journals.chronicle import Author, Chronicle
-from commonplace.journals.chronicle_places import Place
-from commonplace.journals.private import PrivateJournal
-from commonplace.journals.private_roots import resolve_roots
-from commonplace.journals.timeline import TimelineJournal
+from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.places import Place
+from commonplace.journals.private.journal import PrivateJournal
+from commonplace.journals.private.roots import resolve_roots
+from commonplace.journals.timeline.journal import TimelineJournal
 
 if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Source

@@ -42,9 +42,9 @@ def test_a_file_that_is_not_kept_in_order_is_refused(text, words):
 
 def test_queries_are_read_beside_their_owner():
     """A file of a package is found; an absent one is named."""
-    assert "find_doc" in read_queries("commonplace.index", "queries.sql")
+    assert "find_doc" in read_queries("commonplace.index.sqlite", "queries.sql")
     with pytest.raises(NotFound, match=r"nothing\.sql"):
-        read_queries("commonplace.index", "nothing.sql")
+        read_queries("commonplace.index.sqlite", "nothing.sql")
 
 
 def test_a_script_is_split_with_its_triggers_whole():

@@ -11,7 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.doors.cli import main
 from commonplace.doors.logs import close_logging
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.errors import Invalid
 from commonplace.doors.logs import close_logging, log_failure, set_up_logging
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.testing import HashingEncoder, IndexContract, a_doc
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.journals.private import PrivateJournal
-from commonplace.journals.private_roots import resolve_roots
+from commonplace.journals.private.journal import PrivateJournal
+from commonplace.journals.private.roots import resolve_roots
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "private-journal"
 NOW = datetime(2026, 11, 21, 23, 19, 45, 15_000, tzinfo=UTC)
@@ -104,7 +104,7 @@ class Book:
 
     def open(self, folder: Path | None = None, **settings):
         """A notebook over this folder, or another; made if it is not there."""
-        from commonplace.journals.notebook import Notebook
+        from commonplace.journals.notebook.journal import Notebook
 
         settings = {"owner": "me", "zone": UTC, "clock": lambda: self.now, **settings}
         folder = folder or self.folder

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.doors.stdio import RawServer
+from tests.doors.raw_server import RawServer
 from tests.proof.faults import Faults
 from tests.proof.reliability import counted  # noqa: F401  a fixture
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
 from commonplace.testing import HashingEncoder, ReadySlot
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tests.patience import PATIENCE_S
 
-from commonplace.app.memory_postgres import working
-from commonplace.app.shared import Shared
-from commonplace.config import read_settings
+from commonplace.app.process import Shared
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
 from commonplace.search import policy
 from commonplace.testing import HashingEncoder, ReadySlot

@@ -8,11 +8,11 @@ import re
 import threading
 
 import psycopg
+from tests.contracts.memory_laws import SQL, WORDS
 
 from commonplace.core.errors import CommonplaceError, NotFound
 from commonplace.core.memory import KINDS
-from commonplace.testing_memory import SQL, WORDS
-from commonplace.tools.memory import MemoryTools
+from commonplace.tools.memory.tools import MemoryTools
 
 # The mark of a user stands in all that user writes; what a user is shown holds no other mark.
 MARK = re.compile(r"mark[a-z]+q")

@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 from tests.postgres import SERIES
 
-from commonplace.db.postgres_migrate import migrate_postgres
-from commonplace.testing_postgres import OwnDatabase
+from commonplace.db.postgres.migrate import migrate_postgres
+from commonplace.doors.demos.postgres import OwnDatabase
 
 
 def database_on(server, *, name="postgres") -> OwnDatabase:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE_S
 
-from commonplace.testing_postgres import OwnDatabase
+from commonplace.doors.demos.postgres import OwnDatabase
 
 _CONF = """
 [databases]

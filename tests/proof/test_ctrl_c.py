@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.doors.interrupting import OnTerminal
-from tests.doors.stdio import prime_for
+from tests.doors.raw_server import prime_for
 from tests.patience import PATIENCE_S
 
 from commonplace.testing_language import FakeLLM, Reply
@@ -176,7 +176,7 @@ def call_over_http(server, hanging):
 @long
 def test_while_serve_listens(counted):
     """With nothing to do, and with its model loaded in the background."""
-    for module in ("commonplace.doors.http", "onnxruntime"):
+    for module in ("commonplace.doors.http.server", "onnxruntime"):
         with OnTerminal("serve", "--http", "127.0.0.1:0") as server:
             server.wait_for(lambda: server.out and module in server.modules)  # noqa: B023  at once
             check_end(server, counted)

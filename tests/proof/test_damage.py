@@ -10,10 +10,10 @@ from contextlib import closing, contextmanager
 import pytest
 
 from commonplace.core.values import Filter
-from commonplace.index import meaning
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite import meaning
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import HashingEncoder, OneSource, ReadySlot, a_doc
 

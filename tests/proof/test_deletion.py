@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.doors.cli.chronicle import keeping as chronicle_keeping
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.memory import Memory

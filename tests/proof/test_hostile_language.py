@@ -6,7 +6,7 @@ import pytest
 from tests.doors.terminal import facts, run
 from tests.proof.hostile_language import KEY, LINE, OTHER, HostileServer, answers, http, said
 
-from commonplace.inference.wire import estimated_tokens
+from commonplace.inference.language.wire import estimated_tokens
 
 CASES = [*answers("openai")]
 FOUND = {

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import psutil
-from tests.doors.stdio import RawServer
+from tests.doors.raw_server import RawServer
 from tests.patience import PATIENCE_S, until
 
 KILLS = 20

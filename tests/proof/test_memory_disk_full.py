@@ -13,7 +13,7 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.testing_postgres import PostgresServer
+from commonplace.doors.demos.postgres import PostgresServer
 
 pytestmark = pytest.mark.long
 

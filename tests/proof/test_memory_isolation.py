@@ -10,6 +10,7 @@ from random import Random
 
 import psycopg
 import pytest
+from tests.contracts.memory_laws import every_kind
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.memory_world import SqliteMemoryWorld
 from tests.patience import until
@@ -24,11 +25,11 @@ from tests.proof.memory_crowd import (
 from tests.proof.memory_server import database_on
 from tests.proof.pgbouncer import PgBouncer
 
-from commonplace.app import App, memory_postgres
+from commonplace.app import App
+from commonplace.app.wiring.memory import postgres as memory_postgres
 from commonplace.core.errors import Denied, Invalid, NotFound
-from commonplace.db.postgres import Postgres
+from commonplace.db.postgres.database import Postgres
 from commonplace.memory import Memory
-from commonplace.testing_memory import every_kind
 
 SEED = 20261122
 TEXTS = ("wb_message", "wb_journal", "wb_todo", "wb_gratitude", "wb_preferences", "wb_docs")

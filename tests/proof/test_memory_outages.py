@@ -12,7 +12,7 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import CommonplaceError, Unavailable
-from commonplace.tools.memory import MemoryTools
+from commonplace.tools.memory.tools import MemoryTools
 
 pytestmark = pytest.mark.long
 

@@ -19,7 +19,7 @@ from tests.patience import PATIENCE_S
 from tests.proof.memory_server import database_on
 
 from commonplace.core.errors import Lost, NotFound, Unavailable
-from commonplace.db.postgres import Connection
+from commonplace.db.postgres.database import Connection
 
 pytestmark = pytest.mark.long
 
@@ -169,9 +169,9 @@ def test_a_worker_that_is_killed_repeats_nothing_and_loses_nothing(world):
         mine.save_todo(f"harbour n{number}")
     script = (
         "import os, sys\n"
-        "from commonplace.app.memory_postgres import working\n"
-        "from commonplace.app.shared import Shared\n"
-        "from commonplace.config import read_settings\n"
+        "from commonplace.app.wiring.memory.postgres import working\n"
+        "from commonplace.app.process import Shared\n"
+        "from commonplace.config.settings import read_settings\n"
         "from commonplace.testing import HashingEncoder, ReadySlot\n"
         "from pathlib import Path\n"
         "class Dying(HashingEncoder):\n"

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from commonplace.journals.notebook import Notebook
-from commonplace.journals.notebook_mend import find_problems, repair
+from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.repair import find_problems, repair
 
 SECTIONS = ("s0", "s1", "d/s2")
 
@@ -23,7 +23,7 @@ import os, random, sys, threading
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.core.errors import Conflict, NotFound, Unavailable
-from commonplace.journals.notebook import Notebook
+from commonplace.journals.notebook.journal import Notebook
 folder, ledger, name, stop = sys.argv[1:]
 notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC,
                  clock=lambda: datetime.now(UTC), auto_gc=False)

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.journals.team import Team
+from tests.journals.notebook.team import Team
 from tests.proof.reliability import counted  # noqa: F401  a fixture
 
 from commonplace.core.errors import CommonplaceError, Conflict
-from commonplace.journals.notebook import OverviewConflict
+from commonplace.journals.notebook.journal import OverviewConflict
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,10 +16,10 @@ from tests.conftest import _plain_permissions
 from tests.proof.strangers import CASES, SECRET, THEIRS
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied
-from commonplace.doors.checkup import Checkup
+from commonplace.doors.doctor.checks import Checkup
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 

@@ -16,12 +16,12 @@ import traceback
 from pathlib import Path
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.core.values import Interval
-from commonplace.doors.checkup import Checkup
 from commonplace.doors.cli import chronicle as chronicle_commands
 from commonplace.doors.cli import timeline as timeline_commands
-from commonplace.journals.memory_entry import ref_of
+from commonplace.doors.doctor.checks import Checkup
+from commonplace.journals.memory.entry import ref_of
 from commonplace.testing import HashingEncoder, ReadySlot
 
 SECTION = "api/errors"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from commonplace.core.values import Candidates
-from commonplace.index.memory import MemoryIndex
-from commonplace.search.filing import Filing
+from commonplace.index.in_memory import MemoryIndex
+from commonplace.search.filing.filing import Filing
 from commonplace.testing import FrozenClock, ReadySlot, a_doc
 
 

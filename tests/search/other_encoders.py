@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
-from commonplace.inference.encoder import load_encoder
-from commonplace.inference.models import BGE_SMALL, WeightFile, Weights, find_weights
+from commonplace.inference.encoder.encoder import load_encoder
+from commonplace.inference.encoder.profiles import BGE_SMALL, WeightFile, Weights, find_weights
 
 # The published model in 8 bits, which one package carries, with the published tokenizer.
 _BGE_IN_8_BITS = replace(

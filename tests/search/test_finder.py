@@ -12,9 +12,9 @@ from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.values import Filter, Interval
-from commonplace.index.memory import MemoryIndex
+from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
 

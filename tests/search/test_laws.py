@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.core.values import Filter, Interval
-from commonplace.index.memory import MemoryIndex
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.in_memory import MemoryIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import START, HashingEncoder, OneSource, ReadySlot, a_doc
 

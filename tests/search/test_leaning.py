@@ -11,7 +11,7 @@ from tests.search.conftest import one
 
 from commonplace.search import policy
 from commonplace.search.cues import Cues, read_intent
-from commonplace.search.fold import folded
+from commonplace.search.near_duplicates import folded
 from commonplace.search.policy import Lean, Policy
 from commonplace.search.rank import rank
 from commonplace.testing import START

@@ -7,9 +7,9 @@ from bench.retrieval_data import read_cjk
 from tests.search.other_encoders import MultilingualE5, bge
 
 from commonplace.core.values import Filter
-from commonplace.index.memory import MemoryIndex
+from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
 from commonplace.testing import OneSource, ReadySlot, a_doc
 

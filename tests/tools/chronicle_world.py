@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from commonplace.index.memory import MemoryIndex
-from commonplace.journals.chronicle import Author, Chronicle
-from commonplace.journals.chronicle_places import Place
-from commonplace.journals.chronicle_trust import TrustedLogs
-from commonplace.search.filing import Filing
+from commonplace.index.in_memory import MemoryIndex
+from commonplace.journals.chronicle.journal import Author, Chronicle
+from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.trust import TrustedLogs
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
+from commonplace.services.chronicle.service import ChronicleDesk
+from commonplace.services.chronicle.trust import allow_log
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
-from commonplace.tools.chronicle import ChronicleTools
-from commonplace.tools.chronicle_desk import ChronicleDesk
-from commonplace.tools.chronicle_trust import allow_log
+from commonplace.tools.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
     from pathlib import Path

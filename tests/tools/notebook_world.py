@@ -6,16 +6,16 @@ import subprocess
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from commonplace.index.memory import MemoryIndex
-from commonplace.journals.notebook import Notebook
+from commonplace.index.in_memory import MemoryIndex
+from commonplace.journals.notebook.journal import Notebook
 from commonplace.search import policy
-from commonplace.search.filing import Filing
+from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.search.sides import SidedFinder
+from commonplace.search.two_questions import SidedFinder
+from commonplace.services.notebook.keeping import NotebookKeeping
+from commonplace.services.notebook.service import NotebookDesk
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
-from commonplace.tools.notebook import NotebookTools
-from commonplace.tools.notebook_desk import NotebookDesk
-from commonplace.tools.notebook_keeping import NotebookKeeping
+from commonplace.tools.notebook.tools import NotebookTools
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app import App
-from commonplace.config import read_settings
+from commonplace.config.settings import read_settings
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 
 if TYPE_CHECKING:

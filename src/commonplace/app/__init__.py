@@ -5,7 +5,7 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 
 from __future__ import annotations
 
-from commonplace.app.owner import App
-from commonplace.app.owners import Apps
+from commonplace.app.app import App
+from commonplace.app.apps import Apps
 
 __all__ = ["App", "Apps"]

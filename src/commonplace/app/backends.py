@@ -29,16 +29,18 @@ class Backend(NamedTuple):
 
 
 MEMORIES = {
-    "files": Backend("commonplace.app.memory_files:FileMemories"),
-    "postgres": Backend("commonplace.app.memory_postgres:PostgresMemories", extra="postgres"),
+    "files": Backend("commonplace.app.wiring.memory.files:FileMemories"),
+    "postgres": Backend(
+        "commonplace.app.wiring.memory.postgres:PostgresMemories", extra="postgres"
+    ),
 }
 """Where the memories of all users are kept."""
 
 POSTGRES = {
-    "migrate": Backend("commonplace.app.memory_postgres:migrate", extra="postgres"),
-    "look": Backend("commonplace.app.memory_checkup:look_at_database", extra="postgres"),
-    "working": Backend("commonplace.app.memory_postgres:working", extra="postgres"),
-    "tend": Backend("commonplace.app.memory_nearest:tend", extra="postgres"),
-    "tending": Backend("commonplace.app.memory_nearest:tending", extra="postgres"),
+    "migrate": Backend("commonplace.app.wiring.memory.postgres:migrate", extra="postgres"),
+    "look": Backend("commonplace.app.wiring.memory.problems:look_at_database", extra="postgres"),
+    "working": Backend("commonplace.app.wiring.memory.postgres:working", extra="postgres"),
+    "tend": Backend("commonplace.app.wiring.memory.nearest:tend", extra="postgres"),
+    "tending": Backend("commonplace.app.wiring.memory.nearest:tending", extra="postgres"),
 }
 """What is done to a database of memories aside from using it."""

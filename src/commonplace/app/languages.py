@@ -14,13 +14,13 @@ from commonplace.core.errors import Invalid
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from commonplace.config import Settings
+    from commonplace.config.settings import Settings
     from commonplace.core.clock import Clock, Level
     from commonplace.core.ports import Language
-    from commonplace.inference.language import LanguageClient
-    from commonplace.inference.spending import Purse, Run
-    from commonplace.journals.timeline_rewording import Rewording
-    from commonplace.journals.timeline_rollups import Rollups
+    from commonplace.inference.language.budget import Purse, Run
+    from commonplace.inference.language.client import LanguageClient
+    from commonplace.journals.timeline.rewording import Rewording
+    from commonplace.journals.timeline.rollups import Rollups
 
 SMALL: tuple[Level, ...] = ("hour", "day")
 LARGE: tuple[Level, ...] = ("week", "month", "year")
@@ -38,7 +38,7 @@ class Languages:
     @cached_property
     def purse(self) -> Purse:
         """The tokens that this owner's models have spent."""
-        from commonplace.inference.spending import Purse  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.budget import Purse  # noqa: PLC0415  wired when needed
 
         return Purse(
             self._folder,
@@ -55,7 +55,7 @@ class Languages:
         client = self.client(better=better, within_s=within_s)
         if client is None:
             return None
-        from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.budget import Metered  # noqa: PLC0415  wired when needed
 
         return Metered(client, self._run())
 
@@ -71,7 +71,7 @@ class Languages:
         settings = self._settings
         if settings.llm_url is None:
             return None
-        from commonplace.inference.language import (  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.client import (  # noqa: PLC0415  wired when needed
             Endpoint,
             LanguageClient,
             read_key,
@@ -100,9 +100,9 @@ class Languages:
         small, large = self.client(), self.client(better=True)
         if small is None or large is None:
             return None
-        from commonplace.inference.spending import Metered  # noqa: PLC0415  wired when needed
-        from commonplace.inference.summarise import ModelSummariser, Price  # noqa: PLC0415  as above
-        from commonplace.journals.timeline_rewording import Rewording, Writer  # noqa: PLC0415  as above
+        from commonplace.inference.language.budget import Metered  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.summarise import ModelSummariser, Price  # noqa: PLC0415  as above
+        from commonplace.journals.timeline.rewording import Rewording, Writer  # noqa: PLC0415  as above
 
         run = self._run()
         price = self._settings.llm_price
@@ -124,6 +124,6 @@ class Languages:
         )
 
     def _run(self) -> Run:
-        from commonplace.inference.spending import Run  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.budget import Run  # noqa: PLC0415  wired when needed
 
         return Run(self.purse, per_run=int(self._settings.llm_tokens_per_run))

@@ -18,7 +18,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from commonplace.config import Settings
+    from commonplace.config.settings import Settings
 
 LOG_BYTES = 1_000_000
 LOG_FILES = 3

@@ -17,8 +17,8 @@ from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.cues import read_cues
-from commonplace.search.fold import folded
-from commonplace.search.lane import DAMAGED, log_failure
+from commonplace.search.filing.source_indexer import DAMAGED, log_failure
+from commonplace.search.near_duplicates import folded
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Interval, Vector
-    from commonplace.search.fold import Shown
+    from commonplace.search.filing.words_only import Files
+    from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
-    from commonplace.search.word_filing import Files
 
 _ENCODING_AT_ONCE = 4
 _WARMING = "a question that nobody asked"

@@ -26,13 +26,13 @@ from commonplace.doors.cli.calls import (
 )
 from commonplace.doors.cli.frame import common_options, file_text, settings, show, text_input
 from commonplace.doors.cli.progress import show_counting
-from commonplace.tools.chronicle import ChronicleTools
+from commonplace.tools.chronicle.tools import ChronicleTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.app import App
-    from commonplace.tools.chronicle_keeping import ChronicleKeeping, Format, Tell
+    from commonplace.services.chronicle.keeping import ChronicleKeeping, Format, Tell
 
 call = partial(call_tool, lambda app: app.chronicle.tools.toolset)
 
@@ -47,7 +47,7 @@ _FORMATS: dict[str, Format] = {
 
 def keeping(app: App) -> ChronicleKeeping:
     """The verbs that no model is offered."""
-    from commonplace.tools.chronicle_keeping import ChronicleKeeping  # noqa: PLC0415  costs 30 ms
+    from commonplace.services.chronicle.keeping import ChronicleKeeping  # noqa: PLC0415  costs 30 ms
 
     return ChronicleKeeping(desk=app.chronicle.desk)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_interval
 from commonplace.core.values import Answer, Interval
-from commonplace.tools.chronicle import NOTHING
-from commonplace.tools.chronicle_story import when_of
+from commonplace.tools.chronicle.story import when_of
+from commonplace.tools.chronicle.tools import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

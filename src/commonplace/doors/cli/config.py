@@ -1,6 +1,6 @@
 """`commonplace config`: what is set and where it comes from, and changing the user's own file.
 
-Never knows a setting by name: the table in `commonplace.config_table` does.
+Never knows a setting by name: the table in `commonplace.config.table` does.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from commonplace.config import render_setting, user_file, write_setting
-from commonplace.config_table import SETTINGS, Setting
+from commonplace.config.settings import render_setting, user_file, write_setting
+from commonplace.config.table import SETTINGS, Setting
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import (
     common_options,

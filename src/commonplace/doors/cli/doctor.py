@@ -17,7 +17,7 @@ from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:
     from commonplace.core.values import Problem
-    from commonplace.doors.checkup import Mended, Report
+    from commonplace.doors.doctor.checks import Mended, Report
 
 
 @click.command()
@@ -30,7 +30,7 @@ def doctor(ctx: click.Context, repair: bool, as_json: bool) -> None:
     Looks at the weights, the settings, our folders, every journal entry and the index. Leaves with
     1 while anything is wrong. An entry is never altered: a broken one is named.
     """
-    from commonplace.doors.checkup import Checkup, Mended  # noqa: PLC0415  imports numpy
+    from commonplace.doors.doctor.checks import Checkup, Mended  # noqa: PLC0415  imports numpy
 
     with opened() as app:
         checkup = Checkup(app)

@@ -22,7 +22,7 @@ from commonplace.doors.interrupt import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.config import Settings
+    from commonplace.config.settings import Settings
     from commonplace.core.values import Answer
 
 FAILURE = 1
@@ -254,7 +254,7 @@ def settings() -> Settings:
     """
     ctx = click.get_current_context()
     if _SETTINGS not in ctx.meta:
-        from commonplace.config import read_settings  # noqa: PLC0415  not for --help
+        from commonplace.config.settings import read_settings  # noqa: PLC0415  not for --help
         from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  not for --help
 
         read = read_settings(flags=ctx.meta.get(_FLAGS), cwd=working_folder(), home=home_folder())
@@ -281,6 +281,6 @@ def working_folder() -> Path:
 
 def home_folder() -> Path | None:
     """The user's home folder; None where there is none. Raises: Invalid where HOME is none."""
-    from commonplace.config import user_home  # noqa: PLC0415  not for --help
+    from commonplace.config.settings import user_home  # noqa: PLC0415  not for --help
 
     return user_home()

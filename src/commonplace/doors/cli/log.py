@@ -12,7 +12,7 @@ import click
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
-from commonplace.core.when import parse_since, parse_when
+from commonplace.core.when.phrases import parse_since, parse_when
 from commonplace.doors.cli.calls import load_encoder
 from commonplace.doors.cli.chronicle import call, message_of, writing_options
 from commonplace.doors.cli.frame import common_options, settings, show

@@ -26,7 +26,7 @@ from commonplace.doors.cli.frame import (  # noqa: E402  after PARENT
 )
 
 if TYPE_CHECKING:
-    from commonplace.doors.front import Taken
+    from commonplace.doors.stdio.front import Taken
 
 
 @click.command()
@@ -41,7 +41,7 @@ def mcp(ctx: click.Context, plain: bool) -> None:
     The first answers come from a snapshot of what the SDK says; it is imported once the client is
     quiet, or calls a tool.
     """
-    from commonplace.doors.front import Taken, announce  # noqa: PLC0415  not for --help
+    from commonplace.doors.stdio.front import Taken, announce  # noqa: PLC0415  not for --help
 
     taken: Taken = ctx.obj or Taken(PARENT)
     if not taken.fronted:
@@ -57,8 +57,8 @@ def mcp(ctx: click.Context, plain: bool) -> None:
 def _take_over(taken: Taken, *, keep: bool) -> None:
     # Imports make many objects and no garbage; `doors.mcp` turns collection on when they are done.
     gc.disable()
-    from commonplace.doors.handover import take_over  # noqa: PLC0415  not for --help
     from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  as above
+    from commonplace.doors.stdio.handover import take_over  # noqa: PLC0415  not for --help
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr)
@@ -71,8 +71,8 @@ def _refuse(taken: Taken, exc: Exception) -> None:
         CommonplaceError,
         Unavailable,
     )
-    from commonplace.doors.handover import refuse  # noqa: PLC0415  as above
     from commonplace.doors.logs import log_failure  # noqa: PLC0415  as above
+    from commonplace.doors.stdio.handover import refuse  # noqa: PLC0415  as above
 
     error = exc if isinstance(exc, CommonplaceError) else None
     if error is None:

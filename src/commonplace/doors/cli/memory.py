@@ -19,7 +19,7 @@ from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
 from commonplace.doors.cli.frame import json_option, settings, show
 from commonplace.doors.cli.progress import show_counting
-from commonplace.tools.memory import MemoryTools
+from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

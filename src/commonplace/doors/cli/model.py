@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.config import user_file, write_setting
+from commonplace.config.settings import user_file, write_setting
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import home_folder, json_option, settings, show, working_folder
 from commonplace.doors.cli.progress import show_fetching
-from commonplace.inference.download import copy_weights, fetch
-from commonplace.inference.mending import altered_files
-from commonplace.inference.models import (
+from commonplace.inference.encoder.download import copy_weights, fetch
+from commonplace.inference.encoder.profiles import (
     PROFILES,
     Missing,
     Profile,
@@ -24,9 +23,10 @@ from commonplace.inference.models import (
     find_weights,
     read_profile,
 )
+from commonplace.inference.encoder.repair import altered_files
 
 if TYPE_CHECKING:
-    from commonplace.config import Settings
+    from commonplace.config.settings import Settings
 
 
 @click.group()

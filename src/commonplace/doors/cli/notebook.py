@@ -32,14 +32,14 @@ from commonplace.doors.cli.frame import (
     working_folder,
 )
 from commonplace.doors.cli.progress import show_counting
-from commonplace.tools.notebook import NotebookTools
+from commonplace.tools.notebook.tools import NotebookTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from commonplace.app import App
-    from commonplace.tools.notebook_keeping import NotebookKeeping
+    from commonplace.services.notebook.keeping import NotebookKeeping
 
 call = partial(call_tool, lambda app: app.notebook.tools.toolset)
 
@@ -50,7 +50,7 @@ LEGEND = "<!-- A was written here, B is there now: settle it, take the marks out
 
 def keeping(app: App) -> NotebookKeeping:
     """The verbs that no model is offered."""
-    from commonplace.tools.notebook_keeping import NotebookKeeping  # noqa: PLC0415  for a few
+    from commonplace.services.notebook.keeping import NotebookKeeping  # noqa: PLC0415  for a few
 
     return NotebookKeeping(desk=app.notebook.desk)
 
@@ -77,7 +77,7 @@ def init(path: str | None, as_json: bool) -> None:
 
 def _kept(path: str, answer: Answer) -> Answer:
     """The answer, after the folder was written into the user's settings."""
-    from commonplace.config import user_file, write_setting  # noqa: PLC0415  for one command
+    from commonplace.config.settings import user_file, write_setting  # noqa: PLC0415  for one command
 
     left = _left(answer.facts["folder"])
     write_setting("notebook.path", path, user_file(), cwd=working_folder(), home=home_folder())
@@ -92,7 +92,7 @@ def _kept(path: str, answer: Answer) -> Answer:
 def _left(folder: str) -> str:
     """The notebook that was in use until now, where it is another one; empty where none was."""
     from commonplace.app import App  # noqa: PLC0415  for one command
-    from commonplace.config import read_settings  # noqa: PLC0415  as above
+    from commonplace.config.settings import read_settings  # noqa: PLC0415  as above
 
     before = App(read_settings(cwd=working_folder(), home=home_folder()), user_home=home_folder())
     try:

@@ -27,7 +27,7 @@ from commonplace.doors.cli.frame import (
     show,
     text_input,
 )
-from commonplace.tools.private import PrivateTools
+from commonplace.tools.private.tools import PrivateTools
 
 _NO_THOUGHT = {"at", "idempotency_key"}
 CATEGORIES: dict[str, str] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.app.shared import ENCODER_LOAD_S
+from commonplace.app.process import ENCODER_LOAD_S
 from commonplace.core.ports import Clearing
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import opened

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 import click
 
-from commonplace.config import parse_setting
+from commonplace.config.settings import parse_setting
 from commonplace.core.errors import CommonplaceError, Unavailable
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import home_folder, json_option, show
-from commonplace.doors.clients import (
+from commonplace.doors.setup.clients import (
     CLIENTS,
     Machine,
     own_command,
@@ -65,7 +65,7 @@ def setup(client: str, only_print: bool, toolsets: str | None, as_json: bool) ->
 
 def _primed(toolsets: str | None, machine: Machine) -> bool:
     """Keep what a client is told first, so that its first session begins at once."""
-    from commonplace.doors.priming import prime  # noqa: PLC0415  not for --print
+    from commonplace.doors.stdio.snapshot_recorder import prime  # noqa: PLC0415  not for --print
 
     words = [] if toolsets is None else ["--toolsets", toolsets]
     try:

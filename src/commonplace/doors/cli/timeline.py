@@ -30,18 +30,18 @@ from commonplace.doors.cli.frame import (
     text_input,
 )
 from commonplace.doors.cli.progress import show_counting
-from commonplace.tools.timeline import TimelineTools
+from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.app import App
-    from commonplace.tools.timeline_keeping import TimelineKeeping
+    from commonplace.services.timeline.keeping import TimelineKeeping
 
 call = partial(call_tool, lambda app: app.timeline.tools.toolset)
 
 
 def keeping(app: App) -> TimelineKeeping:
     """The verbs that no model is offered."""
-    from commonplace.tools.timeline_keeping import TimelineKeeping  # noqa: PLC0415  for a few
+    from commonplace.services.timeline.keeping import TimelineKeeping  # noqa: PLC0415  for a few
 
     return TimelineKeeping(
         desk=app.timeline.desk,
@@ -258,7 +258,7 @@ def demo(as_json: bool) -> None:
 
     Nothing of yours is read or written, and nothing is left behind.
     """
-    from commonplace.doors.timeline_demo import run  # noqa: PLC0415  for one command
+    from commonplace.doors.demos.timeline import run  # noqa: PLC0415  for one command
 
     settings()  # for the log alone: the demo has settings of its own
     steps: list[dict[str, str]] = []

@@ -1,0 +1,131 @@
+"""One owner's journals, index, encoder and tools; a new journal is one more line here.
+
+Nothing below this room imports it; it decides nothing that a room could decide.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from commonplace.app.context import Own, found_sources
+from commonplace.app.process import ENCODER_LOAD_S, Shared
+from commonplace.app.wiring.chronicle import ChronicleWiring
+from commonplace.app.wiring.memory.wiring import MemoryWiring
+from commonplace.app.wiring.notebook import NotebookWiring
+from commonplace.app.wiring.private import PrivateWiring
+from commonplace.app.wiring.recall import RecallWiring
+from commonplace.app.wiring.timeline import TimelineWiring
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from commonplace.app.context import Wired
+    from commonplace.config.settings import Settings
+    from commonplace.core.ports import EncoderSlot, Source
+    from commonplace.core.rollups import Lineage
+    from commonplace.tools.toolset import Toolset
+
+SWEEP_WAITS_S = 2.0
+"""How long the first look at every entry waits for an encoder that is being loaded."""
+
+
+class App(Own):
+    """One owner's journals, index, encoder and tools.
+
+    user_home: the user's home folder, None where there is none. encoder: in place of the one that
+    the settings name. shared: what other owners use as well, closed by whoever made it; without one
+    the app has its own. Thread-safe. Close it at the end.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        user_home: Path | None,
+        clock: Clock = utc_now,
+        encoder: EncoderSlot | None = None,
+        shared: Shared | None = None,
+    ) -> None:
+        super().__init__(
+            settings,
+            user_home=user_home,
+            clock=clock,
+            shared=shared or Shared(settings, encoder=encoder),
+        )
+        self._is_alone = shared is None
+        self.private = PrivateWiring(self)
+        self.chronicle = ChronicleWiring(self)
+        self.notebook = NotebookWiring(self)
+        feeds: tuple[Wired, ...] = (self.private, self.chronicle, self.notebook)
+        self.timeline = TimelineWiring(
+            self, fed=[each for each in feeds if each.name in settings.timeline_feed]
+        )
+        self.memory = MemoryWiring(self)
+        self.journals: tuple[Wired, ...] = (*feeds, self.timeline, self.memory)
+        self.recall = RecallWiring(self, journals=self.journals)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it is one of many owners of this process."""
+        return not self._is_alone
+
+    def toolsets(self) -> list[Toolset]:
+        """The toolsets that the settings ask for; making them opens nothing."""
+        made: dict[str, Callable[[], Toolset]] = {}
+        for each in self.journals:
+            made |= each.toolsets()
+        made |= self.recall.toolsets()
+        chosen = [made[name]() for name in self.settings.toolsets]
+        return [t.read_only() for t in chosen] if self.settings.read_only else chosen
+
+    def sources(self) -> list[Source]:
+        """What the index follows; a journal that cannot even be found is left out, and logged."""
+        return list(found_sources(self.journals))
+
+    def warm_up(self) -> None:
+        """Load the encoder and look at every entry; takes as long as loading does."""
+        self.encoder.start()
+        filing, finder = self.filing, self.finder
+        # A sweep would slow the loading down, and a first search waits for that one.
+        self.encoder.get(SWEEP_WAITS_S)
+        finder.warm()
+        filing.start()
+        if self.encoder.get(ENCODER_LOAD_S) is not None:
+            filing.wake()
+
+    def settle(self, wait_s: float) -> None:
+        """Let vectors that are being made be finished, waiting at most so long; never raises.
+
+        Whatever the index says to it: what was written before stands, and its answer with it.
+        """
+        encoder = self.encoder.get() if self.shared.uses_encoder else None
+        if encoder is not None and self.is_filing:
+            with suppress(CommonplaceError):  # the answer has said it
+                self.filing.settle(encoder.identity, wait_s)
+            self.filing.finish(wait_s)
+
+    def close(self) -> None:
+        """Stop the background work and let go of every file; may be called twice."""
+        with self.wiring:
+            if self.is_filing:
+                self.filing.close()
+            for each in self.journals:
+                each.close()
+            if self._is_alone:
+                self.shared.close()
+            else:
+                self.shared.rest(self.settings.owner)
+
+    def _other_sources(self) -> Sequence[Source]:
+        return self.private.other_sources()
+
+    def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
+        feeding = self.timeline.feeding
+        return None if feeding is None else feeding.forget
+
+    def _lineage(self) -> Lineage:
+        return self.timeline.lineage()

@@ -1,0 +1,201 @@
+"""The apps of many owners in one process, over what they share.
+
+Never lets one owner reach another's folders, nor the machine user's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from commonplace.app.app import App
+from commonplace.app.process import Shared
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import Unavailable
+from commonplace.core.owners import make_owner_folder, parse_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from commonplace.config.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+MOST_OPEN = 64
+"""How many owners' apps stay open while nobody uses them for a moment."""
+
+MOST_EVER = 128
+"""How many stay open even in that moment: owners who call in turns do not close each other's."""
+
+MOST_AT_ALL = 192
+"""How many are open at all: above it an owner who comes waits until another's is closed.
+
+Each has up to forty files and some megabytes, and those that are to be closed still have them.
+"""
+
+MOMENT_S = 5.0
+
+IDLE_S = 600.0
+"""How long an app that nobody uses stays open."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An app, how many use it now, and when the last one was done."""
+
+    app: App
+    users: int = 0
+    left_at: float = 0.0
+
+
+class Apps:
+    """An app for each owner who is served, opened when one is used and closed when idle.
+
+    Idle ones are closed by `tidy`, which somebody is to call every few seconds: no call of one
+    owner waits for another's journals to be closed, unless too many are open.
+    settings: the machine's own. Its owner has the machine user's folders, every other owner only
+    what lies in `users/<owner>`, and nobody has a project. Thread-safe. Close it at the end.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        user_home: Path | None,
+        clock: Clock = utc_now,
+        shared: Shared | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.settings = replace(settings, project=None, private_path=None)
+        self.shared = shared or Shared(self.settings)
+        self._is_alone = shared is None
+        self._user_home = user_home
+        self._clock = clock
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._kept: dict[str, _Kept] = {}
+        # Places of apps that are not kept any more, or not yet: until closed, or until opened.
+        self._held = 0
+        self._closed = False
+
+    @contextmanager
+    def using(self, owner: str) -> Iterator[App]:
+        """The app of an owner, which stays open meanwhile.
+
+        Raises: Invalid for what is no owner, Unavailable once closed.
+        """
+        owner = parse_owner(owner)
+        kept = self._take(owner)
+        try:
+            yield kept.app
+        finally:
+            with self._lock:
+                kept.users -= 1
+                kept.left_at = self._monotonic()
+
+    def tidy(self) -> None:
+        """Close what nobody has used for a while, and the longest unused of too many."""
+        with self._lock:
+            now, count = self._monotonic(), len(self._kept)
+            leaving = [
+                self._kept.pop(owner)
+                for n, (at, owner) in enumerate(self._idle())
+                if n < count - MOST_EVER
+                or (n < count - MOST_OPEN and at < now - MOMENT_S)
+                or at < now - IDLE_S
+            ]
+            self._held += len(leaving)
+        self._let_go(leaving)
+
+    def settings_of(self, owner: str) -> Settings:
+        """The settings with which an owner is served."""
+        if owner == self.settings.owner:
+            return self.settings
+        folder = self.shared.folder_of(owner)
+        return replace(
+            self.settings,
+            owner=owner,
+            private_user_path=folder / "private",
+            private_both_path=None,
+            chronicle_path=folder / "chronicle" / "chronicle.db",
+            notebook_path=None,
+            notebook_author=f"{folder.name} <{folder.name}@localhost>",
+        )
+
+    def close(self) -> None:
+        """Close every app, those in use as well; may be called twice."""
+        with self._lock:
+            self._closed = True
+            leaving, self._kept = [*self._kept.values()], {}
+        for each in leaving:
+            _close(each.app)
+        if self._is_alone:
+            self.shared.close()
+
+    def _idle(self) -> list[tuple[float, str]]:
+        """Those that nobody uses, the longest unused first; within the lock."""
+        return sorted((each.left_at, owner) for owner, each in self._kept.items() if not each.users)
+
+    def _take(self, owner: str) -> _Kept:
+        """The app of an owner, who is one more of those that use it."""
+        with self._lock:
+            if owner in self._kept:
+                return self._entered(owner)
+            leaving = self._make_room()
+        self._let_go(leaving[1:])
+        for last in leaving[:1]:
+            _close(last.app)
+        with self._lock:
+            self._held -= 1
+            return self._entered(owner)
+
+    def _make_room(self) -> list[_Kept]:
+        """Hold a place for an owner who comes; within the lock.
+
+        Gives the longest unused, whose places those are, where one more would be too many: whoever
+        comes closes them before it opens its own.
+        """
+        over = len(self._kept) + self._held + 1 - MOST_AT_ALL
+        leaving = [self._kept.pop(name) for _, name in self._idle()[: max(over, 0)]]
+        self._held += max(len(leaving), 1)
+        return leaving
+
+    def _let_go(self, leaving: Iterable[_Kept]) -> None:
+        for each in leaving:
+            _close(each.app)
+            with self._lock:
+                self._held -= 1
+
+    def _entered(self, owner: str) -> _Kept:
+        """Within the lock."""
+        if self._closed:
+            raise Unavailable("The server is stopping.", hint="Try again in a moment.")
+        kept = self._kept.get(owner)
+        if kept is None:
+            kept = self._kept[owner] = _Kept(app=self._open(owner))
+        kept.users += 1
+        return kept
+
+    def _open(self, owner: str) -> App:
+        settings = self.settings_of(owner)
+        is_machine = owner == self.settings.owner
+        if not is_machine:
+            make_owner_folder(settings.home / "users", owner)
+        return App(
+            settings,
+            user_home=self._user_home if is_machine else None,
+            clock=self._clock,
+            shared=self.shared,
+        )
+
+
+def _close(app: App) -> None:
+    try:
+        app.close()
+    except Exception:  # noqa: BLE001  a thread's last line: the others are still to be closed
+        _log.exception("The journals of one owner were not closed in order")

@@ -1,0 +1,204 @@
+"""The wiring of what one owner's journals share: index, encoder, filing, finder, languages.
+
+Knows no journal: whoever inherits it says what is followed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from commonplace.app.lazy import made_once
+from commonplace.app.process import Shared, holder
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.app.languages import Languages
+    from commonplace.config.settings import Settings
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Searched, Source
+    from commonplace.core.rollups import Lineage
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.filing.words_only import Files
+    from commonplace.search.finder import Finder
+    from commonplace.search.two_questions import SidedFinder
+    from commonplace.tools.toolset import Toolset
+
+_log = logging.getLogger(__name__)
+
+_F_co = TypeVar("_F_co", bound="Files", covariant=True)
+
+
+class Wired(Protocol):
+    """A journal of one owner, wired: nothing is opened before it is used."""
+
+    @property
+    def name(self) -> str:
+        """Its name, with which its refs and its sources begin."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        ...
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        ...
+
+    def is_there(self) -> bool:
+        """Whether there may be one; a look at one file or folder."""
+        ...
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs. Raises: what opening the journal raises."""
+        ...
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows. Raises: what finding the journal raises."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open; may be called twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed(Generic[_F_co]):
+    """What files and finds journals of one owner. Who has one followed alone closes its filing."""
+
+    index: OwnerIndex
+    filing: _F_co
+    finder: Finder
+
+
+class Own(ABC):
+    """What one owner's journals are wired with. Thread-safe.
+
+    user_home: the user's home folder, None where there is none. shared: what other owners of this
+    process use as well.
+    """
+
+    def __init__(
+        self, settings: Settings, *, user_home: Path | None, clock: Clock, shared: Shared
+    ) -> None:
+        self.settings = settings
+        self.user_home = user_home
+        self.clock = clock
+        self.shared = shared
+        self.wiring = threading.RLock()
+        """Held while something is made, so that it is made once."""
+
+    @property
+    def folder(self) -> Path:
+        """What of this owner is only ours, and lies nowhere else."""
+        return self.shared.folder_of(self.settings.owner)
+
+    @property
+    def reach(self) -> Path:
+        """What depends on which folders this owner reaches: see `Shared.reach_of`."""
+        return self.shared.reach_of(self.settings.owner)
+
+    @property
+    def encoder(self) -> EncoderSlot:
+        """The encoder's slot; loading begins at its `start`."""
+        return self.shared.encoder
+
+    @property
+    @abstractmethod
+    def is_served(self) -> bool:
+        """Whether it is one of many owners: nobody works in the folder this process stands in."""
+
+    @made_once
+    def index(self) -> OwnerIndex:
+        """This owner's index."""
+        return self.shared.indexes.within(self.settings.owner)
+
+    @made_once
+    def languages(self) -> Languages:
+        """The language models of the settings, and what they may spend."""
+        from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
+
+        return Languages(self.settings, folder=self.folder / "llm", clock=self.clock)
+
+    @made_once
+    def filing(self) -> Filing:
+        """What keeps the index behind the journals."""
+        from commonplace.search.filing.filing import Filing  # noqa: PLC0415  wired when needed
+
+        return Filing(
+            index=self.index,
+            sources=self.sources(),
+            others=self._other_sources(),
+            encoder=self.encoder,
+            holder=holder(),
+            quoting=self._quoting(),
+        )
+
+    @made_once
+    def finder(self) -> Finder:
+        """What searches this owner's index."""
+        return self.finder_over(self.index, self.filing)
+
+    def finder_over(self, index: Searched, filing: Files) -> Finder:
+        """What searches an index that holds this owner's journals, or some."""
+        return self.shared.finder_over(index, filing, lineage=self._lineage())
+
+    @made_once
+    def sided_finder(self) -> SidedFinder:
+        """What asks two questions at once."""
+        from commonplace.search.two_questions import SidedFinder  # noqa: PLC0415  as above
+
+        return SidedFinder(finder=self.finder, encoder=self.encoder)
+
+    def alone(self, owner: str, source: Source, lineage: Lineage | None = None) -> Followed[Filing]:
+        """One source of any owner by itself, its words and vectors in that owner's index."""
+        from commonplace.search.filing.filing import Filing  # noqa: PLC0415  wired when needed
+
+        index = self.shared.indexes.within(owner)
+        filing = Filing(index=index, sources=[source], encoder=self.encoder, holder=holder())
+        finder = self.shared.finder_over(index, filing, lineage=lineage)
+        return Followed(index=index, filing=filing, finder=finder)
+
+    @property
+    def is_filing(self) -> bool:
+        """Whether anything was filed or asked for so far."""
+        return "filing" in self.__dict__
+
+    @abstractmethod
+    def sources(self) -> list[Source]:
+        """What the index follows."""
+
+    @abstractmethod
+    def _other_sources(self) -> Sequence[Source]:
+        """What is followed aside."""
+
+    @abstractmethod
+    def _quoting(self) -> Callable[[Sequence[str]], Sequence[str]] | None:
+        """What tells which other refs quote those that are forgotten, where something does."""
+
+    @abstractmethod
+    def _lineage(self) -> Lineage:
+        """What tells which summaries an entry went into."""
+
+
+def found_sources(journals: Iterable[Wired]) -> Iterator[Source]:
+    """What the index follows of these; one that cannot even be found is left out, and logged."""
+    for each in journals:
+        try:
+            yield from each.sources()
+        except CommonplaceError as exc:
+            _log.warning("%s is left out: %s", each.title, exc)
+
+
+def awaited(journal: Wired, find: Callable[[], Source]) -> Source:
+    """A journal's source, followed even if the journal is begun while a server runs."""
+    from commonplace.search.filing.late_source import Awaited  # noqa: PLC0415  wired when needed
+
+    return Awaited(journal.name, is_there=journal.is_there, find=find)

@@ -1,0 +1,123 @@
+"""The wiring of chronicle."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.app.lazy import made_once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.context import Own
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.journals.chronicle.journal import Author, Chronicle
+    from commonplace.services.chronicle.service import ChronicleDesk
+    from commonplace.tools.chronicle.tools import ChronicleTools
+    from commonplace.tools.toolset import Toolset
+
+
+class ChronicleWiring:
+    """Chronicle on its own database, its desk and its tools."""
+
+    name = "chronicle"
+    title = "Chronicle"
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+        self.wiring = own.wiring
+
+    @made_once
+    def journal(self) -> Chronicle:
+        """Chronicle on its own database, wherever that is."""
+        from commonplace.journals.chronicle.journal import Chronicle  # noqa: PLC0415  if used
+        from commonplace.journals.chronicle.places import resolve_chronicle  # noqa: PLC0415  if used
+
+        own, settings = self._own, self._own.settings
+        place = resolve_chronicle(
+            db_path=settings.chronicle_path,
+            config_home=_folder(os.environ.get("XDG_CONFIG_HOME")),
+            data_home=_folder(os.environ.get("XDG_DATA_HOME")),
+            home=own.user_home,
+        )
+        return Chronicle(
+            place,
+            owner=settings.owner,
+            zone=settings.timezone,
+            clock=own.clock,
+            author=self._author(),
+            imported=own.reach / "chronicle-import.jsonl",
+        )
+
+    def _author(self) -> Author:
+        """Who logs: nothing of the server's surroundings where somebody else is served."""
+        from commonplace.journals.chronicle.journal import author_here  # noqa: PLC0415  if used
+
+        own, owner = self._own, self._own.settings.owner
+        if own.is_served and owner != own.shared.settings.owner:
+            return author_here({"USER": owner}, hostname="", directory=None)
+        here = None if own.is_served else own.settings.project or _working_folder()
+        return author_here(os.environ, hostname=socket.gethostname(), directory=here)
+
+    @made_once
+    def tools(self) -> ChronicleTools:
+        """Chronicle's tools."""
+        from commonplace.tools.chronicle.tools import ChronicleTools  # noqa: PLC0415  if it is offered
+
+        return ChronicleTools(desk=self.desk)
+
+    def desk(self) -> ChronicleDesk:
+        """What chronicle's tools work with."""
+        return self._desk
+
+    @made_once
+    def _desk(self) -> ChronicleDesk:
+        from commonplace.journals.chronicle.trust import TrustedLogs  # noqa: PLC0415  if it is offered
+        from commonplace.services.chronicle.service import ChronicleDesk  # noqa: PLC0415  as above
+
+        own = self._own
+        return ChronicleDesk(
+            chronicle=self.journal,
+            filing=own.filing,
+            finder=own.finder,
+            clock=own.clock,
+            zone=own.settings.timezone,
+            folder=own.settings.project,
+            home=own.user_home,
+            trusted=TrustedLogs(own.reach / "trusted"),
+        )
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"chronicle": lambda: self.tools.toolset}
+
+    def is_there(self) -> bool:
+        """Always: it is made at the first write."""
+        return True
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        return self.journal.pages()
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows."""
+        return [self.journal.source()]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+
+def _folder(name: str | None) -> Path | None:
+    return Path(name) if name and os.path.isabs(name) else None
+
+
+def _working_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:
+        return None

@@ -1,0 +1,1 @@
+"""The wiring of memories, in files or in Postgres."""

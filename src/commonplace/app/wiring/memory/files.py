@@ -1,0 +1,59 @@
+"""The wiring of memories that are files: one for each user, in that user's own folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.app.context import Followed, awaited
+from commonplace.core.files import may_exist
+from commonplace.core.owners import make_owner_folder
+from commonplace.journals.memory.journal import MemoryJournal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.app.context import Own, Wired
+    from commonplace.app.process import Shared
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import Source
+    from commonplace.search.filing.filing import Filing
+
+FOLDER = "memory"
+
+
+class FileMemories:
+    """Each user's memory in a file, its words and vectors in the index of all journals."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+
+    def store_of(self, owner: str, clock: Clock) -> MemoryJournal:
+        """The store of one user, there or not."""
+        return MemoryJournal(
+            self._shared.folder_of(owner) / FOLDER,
+            owner=owner,
+            clock=clock,
+            prepare=lambda: make_owner_folder(self._shared.settings.home / "users", owner),
+        )
+
+    def is_there(self, owner: str) -> bool:
+        """Whether anything was ever kept: a look at one file."""
+        return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
+
+    def own(self, own: Own) -> Followed[Filing]:
+        """What files and finds this owner's: with all journals."""
+        return Followed(index=own.index, filing=own.filing, finder=own.finder)
+
+    def beside(self, own: Own) -> None:
+        """None: the index of all journals has it."""
+
+    def alone(self, own: Own, store: MemoryJournal) -> Followed[Filing]:
+        """What files and finds a user's memory alone."""
+        return own.alone(store.owner, store.source())
+
+    def sources(self, journal: Wired, store: MemoryJournal) -> Sequence[Source]:
+        """What the index of all journals follows."""
+        return [awaited(journal, store.source)]
+
+    def close(self) -> None:
+        """Nothing is shared."""

@@ -1,0 +1,70 @@
+"""The wiring of what only the tables' owner may do: an index of the nearest for each large user.
+
+Never waited for: until it is made, a large user's searches are exact, and slower.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from commonplace.app.background import Background
+from commonplace.core.errors import CommonplaceError
+from commonplace.db.postgres.database import connect, parse_address
+from commonplace.db.postgres.errors import Translated
+from commonplace.index.postgres.nearest import tend_nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEND_EVERY_S = 3600.0
+"""How often a worker that knows the owner's address looks who has become large."""
+
+MAKING_S = 6 * 3600.0
+"""The longest that the making of one index may take; 100,000 vectors take a minute."""
+
+_log = logging.getLogger(__name__)
+
+
+def tend(url: str) -> list[str]:
+    """Make or drop these indexes, as the tables' owner; a sentence for each thing done.
+
+    Raises: Unavailable, Denied.
+    """
+    conninfo, name = parse_address(url)
+    with Translated(name), connect(conninfo, deadline_s=MAKING_S) as conn:
+        return tend_nearest(conn)
+
+
+@contextmanager
+def tending(url: str | None, *, every_s: float = TEND_EVERY_S) -> Iterator[None]:
+    """Have them looked after in a thread, now and then; None for no address: nothing is done."""
+    if url is None:
+        yield
+        return
+    looking = _Looking(url, every_s)
+    looking.start()
+    try:
+        yield
+    finally:
+        # What is under way goes on in the server; one that is broken off is made anew.
+        looking.stop(0.0)
+
+
+class _Looking(Background):
+    def __init__(self, url: str, every_s: float) -> None:
+        super().__init__("nearest")
+        self._url = url
+        self._every_s = every_s
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                for line in tend(self._url):
+                    _log.info("%s", line)
+            except CommonplaceError as exc:
+                _log.warning("Indexes of large users were not looked after: %s", exc)
+            except Exception:  # noqa: BLE001  a thread's last line: the next look may go well
+                _log.exception("Indexes of large users were not looked after.")
+            self._stopping.wait(self._every_s)

@@ -1,0 +1,136 @@
+"""The wiring of memories in Postgres: one pool and one index for all users, and the worker.
+
+A user's words and vectors lie in that database too; the index of other journals has none of them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from commonplace.app.context import Followed
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import Invalid
+from commonplace.db.migrate import list_migrations
+from commonplace.db.postgres.database import Postgres, refuse_unguarded
+from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace.index.postgres import index
+from commonplace.index.postgres.filing import PostgresFiling
+from commonplace.journals.memory.postgres import store as records
+from commonplace.journals.memory.postgres.backlog import MemoryBacklog, refuse_other_role
+from commonplace.journals.memory.postgres.reading import MemoryReading
+from commonplace.journals.memory.postgres.unchanged import ask_unchanged
+from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
+from commonplace.search.filing.words_only import WordFiling
+from commonplace.services.memory.filing import changes_noted
+from commonplace.services.memory.worker import MemoryWorker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from commonplace.app.context import Own, Wired
+    from commonplace.app.process import Shared
+    from commonplace.config.settings import Settings
+    from commonplace.core.ports import Source
+    from commonplace.db.migrate import Migration
+    from commonplace.db.postgres.database import Connection
+
+
+class PostgresMemories:
+    """Every user's memory in one database, opened when it is first used. Close it at the end."""
+
+    def __init__(self, shared: Shared) -> None:
+        url = shared.settings.database_url
+        assert url is not None
+        self._database = Postgres(url, check=check_database)
+        self._index = index.PostgresIndex(self._database)
+
+    def store_of(self, owner: str, clock: Clock) -> records.MemoryPostgres:
+        """The store of one user."""
+        return records.MemoryPostgres(self._database, owner=owner, clock=clock)
+
+    def is_there(self, owner: str) -> bool:  # noqa: ARG002  it is never asked over the network
+        """Always: whether anything was kept would have to be asked."""
+        return True
+
+    def own(self, own: Own) -> Followed[WordFiling]:
+        """What files and finds this owner's: alone, as anybody's."""
+        return self.alone(own, self.store_of(own.settings.owner, own.clock))
+
+    def beside(self, own: Own) -> Followed[WordFiling]:
+        """This owner's: the index of all journals has none of it."""
+        return self.own(own)
+
+    def alone(self, own: Own, store: records.MemoryPostgres) -> Followed[WordFiling]:
+        """What files and finds a user's memory."""
+        mine = self._index.within(store.owner)
+        filing = WordFiling(
+            index=mine,
+            store=store,
+            read=partial(changes_noted, store),
+            still=ask_unchanged,
+        )
+        finder = own.shared.finder_over(mine, filing)
+        return Followed(index=mine, filing=filing, finder=finder)
+
+    def sources(self, journal: Wired, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class
+        """None: the index of all journals does not follow it."""
+        return ()
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice."""
+        self._index.close()
+        self._database.close()
+
+
+@contextmanager
+def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
+    """The worker of the database that the settings name. Raises: Invalid where they name none."""
+    settings = shared.settings
+    url = settings.database_worker_url or settings.database_url
+    if url is None:
+        raise Invalid(
+            "No database is named: memories that are files need no worker.",
+            hint="Set COMMONPLACE_DATABASE_WORKER_URL.",
+        )
+    database = Postgres(url, check=check_worker)
+    try:
+        yield MemoryWorker(
+            backlog=MemoryBacklog(database),
+            upkeep=MemoryUpkeep(database, tables=index.TABLES, clock=clock),
+            records=MemoryReading(database),
+            index=PostgresFiling(database),
+            encoder=shared.encoder,
+        )
+    finally:
+        database.close()
+
+
+def migrate(settings: Settings) -> list[str]:
+    """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
+    if settings.database_admin_url is None:
+        raise Invalid(
+            "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
+        )
+    return migrate_postgres(settings.database_admin_url, list_series())
+
+
+def list_series() -> Mapping[str, Sequence[Migration]]:
+    """All migrations, in the order in which they are applied."""
+    return {
+        records.SERIES: records.list_record_migrations(),
+        index.SERIES: list_migrations("commonplace.index.postgres"),
+    }
+
+
+def check_database(conn: Connection, name: str) -> None:
+    """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
+    refuse_other_schema(conn, name, list_series())
+    refuse_unguarded(conn, name, tables=(*records.TABLES, *index.TABLES))
+
+
+def check_worker(conn: Connection, name: str) -> None:
+    """Likewise for the worker, whose role must be shown what waits."""
+    check_database(conn, name)
+    refuse_other_role(conn)

@@ -1,0 +1,159 @@
+"""The wiring of memories: this owner's, and any other user's alone."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commonplace.app.lazy import made_once
+from commonplace.core.memory import MemoryStore
+from commonplace.core.owners import parse_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.context import Followed, Own, Wired
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.search.filing.words_only import Files
+    from commonplace.services.memory.service import MemoryDesk
+    from commonplace.tools.memory.tools import MemoryTools
+    from commonplace.tools.toolset import Toolset
+
+
+class KeptMemory(MemoryStore, Protocol):
+    """A store of memory whose refs can be opened."""
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        ...
+
+
+class Memories(Protocol):
+    """Where the memories of all users are kept: one of `app.backends.MEMORIES`."""
+
+    def store_of(self, owner: str, clock: Clock) -> KeptMemory:
+        """The store of one user, there or not."""
+        ...
+
+    def is_there(self, owner: str) -> bool:
+        """Whether anything may be kept of a user; a look at one file at the most."""
+        ...
+
+    def own(self, own: Own) -> Followed[Files]:
+        """What files and finds the memory of an app's own owner."""
+        ...
+
+    def beside(self, own: Own) -> Followed[Files] | None:
+        """An owner's memory where the index of all journals has none of it; None where it has."""
+        ...
+
+    def alone(self, own: Own, store: Any) -> Followed[Files]:
+        """What files and finds any user's memory by itself."""
+        ...
+
+    def sources(self, journal: Wired, store: Any) -> Sequence[Source]:
+        """What of it the index of all journals follows."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what all users share; may be called twice."""
+        ...
+
+
+class MemoryWiring:
+    """The memory of one owner, its desk and its tools."""
+
+    name = "memory"
+    title = "The memory"
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+        self.wiring = own.wiring
+
+    @made_once
+    def journal(self) -> KeptMemory:
+        """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
+        return self._memories.store_of(self._own.settings.owner, self._own.clock)
+
+    @made_once
+    def tools(self) -> MemoryTools:
+        """Memory's tools."""
+        from commonplace.tools.memory.tools import MemoryTools  # noqa: PLC0415  if it is offered
+
+        return MemoryTools(desk=self.desk)
+
+    def desk(self) -> MemoryDesk:
+        """What memory's tools work with."""
+        return self._desk
+
+    @made_once
+    def _desk(self) -> MemoryDesk:
+        own = self._own
+        return self._desk_over(self.journal, cache(lambda: self._memories.own(own)))
+
+    def desk_of(self, owner: str) -> MemoryDesk:
+        """The memory of any user alone, in that user's own index.
+
+        Close its filing and its store after use. Raises: Invalid for what is no owner.
+        """
+        store = self._memories.store_of(parse_owner(owner), self._own.clock)
+        followed = self._memories.alone(self._own, store)
+        return self._desk_over(store, lambda: followed)
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {
+            "memory": lambda: self.tools.toolset,
+            "memory-write": lambda: self.tools.write_toolset,
+        }
+
+    def is_there(self) -> bool:
+        """Whether there may be one: whoever has none pays a look at one file."""
+        offered = self.toolsets().keys() & {*self._own.settings.toolsets}
+        # What its driver is missing for is there: whoever opens it is told so.
+        in_database = self._own.settings.database_url is not None
+        return bool(offered) or in_database or self._memories.is_there(self._own.settings.owner)
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        return self.journal.pages()
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows, even if it is begun while a server runs."""
+        return self._memories.sources(self, self.journal)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+    @property
+    def _memories(self) -> Memories:
+        return self._own.shared.memories
+
+    def _desk_over(self, store: KeptMemory, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
+        from commonplace.search import policy  # noqa: PLC0415  wired when needed
+        from commonplace.services.memory.service import MemoryDesk, MemoryNumbers  # noqa: PLC0415  as above
+
+        own, settings = self._own, self._own.settings
+        top_k, least, recency = (
+            settings.memory_top_k,
+            settings.memory_min_score,
+            settings.memory_recency,
+        )
+        return MemoryDesk(
+            store=store,
+            filing=lambda: followed().filing,
+            finder=lambda: followed().finder,
+            index=lambda: followed().index,
+            encoder=own.encoder,
+            clock=own.clock,
+            owner_zone=settings.timezone,
+            numbers=MemoryNumbers(
+                top_k=policy.MEMORY_K if top_k is None else int(top_k),
+                min_score=policy.MEMORY_FLOOR if least is None else least,
+                recency=policy.MEMORY.recent if recency is None else recency,
+            ),
+            shows_cards=settings.debug,
+        )

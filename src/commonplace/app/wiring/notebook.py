@@ -1,0 +1,114 @@
+"""The wiring of the notebook."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from commonplace.app.context import awaited
+from commonplace.app.lazy import made_once
+from commonplace.core.files import may_exist
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.app.context import Own
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.tools.notebook.tools import NotebookTools
+    from commonplace.tools.toolset import Toolset
+
+MERGE_S = 40.0
+"""How long a model may merge overviews: many clients give up a call after a minute."""
+
+
+class NotebookWiring:
+    """The notebook of one owner, there or not, its desk and its tools."""
+
+    name = "notebook"
+    title = "The notebook"
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+        self.wiring = own.wiring
+
+    @property
+    def _folder(self) -> Path:
+        return self._own.settings.notebook_path or self._own.folder / "notebook"
+
+    @made_once
+    def journal(self) -> Notebook:
+        """The notebook of this owner, there or not."""
+        from commonplace.journals.notebook.journal import Notebook  # noqa: PLC0415  wired when needed
+
+        own, settings, folder = self._own, self._own.settings, self._folder
+        place = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        return Notebook(
+            folder,
+            ledger=own.folder / "ledgers" / f"{place}.db",
+            owner=settings.owner,
+            zone=settings.timezone,
+            clock=own.clock,
+            author=settings.notebook_author,
+            auto_gc=settings.notebook_auto_gc,
+        )
+
+    @made_once
+    def tools(self) -> NotebookTools:
+        """The notebook's tools."""
+        from commonplace.tools.notebook.tools import NotebookTools  # noqa: PLC0415  if it is offered
+
+        return NotebookTools(desk=self.desk)
+
+    def desk(self) -> NotebookDesk:
+        """What the notebook's tools work with."""
+        return self._desk
+
+    @made_once
+    def _desk(self) -> NotebookDesk:
+        from commonplace.search import policy  # noqa: PLC0415  if it is offered
+        from commonplace.services.notebook.service import NotebookDesk  # noqa: PLC0415  as above
+
+        own, settings = self._own, self._own.settings
+        asked = {
+            "context_weight": settings.notebook_context_weight,
+            "content_weight": settings.notebook_content_weight,
+            "half_life_days": settings.notebook_half_life_days,
+            "minimum_salience": settings.notebook_minimum_salience,
+        }
+        least, most = settings.notebook_min_score, settings.notebook_max_results
+        return NotebookDesk(
+            notebook=self.journal,
+            filing=lambda: own.filing,
+            finder=lambda: own.sided_finder,
+            clock=own.clock,
+            zone=settings.timezone,
+            leaning=policy.Leaning(**{k: x for k, x in asked.items() if x is not None}),
+            min_score=policy.NOTEBOOK_FLOOR if least is None else least,
+            most=policy.NOTEBOOK_MOST if most is None else int(most),
+            is_own=settings.notebook_path is None,
+            language=lambda: own.languages.find(better=True, within_s=MERGE_S),
+        )
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"notebook": lambda: self.tools.toolset}
+
+    def is_there(self) -> bool:
+        """Whether there may be one: whoever has none pays a look at one folder."""
+        return may_exist(self._folder)
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        return self.journal.pages()
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows, even if it is made while a server runs."""
+        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        if "journal" in self.__dict__:
+            self.journal.close()

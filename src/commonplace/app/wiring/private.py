@@ -1,0 +1,115 @@
+"""The wiring of the private journal."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.app.lazy import made_once
+from commonplace.core.errors import CommonplaceError
+from commonplace.tools.private.tools import PrivateDesk, PrivateTools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.context import Own
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.journals.private.journal import PrivateJournal
+    from commonplace.tools.toolset import Toolset
+
+
+class PrivateWiring:
+    """The private journal of one owner and one project, its desk and its tools."""
+
+    name = "private"
+    title = "The private journal"
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+        self.wiring = own.wiring
+
+    @made_once
+    def journal(self) -> PrivateJournal:
+        """The private journal of this owner and this project."""
+        from commonplace.journals.private.journal import PrivateJournal  # noqa: PLC0415  wired when needed
+        from commonplace.journals.private.roots import resolve_roots  # noqa: PLC0415  as above
+
+        own, settings = self._own, self._own.settings
+        roots = resolve_roots(
+            home=own.user_home,
+            project=settings.project,
+            journal_path=_text(settings.private_path),
+            journal_base=settings.project_folders.get("private.path"),
+            private_user=_text(settings.private_user_path),
+            private_journal_path=_text(settings.private_both_path),
+            temp=_temp_folder(),
+        )
+        return PrivateJournal(
+            roots=roots,
+            zone=settings.timezone,
+            clock=own.clock,
+            keys=own.reach / "keys" / "private",
+            random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
+            known=own.reach / "projects",
+        )
+
+    @made_once
+    def tools(self) -> PrivateTools:
+        """The private journal's tools."""
+        return PrivateTools(desk=self.desk)
+
+    def desk(self) -> PrivateDesk:
+        """What the private journal's tools work with."""
+        return self._desk
+
+    @made_once
+    def _desk(self) -> PrivateDesk:
+        self.journal.keep_roots()
+        return PrivateDesk(
+            journal=self.journal,
+            filing=self._own.filing,
+            finder=self._own.finder,
+            clock=self._own.clock,
+            zone=self._own.settings.timezone,
+            shows_paths=not self._own.is_served,
+        )
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"private": lambda: self.tools.toolset}
+
+    def is_there(self) -> bool:
+        """Always: it is made at the first write."""
+        return True
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        return self.journal.pages()
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows."""
+        return self.journal.sources()
+
+    def other_sources(self) -> Sequence[Source]:
+        """What is followed aside: the roots of this owner's other projects."""
+        with suppress(CommonplaceError):
+            return self.journal.other_sources()
+        return ()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _temp_folder() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # nothing here can be written to; what there is can still be read
+        return Path(os.path.abspath(os.sep), "tmp")
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,92 @@
+"""The wiring of recall, which asks all journals of an owner at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.app.lazy import made_once
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.context import Own, Wired
+    from commonplace.core.ports import OpensRefs, Searched
+    from commonplace.search.finder import Finder
+    from commonplace.services.recall.service import RecallDesk
+    from commonplace.tools.recall.tools import RecallTools
+    from commonplace.tools.toolset import Toolset
+
+
+class RecallWiring:
+    """What asks all journals at once: its desk and its tools."""
+
+    def __init__(self, own: Own, *, journals: Sequence[Wired]) -> None:
+        self._own = own
+        self.wiring = own.wiring
+        self._journals = journals
+
+    @made_once
+    def tools(self) -> RecallTools:
+        """What asks all journals at once."""
+        from commonplace.tools.recall.tools import RecallTools  # noqa: PLC0415  if it is offered
+
+        return RecallTools(desk=self.desk)
+
+    def desk(self) -> RecallDesk:
+        """What recall's tools work with; anew once there is a journal that was not there."""
+        with self._own.wiring:
+            known = {*self._desk.journals, *self._desk.lost}
+            if not known.issuperset(each.name for each in self._there()):
+                del self.__dict__["_desk"]
+            return self._desk
+
+    @made_once
+    def _desk(self) -> RecallDesk:
+        from commonplace.services.recall.service import RecallDesk  # noqa: PLC0415  if it is offered
+
+        journals: dict[str, OpensRefs] = {}
+        lost: dict[str, str] = {}
+        for each in self._there():
+            try:
+                journals[each.name] = each.pages()
+            except CommonplaceError as exc:
+                lost[each.name] = str(exc)
+        own = self._own
+        finder, index = self._searched()
+        return RecallDesk(
+            finder=finder,
+            filing=own.filing,
+            index=index,
+            journals=journals,
+            lost=lost,
+            encoder=own.shared.encoder_state,
+            clock=own.clock,
+            zone=own.settings.timezone,
+            shows_paths=not own.is_served,
+            left_out=() if own.is_served else own.settings.left_out,
+        )
+
+    def _searched(self) -> tuple[Finder, Searched]:
+        """What finds in all journals: in two indexes as in one, where memory has its own."""
+        from commonplace.index.scoring.joint import JointIndex, Measures  # noqa: PLC0415  if it is offered
+        from commonplace.search.filing.joint import JointFiling  # noqa: PLC0415  as above
+
+        own = self._own
+        try:
+            beside = own.shared.memories.beside(own)
+        except CommonplaceError:
+            beside = None  # what cannot be opened is told of as lost
+        if beside is None:
+            return own.finder, own.index
+        assert isinstance(own.index, Measures)
+        assert isinstance(beside.index, Measures)
+        joint = JointIndex(own.index, beside.index)
+        return own.finder_over(joint, JointFiling(own.filing, beside.filing)), joint
+
+    def _there(self) -> list[Wired]:
+        return [each for each in self._journals if each.is_there()]
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"recall": lambda: self.tools.toolset}

@@ -1,0 +1,181 @@
+"""The wiring of timelines: this owner's, and any other's alone."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.app.context import awaited, found_sources
+from commonplace.app.lazy import made_once
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import may_exist
+from commonplace.core.owners import make_owner_folder, parse_owner
+from commonplace.core.retention import parse_retention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.app.context import Own, Wired
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.rollups import Lineage
+    from commonplace.journals.timeline.feed import Feeding
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.rewording import Rewording
+    from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.tools.timeline.tools import TimelineTools
+    from commonplace.tools.toolset import Toolset
+
+FOLDER = "journal"
+
+
+class TimelineWiring:
+    """The timeline of one owner, its rollups, its desk and its tools.
+
+    fed: the journals whose entries count in its rollups, as the settings name them.
+    """
+
+    name = "timeline"
+    title = "The timeline"
+
+    def __init__(self, own: Own, *, fed: Sequence[Wired]) -> None:
+        self._own = own
+        self.wiring = own.wiring
+        self._fed = fed
+
+    @made_once
+    def journal(self) -> TimelineJournal:
+        """The timeline of this owner, there or not."""
+        return self._journal_of(self._own.settings.owner)
+
+    @made_once
+    def rollups(self) -> Rollups:
+        """What rolls this owner's timeline up."""
+        return self._rollups_of(self.journal, feed=self.feeding)
+
+    @made_once
+    def feeding(self) -> Feeding | None:
+        """What lets entries of other journals count in this owner's rollups."""
+        if not self._fed:
+            return None
+        from commonplace.journals.timeline.feed import Feeding  # noqa: PLC0415  if it is wanted
+
+        return Feeding(self.journal, sources=self._fed_sources, openers=self._fed_pages)
+
+    def _fed_sources(self) -> list[Source]:
+        return list(found_sources(self._fed))
+
+    def _fed_pages(self) -> dict[str, OpensRefs]:
+        found: dict[str, OpensRefs] = {}
+        for each in self._fed:
+            with suppress(CommonplaceError):
+                if each.is_there():
+                    found[each.name] = each.pages()
+        return found
+
+    @made_once
+    def tools(self) -> TimelineTools:
+        """The timeline's tools."""
+        from commonplace.tools.timeline.tools import TimelineTools  # noqa: PLC0415  if it is offered
+
+        return TimelineTools(desk=self.desk)
+
+    def desk(self) -> TimelineDesk:
+        """What the timeline's tools work with."""
+        return self._desk
+
+    @made_once
+    def _desk(self) -> TimelineDesk:
+        from commonplace.services.timeline.service import TimelineDesk  # noqa: PLC0415  if it is offered
+
+        own = self._own
+        return TimelineDesk(
+            journal=self.journal,
+            rollups=self.rollups,
+            filing=lambda: own.filing,
+            finder=lambda: own.finder,
+            clock=own.clock,
+            retention=parse_retention(own.settings.timeline_retention),
+            feeding=self.feeding,
+            rolls_up=not own.settings.read_only,
+        )
+
+    def desk_of(self, owner: str) -> TimelineDesk:
+        """The timeline of any owner alone, its words and vectors in that owner's index.
+
+        Close its filing and its journal after use. Raises: Invalid for what is no owner.
+        """
+        from commonplace.services.timeline.service import TimelineDesk  # noqa: PLC0415  wired when needed
+
+        own = self._own
+        journal = self._journal_of(parse_owner(owner))
+        alone = own.alone(journal.owner, journal.source(), lineage=journal)
+        return TimelineDesk(
+            journal=journal,
+            rollups=self._rollups_of(journal),
+            filing=lambda: alone.filing,
+            finder=lambda: alone.finder,
+            clock=own.clock,
+            retention=parse_retention(own.settings.timeline_retention),
+        )
+
+    def background_rewording(self, desk: TimelineDesk) -> Rewording | None:
+        """What has models put a timeline into words where no person asked for it.
+
+        None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
+        """
+        own = self._own
+        if not own.settings.llm_background:
+            return None
+        from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
+
+        folder = own.shared.folder_of(desk.journal.owner) / "llm"
+        return Languages(own.settings, folder=folder, clock=own.clock).rewording(desk.rollups)
+
+    def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
+        """Its toolsets by name; making one opens nothing."""
+        return {"timeline": lambda: self.tools.toolset}
+
+    def is_there(self) -> bool:
+        """Whether there may be one: whoever has none pays a look at one file."""
+        offered = "timeline" in self._own.settings.toolsets
+        return offered or may_exist(self._own.folder / FOLDER / "journal.db")
+
+    def pages(self) -> OpensRefs:
+        """What opens its refs."""
+        return self.journal.pages()
+
+    def sources(self) -> Sequence[Source]:
+        """What the index follows, even if it is begun while a server runs."""
+        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+
+    def lineage(self) -> Lineage:
+        """What tells which summaries an entry went into, once there is a timeline."""
+        from commonplace.search.filing.late_source import AwaitedLineage  # noqa: PLC0415  wired when needed
+
+        return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+    def _journal_of(self, owner: str) -> TimelineJournal:
+        from commonplace.journals.timeline.journal import TimelineJournal  # noqa: PLC0415  as above
+
+        settings = self._own.settings
+        return TimelineJournal(
+            self._own.shared.folder_of(owner) / FOLDER,
+            owner=owner,
+            zone=settings.timezone,
+            clock=self._own.clock,
+            prepare=lambda: make_owner_folder(settings.home / "users", owner),
+        )
+
+    def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:
+        from commonplace.inference.language.extract import Extractive  # noqa: PLC0415  wired when needed
+        from commonplace.journals.timeline.rollups import Rollups  # noqa: PLC0415  as above
+
+        grace = timedelta(minutes=self._own.settings.timeline_grace_minutes)
+        return Rollups(journal, Extractive(), grace=grace, feed=feed)

@@ -1,0 +1,1 @@
+"""The settings: a table of them, and how flags, environment and files are read into values."""

@@ -1,0 +1,385 @@
+"""The settings: one table of them, and how flags, environment and files are read into one value.
+
+Never writes anything but the user's own file, and never lets a project's file move private text.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from commonplace.config.table import SETTINGS, TOOLSETS, Setting
+from commonplace.config.values import (
+    ENV_PREFIX,
+    Place,
+    Start,
+    embed_model,
+    platform_folder,
+    unknown,
+)
+from commonplace.core.errors import Invalid
+from commonplace.core.files import make_folder, may_exist, replace_file, translated
+from commonplace.core.toml import TomlValue, parse_toml, set_toml_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+PROJECT_FILE = ".commonplace.toml"
+
+NARROWED_BY = ", narrowed by "
+"""In an origin, between where a value comes from and each project's file that narrows it."""
+
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is set, parsed; paths are absolute. origins: for each key, where its value comes from.
+
+    project_folders: for each key that a project's file set, the folder of that file. left_out: what
+    project files asked for and did not get, in sentences.
+
+    project: None where there is none. private_path, private_user_path, private_both_path,
+    chronicle_path, encoder_folder and log: None where nothing is set, as all of the notebook's but
+    auto_gc; what its search does then stands in its policy. llm_url: None where no language model
+    is asked. database_url: None where each user's memory is a file.
+    """
+
+    home: Path
+    owner: str
+    project: Path | None
+    timezone: ZoneInfo
+    toolsets: tuple[str, ...]
+    read_only: bool
+    preload: bool
+    log: Path | None
+    private_path: Path | None
+    private_user_path: Path | None
+    private_both_path: Path | None
+    private_share_with_llm: bool
+    chronicle_path: Path | None
+    notebook_path: Path | None
+    notebook_author: str | None
+    notebook_auto_gc: bool
+    notebook_half_life_days: float | None
+    notebook_minimum_salience: float | None
+    notebook_min_score: float | None
+    notebook_max_results: float | None
+    notebook_context_weight: float | None
+    notebook_content_weight: float | None
+    memory_top_k: float | None
+    memory_min_score: float | None
+    memory_recency: float | None
+    # An address may hold a password.
+    database_url: str | None = field(repr=False)
+    database_worker_url: str | None = field(repr=False)
+    database_admin_url: str | None = field(repr=False)
+    debug: bool
+    serve_per_second: float
+    serve_at_once: float
+    encoder_model: str
+    encoder_folder: Path | None
+    encoder_auto_download: bool
+    timeline_retention: str
+    timeline_grace_minutes: float
+    timeline_feed: tuple[str, ...]
+    llm_url: str | None
+    llm_shape: str
+    llm_key_variable: str | None
+    llm_model: str | None
+    llm_better_model: str | None
+    llm_background: bool
+    llm_price: str | None
+    llm_better_price: str | None
+    llm_timeout_s: float
+    llm_tokens_per_run: float
+    llm_tokens_per_day: float
+    origins: Mapping[str, str] = field(default_factory=dict)
+    project_folders: Mapping[str, Path] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layer:
+    """Values of one origin. trusted: only the user can have written them."""
+
+    values: Mapping[str, object]
+    base: Path
+    origin: Callable[[Setting], str]
+    typed: bool = False
+    trusted: bool = True
+
+
+def read_settings(
+    *,
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    cwd: Path,
+    home: Path | None,
+    toolsets: Sequence[str] = TOOLSETS,
+) -> Settings:
+    """Every setting, from the first that has it: flag, environment, project file, user file.
+
+    What a project's file may only narrow is the user's, less what each project's file leaves out.
+    flags: by key, None where not given. home: the user's home folder, None where there is none.
+    toolsets: the names that exist. Raises Invalid for a name, a value or a file that cannot be
+    meant, and for a key that a project's file may not set.
+    """
+    cwd = Path(os.path.abspath(cwd))
+    above = [_flag_layer(flags or {}, cwd), _environment_layer(environ, cwd)]
+    root = _named_project(above, home) or cwd
+    project_files = list(_project_layers(root, home))
+    layers = [*above, *project_files, *_user_layers(environ)]
+    strangers = [layer for layer in project_files if not layer.trusted]
+    for layer in strangers:
+        _check_project_file(layer, root, home, toolsets)
+    start = Start(environ, cwd, home)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    folders: dict[str, Path] = {}
+    left_out: list[str] = []
+    for setting in SETTINGS:
+        narrows = setting.project == "narrow"
+        heard = [x for x in layers if setting.key in x.values and (x.trusted or not narrows)]
+        if setting.project == "inside":  # only where the user names no folder at all
+            heard.sort(key=lambda layer: not layer.trusted)
+        if heard:
+            value, origin = _parsed(setting, heard[0], home, toolsets), heard[0].origin(setting)
+        else:
+            value, origin = setting.default(start), "default"
+        if heard and not heard[0].trusted:
+            folders[setting.key] = heard[0].base
+        for layer in strangers if narrows else ():
+            if setting.key in layer.values:
+                asked = _parsed(setting, layer, home, toolsets)
+                left_out += _left_out(value, asked, layer.origin(setting))
+                narrowed = _narrowed(value, asked)
+                if narrowed != value:
+                    value, origin = narrowed, f"{origin}{NARROWED_BY}{layer.origin(setting)}"
+        values[setting.field], origins[setting.key] = value, origin
+    return Settings(**values, origins=origins, project_folders=folders, left_out=tuple(left_out))
+
+
+def write_setting(
+    key: str, value: str, file: Path, *, cwd: Path | None = None, home: Path | None = None
+) -> None:
+    """Set one key in a TOML file, made if need be; comments, order and other keys stay.
+
+    value: as in the environment; a relative path is meant from `cwd`. Raises Invalid for an
+    unknown key, a value that does not parse, or a file that cannot be edited in place.
+    """
+    parsed = parse_setting(key, value, cwd=cwd or file.parent, home=home)
+    target = Path(os.path.realpath(file))
+    text = _read_text(target) if may_exist(target) else ""
+    _flat_keys(parse_toml(text, name=str(file)), file)
+    edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
+    make_folder(target.parent)
+    replace_file(target, edited.encode())
+
+
+def parse_setting(
+    key: str,
+    value: str,
+    *,
+    cwd: Path | None = None,
+    home: Path | None = None,
+    toolsets: Sequence[str] = TOOLSETS,
+) -> object:
+    """What a text means as the value of a setting.
+
+    cwd: where relative paths begin. Raises Invalid as `read_settings` does.
+    """
+    setting = _setting(key, f"the setting {key!r}")
+    return setting.parse(value, Place(key, cwd or Path(), home, toolsets))
+
+
+def user_home(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's home folder; None where there is none.
+
+    Raises: Invalid for a HOME that is empty or relative: an empty one would mean the root.
+    """
+    named = environ.get("HOME")
+    if os.name != "nt" and named is not None and not os.path.isabs(named):
+        raise Invalid(
+            f"HOME is {named!r}, which is not the whole path of a folder.",
+            hint="Set HOME to your home folder.",
+        )
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def user_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own settings file, whether or not it is there."""
+    return platform_folder(environ, "XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
+
+
+def render_setting(value: object) -> Any:
+    """A setting as JSON holds it: a text, a boolean, a list of texts or None."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, ZoneInfo):
+        return value.key
+    return str(value) if isinstance(value, Path) else value
+
+
+def _setting(key: str, named: str) -> Setting:
+    for setting in SETTINGS:
+        if setting.key == key:
+            return setting
+    raise unknown(named, key, [setting.key for setting in SETTINGS])
+
+
+def _parsed(setting: Setting, layer: _Layer, home: Path | None, toolsets: Sequence[str]) -> object:
+    place = Place(layer.origin(setting), layer.base, home, toolsets, layer.typed)
+    return setting.parse(layer.values[setting.key], place)
+
+
+# The layers, strongest first.
+
+
+def _flag_layer(flags: Mapping[str, object], cwd: Path) -> _Layer:
+    given = {key: value for key, value in flags.items() if value is not None}
+    for key in given:
+        _setting(key, f"the flag for {key!r}")
+    return _Layer(
+        values=given,
+        base=cwd,
+        origin=lambda setting: f"flag --{setting.key.replace('_', '-').replace('.', '-')}",
+    )
+
+
+def _environment_layer(environ: Mapping[str, str], cwd: Path) -> _Layer:
+    known = {setting.env: setting.key for setting in SETTINGS}
+    for name in environ:
+        ours = name.startswith(ENV_PREFIX)
+        if ours and name not in known:
+            raise unknown(f"the environment variable {name}", name, [*known])
+    given = {known[name]: text for name, text in environ.items() if name in known and text}
+    return _Layer(
+        values={**given, **embed_model(environ, given)},
+        base=cwd,
+        origin=lambda setting: f"environment {setting.env}",
+    )
+
+
+def _named_project(layers: Sequence[_Layer], home: Path | None) -> Path | None:
+    setting = _setting("project", "project")
+    layer = next((layer for layer in layers if "project" in layer.values), None)
+    if layer is None:
+        return None
+    project = _parsed(setting, layer, home, TOOLSETS)
+    assert isinstance(project, Path)
+    return project
+
+
+def _project_layers(start: Path, home: Path | None) -> Iterator[_Layer]:
+    """The project files from a folder upward, the nearest first, up to the home or the root."""
+    top = Path(os.path.realpath(home)) if home else None
+    folder = Path(os.path.realpath(start))
+    for here in (folder, *folder.parents):
+        if os.path.isfile(here / PROJECT_FILE):
+            yield _file_layer(here / PROJECT_FILE, trusted=here == top)
+        if here == top:
+            return
+
+
+def _user_layers(environ: Mapping[str, str]) -> Iterator[_Layer]:
+    file = user_file(environ)
+    if os.path.isfile(file):
+        yield _file_layer(file, trusted=True)
+
+
+def _file_layer(file: Path, *, trusted: bool) -> _Layer:
+    return _Layer(
+        values=_flat_keys(parse_toml(_read_text(file), name=str(file)), file),
+        base=file.parent,
+        origin=lambda setting: f"{file} ({setting.key})",
+        typed=True,
+        trusted=trusted,
+    )
+
+
+def _read_text(file: Path) -> str:
+    try:
+        with translated(file), open(file, "rb") as opened:
+            content = opened.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise Invalid(f"{file} is larger than {_LARGEST >> 20} MB.", hint="Remove it.")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise Invalid(f"{file} is not UTF-8 text.", hint="Save it as UTF-8.") from exc
+
+
+def _flat_keys(tables: Mapping[str, Any], file: Path) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    rooms = {setting.key.partition(".")[0] for setting in SETTINGS if "." in setting.key}
+    for name, value in tables.items():
+        nested = isinstance(value, dict) and name in rooms
+        flat |= (
+            {f"{name}.{key}": inner for key, inner in value.items()} if nested else {name: value}
+        )
+    for key in flat:
+        _setting(key, f"the key {key!r} in {file}")
+    return flat
+
+
+# A project's file comes with a cloned repository: anyone may have written it.
+
+
+def _check_project_file(
+    layer: _Layer, root: Path, home: Path | None, toolsets: Sequence[str]
+) -> None:
+    """Refuse what would move private text or weights, or send anything anywhere."""
+    for key in layer.values:
+        setting = _setting(key, key)
+        if setting.project == "no":
+            raise _not_in_project(layer.origin(setting), "may not be set there")
+        value = _parsed(setting, layer, home, toolsets)
+        if isinstance(value, Path) and not _lies_in_project(value, root, layer.base):
+            raise _not_in_project(layer.origin(setting), f"lies outside {root}, or is all of it")
+
+
+def _not_in_project(origin: str, why: str) -> Invalid:
+    return Invalid(
+        f"A project's file is not trusted so far: {origin} {why}.",
+        hint=f"Put it into {user_file()}, or remove it.",
+    )
+
+
+def _lies_in_project(path: Path, root: Path, folder: Path) -> bool:
+    """Below the project, or below the folder of a project file that the user owns; never in git's.
+
+    In a folder that several users write to (/tmp), a file above the project may be another's.
+    """
+    real = Path(os.path.realpath(path))
+    own = os.name == "nt" or os.stat(folder / PROJECT_FILE).st_uid == os.geteuid()
+    above = [Path(os.path.realpath(root)), *([folder] if own else [])]
+    return (
+        folder in path.parents
+        and any(each in real.parents for each in above)
+        and not any(part.casefold() == ".git" for part in path.parts)
+    )
+
+
+def _narrowed(value: object, asked: object) -> object:
+    """What the user has, less what a project's file leaves out: names of both, or either's no."""
+    if isinstance(value, tuple) and isinstance(asked, tuple):
+        return tuple(name for name in value if name in asked)
+    return value or asked
+
+
+def _left_out(value: object, asked: object, origin: str) -> list[str]:
+    if not isinstance(value, tuple) or not isinstance(asked, tuple):
+        return []
+    more = [name for name in asked if name not in value]
+    return [f"{origin} asks for {', '.join(more)}, which only you can add."] if more else []
+
+
+def _toml_value(value: object) -> TomlValue:
+    rendered: TomlValue = render_setting(value)
+    return rendered

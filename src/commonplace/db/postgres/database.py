@@ -1,0 +1,552 @@
+"""Postgres as every room uses it: a pool that hands a connection out only with an owner.
+
+Never hands one out without, never to a role that row level security does not hold for, and never
+waits for a server longer than its deadline.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import threading
+import time
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import psycopg
+from psycopg import pq, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
+from commonplace.core.owners import parse_owner
+from commonplace.db.postgres.errors import MIGRATE_HINT, Late, Translated, ours
+from commonplace.db.queries import read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from psycopg.abc import PQGen
+
+DEADLINE_S = 30.0
+"""The longest that a transaction may take, the server's answers included."""
+
+CONNECTIONS = 8
+
+Commit: TypeAlias = Literal["synced", "soon"]
+"""Whether a commit waits for the disk. soon: what is derived, or a log's line."""
+
+_log = logging.getLogger(__name__)
+_TAKE_S = 6.0
+_TAKE_STEP_S = 2.0
+# A BEGIN is answered at once, unless the server is frozen or a proxy has no session left.
+_BEGIN_S = 6.0
+# libpq waits no shorter.
+_PROBE_S = 2
+_IDLE_S = 5.0
+# More often than any statement is sent that is not said to be worth it.
+_NEVER = 1 << 30
+_GRACE_S = 1.0
+_TICK_S = 0.1
+_CLOSE_S = 2.0
+# Servers from this version on limit a transaction as a whole.
+_ENDS_STOPPED = 170_000
+_ROLES_HINT = (
+    "Connect as commonplace_app, a worker as commonplace_worker; `commonplace memory migrate`"
+    " makes both."
+)
+# A connection's own limits, unless the address has others.
+_CONNECTING = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "15000",
+    "application_name": "commonplace",
+    "client_encoding": "utf8",
+}
+
+
+@cache
+def queries() -> Mapping[str, str]:
+    """What is asked of Postgres about itself, by name."""
+    return read_queries("commonplace.db.postgres", "queries.sql")
+
+
+def statement(text: str) -> sql.SQL:
+    """A query of ours for the driver; never text with a value in it."""
+    return sql.SQL(text)
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that gives up at its deadline: a frozen server answers nothing for ever.
+
+    No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
+    A statement run with `prepare=True` is planned once for everybody, where no proxy is in between:
+    for those alone that meet the same few rows of whoever has many and whoever has few.
+    """
+
+    deadline: float | None = None
+
+    def wait(self, gen: PQGen[Any], interval: float = _TICK_S, timeout: float | None = None) -> Any:
+        """Wait for the server, at most until the deadline."""
+        left_s = _IDLE_S if self.deadline is None else self.deadline - time.monotonic()
+        if timeout is not None:
+            left_s = min(left_s, timeout)
+        try:
+            return super().wait(gen, interval, timeout=max(left_s, _TICK_S))
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001  what the driver's own deadlines raise
+            # Whatever comes now belongs to a question that nobody waits for.
+            self.pgconn.finish()
+            raise Late("deadline") from None
+
+
+class _Shared(NamedTuple):
+    """A transaction that several questions share, until when others may, and what ends it."""
+
+    conn: Connection
+    until: float
+    ending: ExitStack
+
+
+class _Joint(threading.local):
+    """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked."""
+
+    owner = ""
+    shared: _Shared | None = None
+    is_used = False
+
+
+class Postgres:
+    """One database, its connections shared by all threads of a process; opened at its first use.
+
+    url: an address as libpq takes it; nothing of it but host and name is ever told. check: called
+    with a connection before the first one is handed out; see `refuse_unguarded`. most: connections
+    at the most. Thread-safe; not to be carried over a fork.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        check: Callable[[Connection, str], None],
+        most: int = CONNECTIONS,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        self._conninfo, self.name = parse_address(url)
+        self._check = check
+        self._most = most
+        self._deadline_s = deadline_s
+        self._lock = threading.Lock()
+        self._made: ConnectionPool[Connection] | None = None
+        self._closed = False
+        # Found frozen or away, it is looked for shortly before anything waits for it again.
+        self._is_away = False
+        self._looking: Future[None] | None = None
+        self._joint = _Joint()
+
+    @contextmanager
+    def within(
+        self, owner: str, *, commit: Commit = "synced", deadline_s: float | None = None
+    ) -> Iterator[Connection]:
+        """A transaction in which the rows of one owner are there and no others.
+
+        Committed at the end, rolled back on any error. Raises: Invalid for what is no owner,
+        Unavailable, Denied, Conflict; `Lost` where it is not known whether a commit was done.
+        """
+        # A thread that waited for a second connection with one in its hand could wait for ever.
+        self._part()
+        with self._transaction(parse_owner(owner), commit, deadline_s) as conn:
+            yield conn
+
+    @contextmanager
+    def together(self, owner: str) -> Iterator[None]:
+        """Have what this thread asks by `joined` meanwhile share transactions of the owner.
+
+        One begins at the first question, and ends at the last, or before anything has its own.
+        """
+        joint = self._joint
+        if joint.owner:
+            yield
+            return
+        joint.owner = owner
+        try:
+            yield
+        finally:
+            joint.owner = ""
+            self._part()
+
+    @contextmanager
+    def joined(self, owner: str, *, last: bool = False) -> Iterator[Connection]:
+        """The transaction of `together`, where this thread has one for the owner; else one alone.
+
+        For questions, and for what may be lost: its commit waits for no disk, and one that fails is
+        logged alone. last: nothing is asked soon: no connection is held meanwhile. Raises: as
+        `within`.
+        """
+        if self._joint.owner != owner or self._joint.is_used:
+            with self.within(owner, commit="soon") as conn:
+                yield conn
+            return
+        conn = self._join()
+        self._joint.is_used, is_ending = True, False
+        try:
+            # What nobody waits for goes to the server with the end.
+            with conn.pipeline() if last else nullcontext():
+                yield conn
+                if is_ending := last:
+                    self._commit(conn)
+        except BaseException:
+            with _told() if is_ending else nullcontext():
+                self._drop()
+                raise
+        finally:
+            self._joint.is_used = False
+        if last:
+            self._part()
+
+    @contextmanager
+    def across(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
+        """A transaction without an owner: nothing is there but what a policy gives the role.
+
+        For the worker's queue alone, which holds no text.
+        """
+        with self._transaction("", "synced", deadline_s) as conn:
+            yield conn
+
+    @contextmanager
+    def bare(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
+        """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
+        with Translated(self.name):
+            conn = self._take(time.monotonic() + (deadline_s or self._deadline_s))
+            try:
+                yield conn
+            finally:
+                self._give_back(conn)
+
+    def close(self) -> None:
+        """Close the connections; may be called twice."""
+        with self._lock:
+            self._closed = True
+            made, self._made = self._made, None
+        if made is not None:
+            made.close(_CLOSE_S)
+
+    def _join(self) -> Connection:
+        """The connection of this thread's shared transaction, which begins now if there is none."""
+        joint = self._joint
+        if joint.shared is not None and time.monotonic() > joint.shared.until:
+            self._part()
+        if joint.shared is None:
+            ending = ExitStack()
+            owner = parse_owner(joint.owner)
+            conn = ending.enter_context(self._transaction(owner, "soon", None))
+            joint.shared = _Shared(conn, time.monotonic() + self._deadline_s / 2, ending)
+        return joint.shared.conn
+
+    def _part(self) -> None:
+        """End this thread's shared transaction, unless it is being asked something."""
+        joint = self._joint
+        if joint.shared is None or joint.is_used:
+            return
+        shared, joint.shared = joint.shared, None
+        with _told():
+            shared.ending.close()
+
+    def _drop(self) -> None:
+        """End this thread's shared transaction with the failure that is being handled."""
+        shared, self._joint.shared = self._joint.shared, None
+        if shared is not None:
+            shared.ending.__exit__(*sys.exc_info())
+
+    @contextmanager
+    def _transaction(
+        self, owner: str, commit: Commit, deadline_s: float | None
+    ) -> Iterator[Connection]:
+        late = time.monotonic() + (deadline_s or self._deadline_s)
+        with Translated(self.name):
+            conn = self._begun(owner, commit, late)
+            try:
+                yield conn
+                self._commit(conn)
+            except BaseException as exc:
+                self._is_away = self._is_away or isinstance(exc, Late)
+                _roll_back(conn)
+                raise
+            finally:
+                self._give_back(conn)
+
+    def _begun(self, owner: str, commit: Commit, late: float) -> Connection:
+        """A connection in a transaction of the owner; stale ones are replaced."""
+        # Once the server was started anew, each that idled is stale; nothing was done on it yet.
+        for left in reversed(range(self._most + 1)):
+            conn = self._take(late)
+            try:
+                _begin(conn, owner, commit, late)
+            except BaseException as exc:
+                self._is_away = self._is_away or isinstance(exc, Late)
+                is_stale = self._is_stale(exc)
+                if is_stale:
+                    conn.close()
+                _roll_back(conn)
+                self._give_back(conn)
+                if not (is_stale and left and time.monotonic() < late):
+                    raise
+            else:
+                self._is_away = False
+                return conn
+        raise AssertionError("unreachable")
+
+    def _is_stale(self, exc: BaseException) -> bool:
+        if isinstance(exc, Late) or not isinstance(exc, psycopg.OperationalError):
+            return False
+        return isinstance(ours(exc, self.name), Lost)
+
+    def _commit(self, conn: Connection) -> None:
+        if conn.info.transaction_status == pq.TransactionStatus.INERROR:
+            raise Internal("A transaction was to be kept after one of its statements had failed.")
+        try:
+            conn.commit()
+        except psycopg.Error as exc:
+            # A server that dies over a commit, its disk being full, may have kept it.
+            is_dead = exc.diag.severity_nonlocalized == "PANIC"
+            if isinstance(found := ours(exc, self.name), Lost) or is_dead:
+                raise Lost(
+                    f"{self.name} broke off at the end: it may or may not be done.",
+                    hint="Look whether it is done, or repeat it with the same key.",
+                ) from None
+            raise found from None
+
+    def _take(self, late: float) -> Connection:
+        pool = self._pool()
+        if self._is_away:
+            self._probe()
+        until = min(late, time.monotonic() + _TAKE_S)
+        while True:
+            # Each request makes the pool try anew; between its own tries it waits ever longer.
+            left_s = until - time.monotonic()
+            try:
+                conn = pool.getconn(timeout=min(max(left_s, 0.01), _TAKE_STEP_S))
+            except PoolTimeout:
+                if left_s <= _TAKE_STEP_S:
+                    # Why there is none is told in the pool's log alone; a try of our own says it.
+                    self._first_look()
+                    raise
+            else:
+                # The server's own limits come first: after them the connection is whole.
+                conn.deadline = late + _GRACE_S
+                return conn
+
+    def _give_back(self, conn: Connection) -> None:
+        conn.deadline = None
+        pool = self._made
+        if pool is None:
+            conn.close()
+            return
+        pool.putconn(conn)
+
+    def _pool(self) -> ConnectionPool[Connection]:
+        if self._made is None and not self._closed:
+            self._first_look(wait_s=_PROBE_S if self._is_away else None)
+        with self._lock:
+            if self._closed:
+                raise Unavailable(f"{self.name} is closed.", hint="Open it again.")
+            if self._made is None:
+                # What it warns of our errors say, and once.
+                logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+                self._made = ConnectionPool(
+                    self._conninfo,
+                    connection_class=Connection,
+                    kwargs={"autocommit": True, "prepare_threshold": None},
+                    configure=_let_prepare,
+                    min_size=0,
+                    max_size=self._most,
+                    open=True,
+                    timeout=_TAKE_S,
+                    reconnect_timeout=1.0,
+                    num_workers=2,
+                    name=self.name,
+                )
+            return self._made
+
+    def _probe(self) -> None:
+        """Look whether the server is back; full, it is: what the pool has may be used."""
+        try:
+            self._first_look(wait_s=_PROBE_S)
+        except Lost:
+            raise
+        except Unavailable:
+            return
+
+    def _first_look(self, *, wait_s: int | None = None) -> None:
+        """Connect once: whatever is wrong is told at once, and as what it is.
+
+        One thread looks for all that ask meanwhile, so that no crowd comes upon a full server.
+        """
+        with self._lock:
+            look = self._looking or Future()
+            is_mine, self._looking = self._looking is None, look
+        if is_mine:
+            try:
+                self._look(wait_s)
+                look.set_result(None)
+            except CommonplaceError as exc:
+                look.set_exception(exc)
+            finally:
+                with self._lock:
+                    self._looking = None
+                look.cancel()  # unless it ended: whoever waits is told all the same
+        try:
+            look.result()
+        except CancelledError:
+            raise Unavailable(f"{self.name} was not looked at.", hint="Try again.") from None
+
+    def _look(self, wait_s: int | None) -> None:
+        given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
+        try:
+            with (
+                Translated(self.name),
+                connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
+            ):
+                self._check(conn, self.name)
+        except CommonplaceError as exc:
+            # One that refuses, having too many, is there.
+            self._is_away = isinstance(exc, Lost)
+            raise
+        self._is_away = False
+
+
+def parse_address(url: str) -> tuple[str, str]:
+    """What libpq connects by, and the database's name for people, without user and password.
+
+    Raises: Invalid.
+    """
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        given = {}
+    if not given:
+        raise Invalid(
+            "The address of the database is none that Postgres takes.",
+            hint="Use one like postgresql://role@host/name.",
+        ) from None
+    if _is_torn(url):
+        raise Invalid(
+            "The address of the database has a sign too many before or after its host.",
+            hint="Percent-encode the password: %40 for @, %2F for /.",
+        )
+    host = str(given.get("host") or "localhost")
+    called = f" {given['dbname']}" if given.get("dbname") else ""
+    return make_conninfo("", **{**_CONNECTING, **given}), f"The database{called} at {host}"
+
+
+def _is_torn(url: str) -> bool:
+    """Whether libpq reads a part of the password as host or name: it has a bare @ or / in it."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in {"postgresql", "postgres"}:
+        return False
+    before, at, after = rest.partition("?")[0].rpartition("@")
+    return after.count("/") > 1 or bool(at and {"@", "/"} & {*before})
+
+
+def connect(conninfo: str, *, deadline_s: float = DEADLINE_S) -> Connection:
+    """A connection of its own, in no pool. Close it."""
+    conn = Connection.connect(conninfo, autocommit=True, prepare_threshold=None)
+    conn.deadline = time.monotonic() + deadline_s
+    return conn
+
+
+def refuse_unguarded(conn: Connection, name: str, *, tables: Sequence[str]) -> None:
+    """Refuse a role for which row level security would not hold, and tables it does not guard.
+
+    Raises: Denied; Unavailable where a table is missing.
+    """
+    role, is_super, bypasses, encoding = _only(conn, "role")
+    if is_super or bypasses:
+        why = "is a superuser" if is_super else "bypasses row level security"
+        raise Denied(
+            f"The role {role} {why}: it would see the rows of every user.",
+            hint=_ROLES_HINT,
+        )
+    rows = conn.execute(statement(queries()["tables"]), {"names": list(tables)}).fetchall()
+    for table, is_owned, is_guarded in rows:
+        if is_owned:
+            raise Denied(
+                f"The role {role} owns {table}: it could lift its guard.",
+                hint=_ROLES_HINT,
+            )
+        if not is_guarded:
+            raise Denied(f"{table} has no forced row level security.", hint=MIGRATE_HINT)
+    if missing := sorted({*tables} - {row[0] for row in rows}):
+        raise Unavailable(f"{name} has no table {missing[0]}.", hint=MIGRATE_HINT)
+    if encoding != "UTF8":
+        raise Invalid(f"{name} is encoded in {encoding}.", hint="Make one in UTF8.")
+
+
+def _only(conn: Connection, query: str) -> tuple[Any, ...]:
+    row = conn.execute(statement(queries()[query])).fetchone()
+    assert row is not None
+    return row
+
+
+def _let_prepare(conn: Connection) -> None:
+    """Let statements be prepared in a session of our own, and have their plans look rows up.
+
+    A proxy gives the next transaction another session, where they are not; it also names another
+    process when it is connected to than the one that answers.
+    """
+    (answering,) = _only(conn, "session")
+    if answering == conn.info.backend_pid:
+        conn.execute(statement(queries()["look_up"]))
+        conn.prepare_threshold = _NEVER
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """The end of a transaction of questions: a failure is logged alone; what was read is read."""
+    try:
+        yield
+    except CommonplaceError as exc:
+        _log.warning("A transaction of questions did not end well: %s", exc)
+
+
+def _begin(conn: Connection, owner: str, commit: Commit, late: float) -> None:
+    left_s = max(late - time.monotonic(), 0.001)
+    # In whole seconds there are few of them, and each is put together once.
+    left_ms = math.ceil(left_s) * 1000 if left_s > 1 else math.ceil(left_s * 1000)
+    whole, conn.deadline = conn.deadline, min(time.monotonic() + _BEGIN_S, late + _GRACE_S)
+    ends_stopped = conn.info.server_version >= _ENDS_STOPPED
+    conn.execute(_beginning(owner, commit, left_ms, ends_stopped))
+    conn.deadline = whole
+
+
+@lru_cache(maxsize=1024)
+def _beginning(owner: str, commit: Commit, left_ms: int, ends_stopped: bool) -> bytes:  # noqa: FBT001  for the cache
+    names = ["begin", *["end_stopped"] * ends_stopped, *["commit_soon"] * (commit == "soon")]
+    asked = statement("; ".join(queries()[name] for name in names))
+    # A statement's end, after which the connection is whole, comes before the session's.
+    return asked.format(
+        whole_ms=sql.Literal(left_ms + round(_GRACE_S * 1000)),
+        owner=sql.Literal(owner),
+        statement_ms=sql.Literal(left_ms),
+        lock_ms=sql.Literal(max(left_ms // 2, 1)),
+        idle_ms=sql.Literal(left_ms),
+    ).as_bytes()
+
+
+def _roll_back(conn: Connection) -> None:
+    """End the transaction with nothing of it; a connection that cannot is closed."""
+    if conn.closed:
+        return
+    conn.deadline = time.monotonic() + _IDLE_S
+    try:
+        if conn.info.transaction_status == pq.TransactionStatus.ACTIVE:
+            conn.close()
+        else:
+            conn.rollback()
+    except psycopg.Error:
+        with suppress(psycopg.Error):
+            conn.close()

@@ -1,0 +1,103 @@
+"""The schema of a Postgres database: series of numbered `.sql` files, each applied once, in order.
+
+Never undoes a migration and never touches a database that a newer program has already changed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from psycopg.errors import LockNotAvailable
+
+from commonplace.core.errors import Denied, Unavailable
+from commonplace.db.postgres.database import DEADLINE_S, connect, parse_address, queries, statement
+from commonplace.db.postgres.errors import MIGRATE_HINT, Translated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.db.migrate import Migration
+    from commonplace.db.postgres.database import Connection
+
+_MIGRATING_S = 3600.0
+
+
+def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> list[str]:
+    """Apply what is missing of each series, as the role of this address; what was applied now.
+
+    series: by name, in the order in which they are applied. Several processes may call it at once:
+    each step is looked up and applied in one transaction, under one lock. Raises: Unavailable when
+    the database has migrations this program does not know, or somebody is long in the way; Denied
+    for a role that may not.
+    """
+    conninfo, name = parse_address(url)
+    done: list[str] = []
+    with Translated(name), connect(conninfo) as conn:
+        for each, migrations in series.items():
+            done += [
+                f"{each} {migration.number:04} {migration.name}"
+                for migration in migrations
+                if _applied(conn, name, each, migration)
+            ]
+        _compare(conn, name, series)
+    return done
+
+
+def refuse_other_schema(
+    conn: Connection, name: str, series: Mapping[str, Sequence[Migration]]
+) -> None:
+    """Refuse a database whose tables are not those of this program. Raises: Unavailable."""
+    if not _one(conn, "has_applied"):
+        raise Unavailable(f"{name} has no tables of memory.", hint=MIGRATE_HINT)
+    _compare(conn, name, series)
+
+
+def _applied(conn: Connection, name: str, series: str, migration: Migration) -> bool:
+    try:
+        return _apply(conn, series, migration)
+    except LockNotAvailable:
+        raise Unavailable(
+            f"{name} has a table of memory in use: {series} {migration.number:04} was not applied.",
+            hint="Wait for the end of a backup or a long report, then migrate again.",
+        ) from None
+
+
+def _apply(conn: Connection, series: str, migration: Migration) -> bool:
+    conn.deadline = time.monotonic() + _MIGRATING_S
+    with conn.transaction():
+        conn.execute(statement(queries()["lock_migrations"]))
+        conn.execute(statement(queries()["make_applied"]))
+        if not _one(conn, "applied_is_ours"):
+            raise Denied(
+                "The table applied_migrations was made by another role, or runs something.",
+                hint="Drop it, if this database has no memory yet, then migrate again.",
+            )
+        if _one(conn, "applied", series=series) >= migration.number:
+            return False
+        conn.execute(statement(queries()["wait_shortly"]))
+        conn.execute(statement(migration.sql))
+        conn.execute(
+            statement(queries()["note_applied"]),
+            {"series": series, "number": migration.number, "name": migration.name},
+        )
+        conn.execute(statement(queries()["let_read_applied"]))
+    conn.deadline = time.monotonic() + DEADLINE_S
+    return True
+
+
+def _compare(conn: Connection, name: str, series: Mapping[str, Sequence[Migration]]) -> None:
+    for each, migrations in series.items():
+        applied, known = _one(conn, "applied", series=each), len(migrations)
+        if applied != known:
+            hint = MIGRATE_HINT if applied < known else "Use the newer commonplace."
+            raise Unavailable(
+                f"{name} is at schema {applied} of {each}; this program knows schema {known}.",
+                hint=hint,
+            )
+
+
+def _one(conn: Connection, query: str, **values: object) -> int:
+    row = conn.execute(statement(queries()[query]), values or None).fetchone()
+    assert row is not None
+    return int(row[0])

@@ -1,0 +1,1 @@
+"""What `make demo` and `commonplace … demo` show, in temporary homes."""

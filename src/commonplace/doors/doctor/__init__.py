@@ -1,0 +1,1 @@
+"""What `commonplace doctor` checks and repairs."""

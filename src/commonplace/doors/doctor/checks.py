@@ -1,0 +1,400 @@
+"""Looks over all that one owner's commonplace stands on, and has each room mend what is its own.
+
+Never mends anything itself but the modes of our own folders, and fetches nothing to look but a word
+from the language model that is set, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.app.backends import POSTGRES
+from commonplace.config.settings import user_file
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import is_leftover, may_exist, remove_leftovers, translated
+from commonplace.core.ports import Erasing, Mendable
+from commonplace.core.values import Problem, Since
+from commonplace.doors.doctor.places import name_cloud, name_network
+from commonplace.doors.stdio.snapshot import TESTED_SDK, read_argv, start_key
+from commonplace.doors.stdio.snapshot_recorder import forget_snapshot, is_true, kept_snapshots
+from commonplace.index.sqlite.file import FILE_NAME, SCHEMA
+from commonplace.inference.encoder.profiles import Weights, read_profile
+from commonplace.inference.encoder.repair import WeightsCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from commonplace.app import App
+
+Finding: TypeAlias = Problem | str
+"""A problem, or a note: a sentence on what is neither right nor wrong."""
+
+_OTHERS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found, each with the part it was found in: weights, settings, folders, ..."""
+
+    problems: list[tuple[str, Problem]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was done, and what could not be done, each with its part."""
+
+    done: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, Problem]] = field(default_factory=list)
+
+
+class Checkup:
+    """One look at an owner's weights, settings, folders, journal and index, and their repair."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        settings = app.settings
+        profile = read_profile(settings.encoder_model)
+        folder = settings.encoder_folder
+        self._weights = WeightsCheck(profile, home=settings.home, folder=folder)
+
+    def examine(self) -> Report:
+        """What is wrong, and what is worth knowing; reads every entry, and mends nothing."""
+        report = Report()
+        for part, look in (
+            ("weights", self._look_at_weights),
+            ("settings", self._look_at_settings),
+            ("folders", self._look_at_folders),
+            ("journal", self._look_at_journal),
+            ("chronicle", self._look_at_chronicle),
+            ("notebook", self._look_at_notebook),
+            ("timeline", self._look_at_timeline),
+            ("database", self._look_at_database),
+            ("index", self._look_at_index),
+            ("language", self._look_at_language),
+            ("start", self._look_at_start),
+        ):
+            for finding in look():
+                if isinstance(finding, Problem):
+                    report.problems.append((part, finding))
+                else:
+                    report.notes.append((part, finding))
+        return report
+
+    def repair(self, progress: Callable[[int, int], None] | None = None) -> Mended:
+        """Mend what can be mended, then file and encode what is missing; each part by itself.
+
+        progress: told (vectors made, still to make).
+        """
+        mended = Mended()
+        index = self._app.index
+        steps: list[tuple[str, Callable[[], Iterable[str]]]] = [
+            ("folders", self._close_folders),
+            ("weights", self._weights.repair),
+            ("journal", self._mend_journal),
+            ("chronicle", self._mend_chronicle),
+            ("notebook", self._mend_notebook),
+            ("timeline", self._mend_timeline),
+            ("index", index.repair if isinstance(index, Mendable) else list),
+            ("index", lambda: self._catch_up(progress)),
+            ("start", self._mend_start),
+        ]
+        for part, step in steps:
+            try:
+                mended.done.extend((part, sentence) for sentence in step())
+            except CommonplaceError as exc:
+                mended.failed.append((part, Problem(what=exc.message, hint=exc.hint)))
+        return mended
+
+    def _look_at_weights(self) -> Iterator[Finding]:
+        yield from self._weights.problems()
+        found = self._weights.found()
+        if isinstance(found, Weights):
+            yield f"{found.identity}, from {found.origin}."
+            yield f"{found.model.parent}"
+
+    def _look_at_settings(self) -> Iterator[Finding]:
+        by_origin: dict[str, list[str]] = {}
+        for key, origin in self._app.settings.origins.items():
+            by_origin.setdefault(origin.replace(f" ({key})", ""), []).append(key)
+        defaults = len(by_origin.pop("default", []))
+        file = user_file()
+        if str(file) not in by_origin:
+            yield f"{file} {'sets nothing in use' if os.path.isfile(file) else 'is not there'}."
+        for origin, keys in by_origin.items():
+            yield f"From {origin}: {', '.join(keys)}."
+        yield from self._app.settings.left_out
+        yield f"{defaults} settings have their defaults; `commonplace config show` lists all."
+
+    def _look_at_database(self) -> Iterator[Finding]:
+        if self._app.settings.database_url is None:
+            return
+        try:
+            yield from POSTGRES["look"].load()(self._app.settings)
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_folders(self) -> Iterator[Finding]:
+        home = self._app.settings.home
+        yield f"What is only ours lies in {home}{_unmade(home)}."
+        yield from _unusable(home)
+        for path in self._open_to_others():
+            yield Problem(
+                what=f"{path} can be read by other users of this machine.",
+                hint="Repair makes it yours alone.",
+                repairable=True,
+            )
+        for name in (name_cloud(home), name_network(home)):
+            if name:
+                yield (
+                    f"{home} lies {name}: a database there may be damaged. Set COMMONPLACE_HOME "
+                    "to a folder of this machine alone."
+                )
+
+    def _look_at_journal(self) -> Iterator[Finding]:
+        journal = self._app.private.journal
+        for root in journal.roots:
+            state = _unmade(root.path)
+            if not state and not os.access(root.path, os.W_OK):
+                state = ", which cannot be written to"
+            yield f"{' and '.join(sorted(root.kinds, reverse=True))}: {root.path}{state}"
+        if journal.note:
+            yield journal.note
+        for folder, count in self._leftovers():
+            yield f"{folder} holds {_counted(count, 'leftover')} of interrupted writes."
+        yield from journal.problems()
+
+    def _look_at_chronicle(self) -> Iterator[Finding]:
+        from commonplace.services.chronicle.trust import log_state  # noqa: PLC0415  for one command
+
+        try:
+            chronicle = self._app.chronicle.journal
+            yield f"{chronicle.path}{_unmade(chronicle.path)}"
+            yield from chronicle.problems()
+            yield from filter(None, [log_state(self._app.chronicle.desk())])
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_notebook(self) -> Iterator[Finding]:
+        from commonplace.journals.notebook.repair import find_problems  # noqa: PLC0415  for one command
+
+        if self._app.notebook.is_there():
+            notebook = self._app.notebook.journal
+            yield f"{notebook.folder}{'' if notebook.exists else ', not made yet'}"
+            yield from find_problems(notebook)
+
+    def _look_at_timeline(self) -> Iterator[Finding]:
+        from commonplace.journals.timeline.repair import find_problems  # noqa: PLC0415  for one command
+
+        timeline = self._app.timeline.journal
+        yield f"{timeline.database.path}{'' if timeline.exists else ', not made yet'}"
+        yield from find_problems(timeline)
+
+    def _look_at_index(self) -> Iterator[Finding]:
+        index = self._app.index
+        is_there = may_exist(self._app.folder / "index" / FILE_NAME)
+        problems = index.problems() if isinstance(index, Mendable) else []
+        yield from problems
+        if problems:
+            return
+        try:
+            yield from self._count_index(is_there=is_there)
+            if is_there and isinstance(index, Erasing) and index.has_remains():
+                yield "It may hold bytes of deleted or altered text until the next start."
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+
+    def _look_at_language(self) -> Iterator[Finding]:
+        try:
+            client = self._app.languages.client()
+            if client is None:
+                yield "None is set (llm.url): summaries and merges are made without one."
+                return
+            answers = "answers" if client.check() else "is there, lists no models"
+            purse = self._app.languages.purse
+            spent, most = purse.spent(), purse.per_day
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+            return
+        seen = "may see" if client.sees_private else "never sees"
+        yield f"{client.name} {answers}, and {seen} private text."
+        yield f"Today it has taken {spent:,} of {most:,} tokens."
+
+    def _look_at_start(self) -> Iterator[Finding]:
+        if start_key([]) is None:
+            yield (
+                f"Each session begins with the SDK: it is not of version {TESTED_SDK}, or a folder "
+                "of the settings is not named in full."
+            )
+            return
+        snapshots = kept_snapshots()
+        if not snapshots:
+            yield "No snapshot for here: the next session begins with the SDK, and leaves one."
+        for snapshot in snapshots:
+            words = " ".join(["mcp", *read_argv(snapshot["key"])])
+            if is_true(snapshot, user_home=self._app.user_home):
+                yield f"`{words}` begins from a snapshot that says what the SDK says."
+            else:
+                yield Problem(
+                    what=f"The snapshot of `{words}` says other than the SDK.",
+                    hint="Repair removes it; please report it.",
+                    repairable=True,
+                )
+
+    def _mend_start(self) -> Iterator[str]:
+        for snapshot in kept_snapshots():
+            if not is_true(snapshot, user_home=self._app.user_home):
+                forget_snapshot(snapshot["key"])
+                yield "Removed a snapshot that said other than the SDK."
+
+    def _count_index(self, *, is_there: bool) -> Iterator[str]:
+        if is_there:
+            found = self._weights.found()
+            identity = found.identity if isinstance(found, Weights) else ""
+            counts = self._app.index.counts(identity)
+            size = f"{counts.bytes / 1_000_000:.1f} MB"
+            yield f"Schema {SCHEMA}, {_counted(counts.docs, 'entry')}, {size}."
+            if counts.pending:
+                makers = (
+                    "a running server makes them, or `commonplace reindex`"
+                    if identity
+                    else "they are made once the weights are here"
+                )
+                yield f"{_waiting(counts.pending)} for a vector: {makers}; words find them."
+        else:
+            yield "Not made yet."
+        behind = self._count_unfiled(is_there=is_there)
+        if behind:
+            yield f"{_waiting(behind)} to be filed: the next search does it."
+
+    def _count_unfiled(self, *, is_there: bool) -> int:
+        """How many entries the index lacks, holds in an older form, or holds though they are gone.
+
+        An index that is not there is not made for this.
+        """
+        nothing = Since(mark=None, stamps=lambda _prefix: {})
+        unfiled = 0
+        for source in self._app.sources():
+            known = self._app.index.since(source.name) if is_there else nothing
+            with suppress(CommonplaceError):  # a journal that cannot be read is told of by its part
+                unfiled += sum(1 for _ in source.scan(replace(known, mark=None)))
+        return unfiled
+
+    def _ours(self) -> Iterator[Path]:
+        """Our folders and the files of the index, as far as they are there."""
+        home, folder = self._app.settings.home, self._app.folder
+        index = folder / "index"
+        for path in (home, home / "users", folder, folder / "keys", index):
+            if os.path.isdir(path):
+                yield path
+        files = (index / name for name in sorted(_names_in(index)))
+        yield from (x for x in files if os.path.isfile(x))
+
+    def _open_to_others(self) -> list[Path]:
+        if os.name == "nt":
+            return []
+        return [x for x in self._ours() if stat.S_IMODE(os.stat(x).st_mode) & _OTHERS]
+
+    def _close_folders(self) -> Iterator[str]:
+        for path in self._open_to_others():
+            with translated(path):
+                os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_OTHERS)
+            yield f"Closed {path} to other users."
+
+    def _leftovers(self) -> Iterator[tuple[Path, int]]:
+        folders = [self._app.folder / "keys" / "private"]
+        for root in (x for x in self._app.private.journal.roots if x.link() is None):
+            folders += [root.path, *_folders_in(root.path)]
+        for folder in folders:
+            count = sum(is_leftover(name) for name in _names_in(folder))
+            if count:
+                yield folder, count
+
+    def _mend_journal(self) -> Iterator[str]:
+        yield from self._app.private.journal.repair()
+        for folder, _ in list(self._leftovers()):
+            removed = remove_leftovers(folder)
+            if removed:
+                yield f"Removed {_counted(removed, 'leftover')} of killed writes from {folder}."
+
+    def _mend_timeline(self) -> list[str]:
+        from commonplace.journals.timeline.repair import repair  # noqa: PLC0415  for one command
+
+        if self._app.timeline.journal.exists:
+            # Another program, or a death, may have deleted what summaries still quote.
+            self._app.timeline.desk().feed()
+        return repair(self._app.timeline.journal)
+
+    def _mend_notebook(self) -> list[str]:
+        from commonplace.journals.notebook.repair import repair  # noqa: PLC0415  for one command
+
+        return repair(self._app.notebook.journal) if self._app.notebook.is_there() else []
+
+    def _mend_chronicle(self) -> list[str]:
+        return self._app.chronicle.journal.repair()
+
+    def _catch_up(self, progress: Callable[[int, int], None] | None) -> Iterator[str]:
+        app = self._app
+        behind = self._count_unfiled(is_there=True)
+        bare = self._count_bare()
+        app.encoder.start()
+        made = app.filing.catch_up(progress)
+        if behind:
+            yield f"Filed {_counted(behind, 'change')} of the journal."
+        if made:
+            yield f"Made the vectors of {_counted(made, 'entry')}."
+        written = bare - self._count_bare()
+        if written > 0:
+            yield f"Wrote {_counted(written, '.embedding file')}."
+
+    def _count_bare(self) -> int:
+        return sum(1 for source in self._app.private.journal.sources() for _ in source.wanting())
+
+
+def _unusable(home: Path) -> Iterator[Problem]:
+    """Why nothing can be written to our home, if so."""
+    there = home
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    if not os.path.isdir(there):
+        yield Problem(what=f"{there} is no folder.", hint="Move it away, or set COMMONPLACE_HOME.")
+    elif not os.access(there, os.W_OK | os.X_OK):
+        yield Problem(
+            what=f"{there} cannot be written to.",
+            hint="Check its owner and mode, or set COMMONPLACE_HOME.",
+        )
+
+
+def _unmade(path: Path) -> str:
+    return "" if may_exist(path) else ", not made yet"
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    return sorted(x for name in _names_in(folder) if os.path.isdir(x := folder / name))
+
+
+def _counted(count: int, thing: str) -> str:
+    many = (
+        thing
+        if count == 1
+        else f"{thing.removesuffix('y')}ies"
+        if thing[-1] == "y"
+        else f"{thing}s"
+    )
+    return f"{count} {many}"
+
+
+def _waiting(count: int) -> str:
+    return f"{_counted(count, 'entry')} {'waits' if count == 1 else 'wait'}"

@@ -1,0 +1,1 @@
+"""`commonplace serve`: many owners over HTTP."""

@@ -1,0 +1,426 @@
+"""The gate of the HTTP server: which requests come in, as whom, and how much of them.
+
+Knows no protocol above HTTP: whom it lets in goes on to `inside`. Never tells more than that a
+token is no good, and never logs what a request says.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.doors.http.limits import TooMany
+from commonplace.doors.http.sessions import STREAM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.doors.http.limits import Limits, Turnstile
+    from commonplace.doors.http.tokens import Token, TokenFile
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+PATH = "/mcp"
+HEALTH = "/healthz"
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+# Whoever was sent here by a proxy is not on this machine. Not every proxy says so.
+_FORWARDED = (
+    b"forwarded",
+    b"via",
+    b"x-forwarded-for",
+    b"x-forwarded-host",
+    b"x-forwarded-proto",
+    b"x-real-ip",
+    b"x-client-ip",
+    b"true-client-ip",
+    b"cf-connecting-ip",
+)
+# What a proxy such as nginx speaks by itself, telling nothing, and no MCP client does.
+_OLD_HTTP = "1.0"
+# A browser says so of an address that somebody typed, and of a page of the same origin.
+_OWN_SITE = frozenset({b"none", b"same-origin"})
+_SESSION = b"mcp-session-id"
+_LISTEN = b"subscriptions/listen"
+_INVALID_REQUEST = -32600
+# Far more than the answer of any model: what is longer is not looked into to find out.
+_MOST_OF_A_REPLY = 1024 * 1024
+_IS_READ = "commonplace.is_read"
+"""In the scope of a request whose body came whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks. token_id: empty for the machine's own owner, who needs none while there are none.
+
+    toolsets: those offered to it.
+    """
+
+    token_id: str
+    owner: str
+    toolsets: tuple[str, ...]
+    may_write: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What the server offers. owner: the machine's.
+
+    toolsets: what any token may have at most; usual: what one has that names none. may_write: False
+    where no tool that writes is offered.
+    """
+
+    owner: str
+    toolsets: tuple[str, ...]
+    usual: tuple[str, ...]
+    may_write: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Under which names the server is spoken to. is_loopback: only this machine can reach it.
+
+    any_address: it listens on all addresses of the machine, so each of them is its name.
+    """
+
+    hosts: frozenset[str]
+    is_loopback: bool
+    any_address: bool = False
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header names this server: no name that some other site was given."""
+        name = host_name(host)
+        return name in self.hosts or (self.any_address and _is_address(name))
+
+
+class Refusal(Exception):
+    """A request that does not come in: its status, what to say, and headers that say more."""
+
+    def __init__(
+        self, status: int, code: str, message: str, hint: str = "", **headers: str
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.facts = {"code": code, "message": message, "hint": hint}
+        self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
+
+
+class Door:
+    """Who is let in, as whom. Made for one server; thread-safe."""
+
+    def __init__(self, *, tokens: TokenFile, names: Names, offer: Offer, clock: Clock) -> None:
+        self._tokens = tokens
+        self._names = names
+        self._offer = offer
+        self._clock = clock
+
+    def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
+        """Whose request this is. Raises: Refusal; Unavailable where the tokens cannot be read."""
+        self._check_names(headers)
+        given = headers.get(b"authorization")
+        if given is None:
+            return self._without_token(headers, http_version)
+        kind, _, presented = given.decode("latin-1").partition(" ")
+        token = self._tokens.find(presented.strip()) if kind.lower() == "bearer" else None
+        if token is None or token.state(self._clock()) != "valid":
+            raise _invalid_token()
+        caller = self._caller(token)
+        if not caller.toolsets:
+            raise _forbidden(
+                "None of this token's toolsets is offered here.",
+                "Use another token, or start the server with --toolsets that name one of them.",
+            )
+        return caller
+
+    def trouble(self) -> str:
+        """Why nobody can be let in now, where that is so."""
+        try:
+            self._tokens.known()
+        except CommonplaceError as exc:
+            return str(exc)
+        return ""
+
+    def still_admits(self, caller: Caller) -> bool:
+        """Whether somebody who was let in may stay, and do all that it could then."""
+        if not caller.token_id:
+            return not self._tokens.was_used()
+        token = self._tokens.known().get(caller.token_id)
+        if token is None or token.state(self._clock()) != "valid":
+            return False
+        return self._caller(token) == caller
+
+    def _check_names(self, headers: Mapping[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._names.knows(host):
+            raise Refusal(421, "denied", "This server has no such name.", "See --allow-host.")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        site = headers.get(b"sec-fetch-site", b"none")
+        if (origin and origin.partition("://")[2] != host) or site not in _OWN_SITE:
+            raise Refusal(403, "denied", "Pages of other sites are not let in.")
+
+    def _without_token(self, headers: Mapping[bytes, bytes], http_version: str) -> Caller:
+        """The machine's own owner, as long as only this machine asks and no token was ever made."""
+        proxied = http_version == _OLD_HTTP or any(name in headers for name in _FORWARDED)
+        if not self._names.is_loopback or proxied or self._tokens.was_used():
+            raise _unauthorized("A token is needed.")
+        offer = self._offer
+        return Caller(
+            token_id="", owner=offer.owner, toolsets=offer.usual, may_write=offer.may_write
+        )
+
+    def _caller(self, token: Token) -> Caller:
+        offer = self._offer
+        asked = token.toolsets or offer.usual
+        return Caller(
+            token_id=token.id,
+            owner=token.owner,
+            toolsets=tuple(name for name in offer.toolsets if name in asked),
+            may_write=token.may_write and offer.may_write,
+        )
+
+
+class Gate:
+    """The ASGI application: looks at each request, and hands on what may come in.
+
+    replies: counts the answers that open calls wait for, where turnstile lets no more in. inside:
+    answers for a caller. withheld: names of tools that a caller may not call.
+    """
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        turnstile: Turnstile,
+        replies: Turnstile,
+        limits: Limits,
+        inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
+        withheld: Callable[[Caller], Sequence[bytes]],
+    ) -> None:
+        self._door = door
+        self._turnstile = turnstile
+        self._replies = replies
+        self._limits = limits
+        self._inside = inside
+        self._withheld = withheld
+        self.is_leaving = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; anything but HTTP is left unanswered."""
+        if scope["type"] != "http":
+            return
+        try:
+            await self._answer(scope, receive, send)
+        except Refusal as exc:
+            refusal = exc
+        except CommonplaceError as exc:
+            refusal = Refusal(503, exc.code, "The server's tokens cannot be read.")
+        except TooMany as exc:
+            told = {"Retry_After": str(exc.retry_after_s)}
+            refusal = Refusal(429, "unavailable", exc.message, "Try again later.", **told)
+        else:
+            return
+        if _IS_READ not in scope:  # the rest of it is not waited for
+            refusal.headers["Connection"] = "close"
+        await _refuse(refusal, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
+            status = "stopping" if self.is_leaving else "ok"
+            # Who needs no token is not kept connected: else anybody could take all connections.
+            told = {"Connection": "close"}
+            await _say(503 if self.is_leaving else 200, {"status": status}, told, send)
+            return
+        if scope["path"].rstrip("/") != PATH:
+            raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
+        if scope["method"] not in {"GET", "POST", "DELETE"}:
+            raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
+        await self._let_in(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        caller = self._door.admit(headers, http_version=scope["http_version"])
+        if scope["method"] != "GET":
+            with self._counted(caller, headers) as full:
+                body = await self._read(headers, receive) if scope["method"] == "POST" else b""
+                scope[_IS_READ] = True
+                if not self._door.still_admits(caller):  # the body may have taken its time
+                    raise _invalid_token()
+                if (full or self.is_leaving) and not _is_reply(headers, body):
+                    raise full or _leaving()
+                receive = _replayed(body, receive)
+                if not _listens(headers, body):
+                    self._check_scope(caller, body)
+                    await self._inside(caller, scope, receive, send)
+                    return
+        if self.is_leaving:
+            raise _leaving()
+        with self._turnstile.stream(caller.owner):
+            scope[STREAM] = True
+            await self._inside(caller, scope, receive, send)
+
+    @contextmanager
+    def _counted(self, caller: Caller, headers: Mapping[bytes, bytes]) -> Iterator[TooMany | None]:
+        """A request in flight; why only a reply may come in, where the caller asks too much.
+
+        The calls that take the room may be those that wait for it. Raises: TooMany.
+        """
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._turnstile.call(caller.owner))
+            except TooMany as exc:
+                if _SESSION not in headers:
+                    raise
+                held.enter_context(self._replies.call(caller.owner))
+                yield exc
+            else:
+                yield None
+
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+        """The whole body; a client that sends it drop by drop is not waited for."""
+        most = self._limits.body_bytes
+        told = headers.get(b"content-length", b"0")
+        if told.isdigit() and int(told) > most:
+            raise _too_large(most)
+        parts: list[bytes] = []
+        length = 0
+        with anyio.move_on_after(self._limits.body_s):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise Refusal(400, "invalid", "The request was not sent to its end.")
+                parts.append(message.get("body", b""))
+                length += len(parts[-1])
+                if length > most:
+                    raise _too_large(most)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+        raise Refusal(408, "unavailable", "The request took too long to come.", Connection="close")
+
+    def _check_scope(self, caller: Caller, body: bytes) -> None:
+        """Refuse a call of a tool that exists and is not this caller's to call."""
+        named = [name for name in self._withheld(caller) if b'"%s"' % name in body]
+        if not named:
+            return
+        try:
+            message = json.loads(body)
+            called = message["params"]["name"] if message["method"] == "tools/call" else None
+            is_withheld = isinstance(called, str) and called.encode() in named
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return
+        if is_withheld:
+            raise _forbidden(
+                f"This token may not call {called} here.",
+                "Use one whose scope and toolsets allow it; with --read-only none writes.",
+            )
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port, in lower case; empty for what is none."""
+    host = host.lower()
+    if host.startswith("["):
+        name, bracket, port = host[1:].partition("]")
+        return name if bracket and (not port or port.startswith(":")) else ""
+    name, _, port = host.partition(":")
+    return name.rstrip(".") if not port or port.isdigit() else ""
+
+
+def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
+    """Whether this is no call but a stream that stays open; what a header says alone is not it."""
+    if headers.get(b"mcp-method") != _LISTEN:
+        return False
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(message, dict) and message.get("method") == _LISTEN.decode()
+
+
+def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
+    """Whether this is what an open call waits for: the client's answer to a question of ours.
+
+    Parsed, for there are many ways to write the name of a key.
+    """
+    if _SESSION not in headers or len(body) > _MOST_OF_A_REPLY:
+        return False
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(message, dict) or "method" in message:
+        return False
+    return "result" in message or "error" in message
+
+
+def _leaving() -> Refusal:
+    return Refusal(
+        503, "unavailable", "The server stops.", "Try again.", Retry_After="5", Connection="close"
+    )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _unauthorized(message: str, error: str = "") -> Refusal:
+    told = f', error="{error}", error_description="{message}"' if error else ""
+    return Refusal(
+        401,
+        "denied",
+        message,
+        "Send `Authorization: Bearer <token>`; `commonplace tokens create` makes one.",
+        WWW_Authenticate=f'Bearer realm="commonplace"{told}',
+        Connection="close",
+    )
+
+
+def _invalid_token() -> Refusal:
+    return _unauthorized("This token is not valid.", "invalid_token")
+
+
+def _forbidden(message: str, hint: str) -> Refusal:
+    told = f'Bearer realm="commonplace", error="insufficient_scope", error_description="{message}"'
+    return Refusal(403, "denied", message, hint, WWW_Authenticate=told)
+
+
+def _too_large(most: int) -> Refusal:
+    told = f"Use less than {most // 1024 // 1024} MB."
+    return Refusal(413, "invalid", "The request is too large.", told, Connection="close")
+
+
+async def _refuse(refusal: Refusal, send: Send) -> None:
+    text = f"{refusal.facts['message']} {refusal.facts['hint']}".strip()
+    error = {"code": _INVALID_REQUEST, "message": text, "data": refusal.facts}
+    told = {"jsonrpc": "2.0", "id": None, "error": error}
+    await _say(refusal.status, told, refusal.headers, send)
+
+
+async def _say(status: int, facts: Mapping[str, Any], more: Mapping[str, str], send: Send) -> None:
+    body = json.dumps(facts).encode()
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
+    pairs = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What hands over a body that was read, then what comes after it."""
+    told: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def read() -> Message:
+        return told.pop() if told else await receive()
+
+    return read

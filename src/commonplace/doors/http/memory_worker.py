@@ -1,0 +1,41 @@
+"""The worker of memory beside a server's answers, where a database keeps the memories of all users.
+
+Decides nothing: it runs what `commonplace memory worker` runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from commonplace.app.backends import POSTGRES
+from commonplace.app.background import Background
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.app.process import Shared
+    from commonplace.core.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+AGAIN_S = 30.0
+
+
+class MemoryWork(Background):
+    """Files what users save until it is stopped; waits at most for the batch in hand."""
+
+    def __init__(self, shared: Shared, clock: Clock) -> None:
+        super().__init__("memory work")
+        self._shared = shared
+        self._clock = clock
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with POSTGRES["working"].load()(self._shared, self._clock) as working:
+                    working.run(self._stopping)
+            except CommonplaceError as exc:
+                _log.warning("The worker of memory waits: %s", exc)
+            except Exception:  # noqa: BLE001  a thread's last line: answers go on without it
+                _log.exception("The worker of memory failed")
+            self._stopping.wait(AGAIN_S)

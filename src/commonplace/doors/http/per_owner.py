@@ -1,0 +1,135 @@
+"""The toolsets of a server of many owners: listed once, run on the journals of whose call it is.
+
+Law: an owner is never an argument. It comes from the session that the door has set, and nothing
+runs without one.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from commonplace.core.errors import CommonplaceError, Internal
+from commonplace.core.values import Answer
+from commonplace.services.session import current_session
+from commonplace.tools.toolset import SAMPLER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from commonplace.app import App
+    from commonplace.core.ports import Language
+    from commonplace.core.values import Completion, Question
+    from commonplace.doors.http.concurrency import Pace
+    from commonplace.doors.http.veil import Veil
+    from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
+
+
+class OwnersApps(Protocol):
+    """The apps of all owners; see `commonplace.app`."""
+
+    def using(self, owner: str) -> AbstractContextManager[App]:
+        """One owner's app, kept open meanwhile."""
+        ...
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """A model that tells whether who asks it now waits: some calls bring its answer along."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether `complete` waits for somebody."""
+        ...
+
+
+class PerOwner:
+    """Every toolset, run on the app of the session's owner. Thread-safe.
+
+    sample: any owner's toolsets; only what they say of themselves is used. pace: told of each call.
+    veil: over what the answers tell of this machine.
+    """
+
+    def __init__(
+        self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace, veil: Veil
+    ) -> None:
+        self._apps = apps
+        self._pace = pace
+        self._veil = veil
+        self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
+
+    def _shared(self, toolset: Toolset) -> Toolset:
+        return replace(
+            toolset,
+            tools=tuple(self._tool(x) for x in toolset.tools),
+            resources=tuple(self._resource(x) for x in toolset.resources),
+            prompts=tuple(self._prompt(x) for x in toolset.prompts),
+        )
+
+    def _tool(self, tool: Tool) -> Tool:
+        return replace(tool, run=self._reached(tool.run, "tool", tool.name))
+
+    def _resource(self, page: Resource) -> Resource:
+        return replace(page, read=self._reached(page.read, "resource", page.uri))
+
+    def _prompt(self, prompt: Prompt) -> Prompt:
+        return replace(prompt, write=self._reached(prompt.write, "prompt", prompt.name))
+
+    def _reached(self, sample: Callable[..., Any], kind: str, name: str) -> Callable[..., Any]:
+        """What calls the same thing of the owner whose call it is."""
+
+        @functools.wraps(sample)
+        def call(**arguments: Any) -> Any:
+            session = current_session()
+            if session is None:
+                raise Internal("A call without an owner.")
+            try:
+                with self._pace.working() as work, self._apps.using(session.owner) as app:
+                    if (model := arguments.get(SAMPLER)) is not None:
+                        asking = functools.partial(self._pace.asking, session.owner, work)
+                        arguments[SAMPLER] = _Awaited(model, asking)
+                    answer = _find(app.toolsets(), kind, name)(**arguments)
+            except CommonplaceError as exc:
+                raise self._veil.error(exc, arguments) from exc
+            if isinstance(answer, Answer):
+                return self._veil.answer(answer, arguments)
+            return self._veil.page(answer) if kind == "resource" else answer
+
+        return call
+
+
+class _Awaited:
+    """A client's own model for one call, which is not at work while it waits for an answer.
+
+    A wrapper with the same face. asking: held meanwhile; raises Unavailable where too many wait.
+    """
+
+    def __init__(self, model: Language, asking: Callable[[], AbstractContextManager[None]]) -> None:
+        self._model = model
+        self._asking = asking
+        self.name = model.name
+        self.sees_private = model.sees_private
+
+    def complete(self, question: Question) -> Completion:
+        """Ask it. Raises: what it raises; Unavailable."""
+        if isinstance(self._model, Waiting) and not self._model.waits:
+            return self._model.complete(question)
+        with self._asking():
+            return self._model.complete(question)
+
+
+def _find(toolsets: Sequence[Toolset], kind: str, name: str) -> Callable[..., Any]:
+    """What has this name among one owner's toolsets; there as it is in any other's."""
+    for toolset in toolsets:
+        for tool in toolset.tools if kind == "tool" else ():
+            if tool.name == name:
+                return tool.run
+        for page in toolset.resources if kind == "resource" else ():
+            if page.uri == name:
+                return page.read
+        for prompt in toolset.prompts if kind == "prompt" else ():
+            if prompt.name == name:
+                return prompt.write
+    raise Internal(f"There is no {kind} {name!r}.")

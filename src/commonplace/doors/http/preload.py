@@ -1,0 +1,85 @@
+"""What a server of many owners does for an app that is used for the first time, behind the call.
+
+Never holds up an answer, and readies one app after the other. Where owners are so many that their
+apps are closed for each other's, it does not look through the journals of each who comes back.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from weakref import WeakSet, ref
+
+from commonplace.core.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from weakref import ReferenceType
+
+    from commonplace.app import App
+    from commonplace.doors.http.per_owner import OwnersApps
+
+_log = logging.getLogger(__name__)
+
+MOST_WAITING = 16
+
+AGAIN_S = 600.0
+"""How long after an owner's app was to be warmed up the next one of that owner is."""
+
+
+class WarmedApps:
+    """Apps of owners, each warmed up in the background when it is used first. Thread-safe.
+
+    A wrapper with the same face: edits in place are found, and missing vectors made, as in a
+    server of one owner.
+    """
+
+    def __init__(
+        self, apps: OwnersApps, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._apps = apps
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._known: WeakSet[App] = WeakSet()
+        self._begun: OrderedDict[str, float] = OrderedDict()
+        self._waiting: queue.SimpleQueue[tuple[str, ReferenceType[App]]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="warm-up", daemon=True).start()
+
+    @contextmanager
+    def using(self, owner: str) -> Iterator[App]:
+        """The app of an owner, kept open meanwhile."""
+        with self._apps.using(owner) as app:
+            if self._is_due(owner, app):
+                self._waiting.put((owner, ref(app)))
+            yield app
+
+    def _is_due(self, owner: str, app: App) -> bool:
+        """Whether it is to be warmed up now; where many wait for that, at a later use."""
+        with self._lock:
+            if app in self._known or self._waiting.qsize() >= MOST_WAITING:
+                return False
+            self._known.add(app)
+            now = self._monotonic()
+            while self._begun and next(iter(self._begun.values())) <= now - AGAIN_S:
+                self._begun.popitem(last=False)
+            if owner in self._begun:
+                return False
+            self._begun[owner] = now
+            return True
+
+    def _run(self) -> None:
+        while True:
+            owner, wanted = self._waiting.get()
+            try:
+                with self._apps.using(owner) as app:
+                    if app is wanted():  # else it was closed, and this one has opened nothing
+                        app.warm_up()
+            except CommonplaceError as exc:  # each call tells its client the same
+                _log.warning("An app was not warmed up: %s", exc)
+            except Exception:  # noqa: BLE001  a thread's last line: the next has its turn
+                _log.exception("An app was not warmed up")

@@ -1,0 +1,121 @@
+"""The clockwork of a server: rolls up what is due, of every owner that has a timeline.
+
+Decides nothing about periods: what is due, rows say. Runs beside the answers, and never holds
+them up for long.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.app.background import Background
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.owners import folder_owner
+from commonplace.services.timeline.keeping import TimelineKeeping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from commonplace.app import App
+    from commonplace.core.clock import Clock
+    from commonplace.doors.http.per_owner import OwnersApps
+
+_log = logging.getLogger(__name__)
+
+TURN_S = 2.0
+"""How long one owner's turn may take: another one's comes before the next of this one."""
+
+TURN_MOST = 400
+QUARTER = timedelta(minutes=15)
+"""Hours end on the quarters of an hour, in every zone there is."""
+
+_LATE = timedelta(seconds=2)
+_LOOK_S = 30.0  # a machine that slept finds out within this
+
+
+class Clockwork(Background):
+    """Rolls up what is due when it becomes due, and at the start what is by then.
+
+    users: the folder of all owners' folders. grace: how much longer periods wait for late entries.
+    """
+
+    def __init__(self, apps: OwnersApps, *, users: Path, grace: timedelta, clock: Clock) -> None:
+        super().__init__("clockwork")
+        self._apps = apps
+        self._users = users
+        self._grace = grace
+        self._clock = clock
+
+    def roll_up(self) -> int:
+        """Roll up all that is due now, each owner in turns; how many rollups were made."""
+        made = 0
+        waiting = [*self.list_owners()]
+        while waiting and not self._stopping.is_set():
+            left = []
+            for owner in waiting:
+                if self._stopping.is_set():
+                    break
+                some, is_done = self._turn(owner)
+                made += some
+                if not is_done:
+                    left.append(owner)
+            waiting = left
+        return made
+
+    def list_owners(self) -> Iterator[str]:
+        """Who has a timeline."""
+        try:
+            folders = sorted(os.listdir(self._users))
+        except FileNotFoundError:
+            return
+        for name in folders:
+            folder = self._users / name
+            if os.path.isfile(folder / "journal" / "journal.db"):
+                try:
+                    yield folder_owner(folder)
+                except CommonplaceError as exc:
+                    _log.warning("Nothing is rolled up there: %s", exc)
+
+    def next_at(self, now: datetime) -> datetime:
+        """When a period may next become due, in any zone."""
+        midnight = datetime(now.year, now.month, now.day, tzinfo=UTC)
+        past = now.astimezone(UTC) - self._grace - midnight
+        return midnight + (past // QUARTER + 1) * QUARTER + self._grace
+
+    def _turn(self, owner: str) -> tuple[int, bool]:
+        """One owner's turn: how many were made, and whether nothing more is due."""
+        try:
+            with self._apps.using(owner) as app:
+                return _roll_up_some(app)
+        except CommonplaceError as exc:
+            _log.warning("The timeline of one owner was not rolled up: %s", exc)
+        except Exception:  # noqa: BLE001  a thread's last line: the others still have their turn
+            _log.exception("The timeline of one owner was not rolled up")
+        return 0, True
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            next_at = self.next_at(self._clock())
+            self.roll_up()
+            while not self._stopping.is_set() and self._clock() < next_at + _LATE:
+                self._stopping.wait(_LOOK_S)
+
+
+def _roll_up_some(app: App) -> tuple[int, bool]:
+    desk = app.timeline.desk()
+    desk.feed()
+    made = desk.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)
+    if made and desk.rollups.list_due():
+        return made, False
+    settings = app.settings
+    if made or settings.llm_background or settings.timeline_retention != "off":
+        # All is made: retention has its part, as at `commonplace rollup --due`, and so have models
+        # where the settings let a server ask them.
+        TimelineKeeping(
+            lambda: desk, rewording=lambda: app.timeline.background_rewording(desk)
+        ).roll_up()
+    return made, True

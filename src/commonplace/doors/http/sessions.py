@@ -1,0 +1,325 @@
+"""What is open for each caller of the HTTP server: its sessions, and what it waits for.
+
+A session belongs to the token that began it: to any other it is unknown. Never asks who somebody
+is, and never reads what they say.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import anyio.lowlevel
+
+from commonplace.doors.stdio.front import MODERN
+from commonplace.services.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+    from anyio.abc import TaskGroup
+
+    from commonplace.doors.http.gate import Caller, Message, Receive, Scope, Send
+    from commonplace.doors.http.limits import Limits, Turnstile
+
+_log = logging.getLogger(__name__)
+
+SESSION = "commonplace.session"
+STREAM = "commonplace.stream"
+WORK = "commonplace.work"
+"""In the scope of a request: whose session it is of; that it stays open; what to hold while it is
+worked at, which may go on when the request is over, and which raises TooMany."""
+
+_ID_HEADER = b"mcp-session-id"
+_VERSION_HEADER = b"mcp-protocol-version"
+
+
+class Protocols(Protocol):
+    """What speaks the protocol with one caller; the SDK's manager of sessions."""
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """Open it, once, for as long as it is to answer."""
+        ...
+
+    async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        ...
+
+
+class Callers:
+    """All callers; what a caller needs is opened at its first request. Used in one event loop.
+
+    make: what speaks with a caller. within: the tasks of all of them. turnstile: counts what works.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Caller], Protocols],
+        *,
+        within: TaskGroup,
+        limits: Limits,
+        turnstile: Turnstile,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._make = make
+        self._within = within
+        self._limits = limits
+        self._turnstile = turnstile
+        self._monotonic = monotonic
+        self._open: OrderedDict[Caller, _Open] = OrderedDict()
+        self._calls = 0
+        self._quiet = anyio.Event()
+
+    async def answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a caller; ends early, and cleanly, where the caller is shut out."""
+        found = self._open.get(caller)
+        if found is None:
+            self._make_room()
+            found = self._open[caller] = _Open(
+                self._make(caller), caller, self._limits, lambda: self._working(caller)
+            )
+            self._within.start_soon(found.run)
+        self._open.move_to_end(caller)
+        found.used_at = self._monotonic()
+        with self._counted(is_call=STREAM not in scope):
+            await found.answer(scope, receive, send)
+        found.used_at = self._monotonic()
+
+    def shut_out(self, stays: Callable[[Caller], bool]) -> int:
+        """End what those have open who may not stay; how many they were."""
+        gone = [caller for caller in self._open if not stays(caller)]
+        for caller in gone:
+            self._open.pop(caller).end()
+        return len(gone)
+
+    def close_idle(self) -> None:
+        """Close what has been open for nobody as long as a session may be idle."""
+        since = self._monotonic() - self._limits.session_idle_s
+        for caller, each in [*self._open.items()]:
+            if not each.in_flight and each.used_at < since:
+                self._open.pop(caller).end()
+
+    def end_streams(self) -> None:
+        """End the streams that would stay open for ever; calls go on."""
+        for each in self._open.values():
+            each.end_streams()
+
+    async def wait_for_calls(self) -> None:
+        """Wait until no request is being answered or worked at, streams apart."""
+        while self._calls:
+            self._quiet = anyio.Event()
+            await self._quiet.wait()
+
+    @contextmanager
+    def _counted(self, *, is_call: bool) -> Iterator[None]:
+        self._calls += is_call
+        try:
+            yield
+        finally:
+            self._calls -= is_call
+            if not self._calls:
+                self._quiet.set()
+
+    @contextmanager
+    def _working(self, caller: Caller) -> Iterator[None]:
+        with self._turnstile.work(caller.owner), self._counted(is_call=True):
+            yield
+
+    def _make_room(self) -> None:
+        """For one more, close who has not been here longest, of those with nothing in flight."""
+        over = len(self._open) + 1 - self._limits.callers
+        idle = [caller for caller, each in self._open.items() if not each.in_flight]
+        for caller in idle[: max(over, 0)]:
+            self._open.pop(caller).end()
+
+
+@dataclass(slots=True)
+class _Held:
+    """A session, and how many requests of it are answered or worked at, a stream among them."""
+
+    session: Session
+    open: int = 0
+
+
+class _Open:
+    """What one caller has open. working: counts, for as long as it is held, what works for it."""
+
+    def __init__(
+        self,
+        protocols: Protocols,
+        caller: Caller,
+        limits: Limits,
+        working: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._protocols = protocols
+        self._caller = caller
+        self._limits = limits
+        self._working = working
+        self._at_work = 0
+        self._is_ready = anyio.Event()
+        self._ending = anyio.Event()
+        self._calls: set[anyio.CancelScope] = set()
+        self._streams: set[anyio.CancelScope] = set()
+        self._sessions: OrderedDict[bytes, _Held] = OrderedDict()
+        self.used_at = 0.0
+
+    async def run(self) -> None:
+        """Hold it open until it is to end."""
+        try:
+            async with self._protocols.run():
+                self._is_ready.set()
+                await self._ending.wait()
+        except Exception:  # noqa: BLE001  one caller's end is not the server's
+            _log.exception("What one caller had open ended")
+        finally:
+            self._is_ready.set()
+
+    def end(self) -> None:
+        """Answer nothing more, and end what is being answered."""
+        for scope in [*self._calls, *self._streams]:
+            scope.cancel()
+        self._ending.set()
+
+    def end_streams(self) -> None:
+        """End the streams, and nothing else."""
+        for scope in [*self._streams]:
+            scope.cancel()
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are being answered or worked at, streams too."""
+        return len(self._calls) + len(self._streams) + self._at_work
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers = dict(scope["headers"])
+        session_id = headers.get(_ID_HEADER)
+        held = self._sessions.get(session_id or b"") or _Held(Session(self._caller.owner))
+        scope[SESSION] = held.session
+        if STREAM not in scope:
+            scope[WORK] = lambda: self._work(held)
+        with self._in_flight(held, is_stream=STREAM in scope) as cancelled:
+            answer = _Answer(
+                send,
+                within_s=self._limits.send_s,
+                stop=cancelled,
+                begun=lambda status, named: self._keep(held, status, named),
+            )
+            await self._is_ready.wait()
+            if session_id is None and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
+                await self._make_room()
+            await self._protocols.handle_request(scope, receive, answer.send)
+        if cancelled.cancelled_caught:
+            await answer.finish()
+        if session_id is not None and scope["method"] == "DELETE":
+            self._sessions.pop(session_id, None)
+
+    @contextmanager
+    def _in_flight(self, held: _Held, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
+        scopes = self._streams if is_stream else self._calls
+        held.open += 1
+        with anyio.CancelScope() as scope:
+            scopes.add(scope)
+            try:
+                yield scope
+            finally:
+                scopes.discard(scope)
+                held.open -= 1
+
+    @contextmanager
+    def _work(self, held: _Held) -> Iterator[None]:
+        """Raises: TooMany."""
+        with self._working():
+            self._at_work += 1
+            held.open += 1
+            try:
+                yield
+            finally:
+                self._at_work -= 1
+                held.open -= 1
+
+    def _keep(self, held: _Held, status: int, session_id: bytes | None) -> None:
+        """Know the session as long as the protocol does: what it keeps is its own."""
+        if session_id is not None and status == HTTPStatus.OK:
+            self._sessions.setdefault(session_id, held)
+            self._sessions.move_to_end(session_id)
+
+    async def _make_room(self) -> None:
+        """End the session that was not used for longest, where there are too many of them.
+
+        Clients that never say that they are done would else lock their user out.
+        """
+        if len(self._sessions) < self._limits.sessions:
+            return
+        idle = [name for name, held in self._sessions.items() if not held.open]
+        for session_id in idle[:1]:
+            del self._sessions[session_id]
+            await self._protocols.handle_request(_deletion(session_id), _nothing_more, _unheard)
+
+
+class _Answer:
+    """An answer on its way to a client, which may take it too slowly, or be cut short.
+
+    stop: ends the request. begun: told its status, and the session that it names.
+    """
+
+    def __init__(
+        self,
+        send: Send,
+        *,
+        within_s: float,
+        stop: anyio.CancelScope,
+        begun: Callable[[int, bytes | None], None],
+    ) -> None:
+        self._send = send
+        self._within_s = within_s
+        self._stop = stop
+        self._begun = begun
+        self._is_begun = False
+        self._is_over = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of it; ends the request where the client does not take it in time."""
+        self._is_begun = True
+        if message["type"] == "http.response.start":
+            self._begun(message["status"], dict(message.get("headers", ())).get(_ID_HEADER))
+        self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
+        with anyio.move_on_after(self._within_s) as waiting:
+            await self._send(message)
+        if waiting.cancelled_caught:
+            self._is_over = True
+            self._stop.cancel()
+            await anyio.lowlevel.checkpoint()
+
+    async def finish(self) -> None:
+        """Bring an answer that was cut short to an end that the client can tell."""
+        if not self._is_begun:
+            headers = [(b"content-length", b"0"), (b"retry-after", b"1")]
+            await self._send({"type": "http.response.start", "status": 503, "headers": headers})
+        if not self._is_over:
+            await self._send({"type": "http.response.body", "body": b""})
+
+
+def _deletion(session_id: bytes) -> Scope:
+    """A request to end a session, as its client would make it."""
+    return {
+        "type": "http",
+        "method": "DELETE",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(_ID_HEADER, session_id)],
+    }
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(_message: Message) -> None:
+    """Nobody asked."""

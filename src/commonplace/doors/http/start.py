@@ -1,0 +1,84 @@
+"""From settings to a running HTTP server.
+
+Decides who may use what at most; imports the server and the SDK after every cheap error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.app import App, Apps
+from commonplace.config.table import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.core.clock import utc_now
+from commonplace.doors.http.address import check_access, parse_address
+from commonplace.doors.http.gate import Offer
+from commonplace.doors.http.limits import Limits
+from commonplace.doors.http.memory_worker import MemoryWork
+from commonplace.doors.http.scheduler import Clockwork
+from commonplace.doors.http.tokens import TokenFile
+from commonplace.doors.http.veil import Veil, places_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from commonplace.config.settings import Settings
+    from commonplace.doors.http.server import Errand
+
+_BURST_S = 4
+
+
+def start(
+    settings: Settings,
+    address: str,
+    *,
+    hosts: Sequence[str],
+    user_home: Path | None,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve there until told to stop; ends the process. Raises: Invalid, Denied, Unavailable."""
+    where = parse_address(address, hosts)
+    tokens = TokenFile(settings.home, clock=utc_now)
+    check_access(where, tokens)
+    chosen = settings.origins.get("toolsets", "default") != "default"
+    offer = Offer(
+        owner=settings.owner,
+        toolsets=settings.toolsets if chosen else TOOLSETS,
+        usual=settings.toolsets if chosen else DEFAULT_TOOLSETS,
+        may_write=not settings.read_only,
+    )
+    served = replace(settings, toolsets=offer.toolsets)
+    apps = Apps(served, user_home=user_home)
+    apps.shared.encoder.start()
+    whole = replace(served, read_only=False)
+    sample = App(whole, user_home=None, shared=apps.shared).toolsets()
+    from commonplace.doors.http.server import HttpDoor  # noqa: PLC0415  0.8 s, after every cheap error
+
+    HttpDoor(
+        apps=apps,
+        sample=sample,
+        tokens=tokens,
+        offer=offer,
+        clock=utc_now,
+        limits=Limits(
+            per_second=served.serve_per_second,
+            burst=int(served.serve_per_second * _BURST_S),
+            at_once=int(served.serve_at_once),
+        ),
+        errands=_errands(served, apps),
+        veil=Veil(places_of(served, user_home=user_home)),
+    ).run(where, ready=ready)
+
+
+def _errands(settings: Settings, apps: Apps) -> list[Errand]:
+    """What is done beside the answers: none of it by a server that only reads."""
+    if settings.read_only:
+        return []
+    grace = timedelta(minutes=settings.timeline_grace_minutes)
+    users = settings.home / "users"
+    errands: list[Errand] = [Clockwork(apps, users=users, grace=grace, clock=utc_now)]
+    if settings.database_worker_url is not None:
+        errands.append(MemoryWork(apps.shared, utc_now))
+    return errands

@@ -1,0 +1,1 @@
+"""The official MCP SDK, imported here alone."""

@@ -1,0 +1,526 @@
+"""The MCP door: toolsets offered over stdio and HTTP by the official SDK, imported here alone.
+
+Decides nothing: an answer or an error of a tool becomes a result; stdout is the protocol's alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import sys
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+# Importing the SDK makes many objects and no garbage: 16 % faster without collection.
+gc.disable()
+import anyio  # noqa: E402  after gc.disable
+from mcp.server.mcpserver import MCPServer  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.exceptions import ResourceError  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.prompts import Prompt as SdkPrompt  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.resources import (  # noqa: E402  after gc.disable
+    FunctionResource,
+)
+from mcp.server.mcpserver.resources import Resource as SdkResource  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.tools import Tool as SdkTool  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.utilities.func_metadata import (  # noqa: E402  after gc.disable
+    ArgModelBase,
+    FuncMetadata,
+)
+from mcp.server.request_state import RequestStateSecurity  # noqa: E402  after gc.disable
+from mcp.server.stdio import stdio_server  # noqa: E402  after gc.disable
+from mcp.server.streamable_http_manager import (  # noqa: E402  after gc.disable
+    StreamableHTTPSessionManager,
+)
+from mcp.shared.exceptions import MCPError  # noqa: E402  after gc.disable
+from mcp.shared.message import ServerMessageMetadata  # noqa: E402  after gc.disable
+from mcp_types import (  # noqa: E402  after gc.disable
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    CallToolResult,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    InputRequiredResult,
+    SamplingMessage,
+    TextContent,
+    ToolAnnotations,
+)
+
+gc.enable()
+gc.freeze()
+
+from commonplace.core.errors import (  # noqa: E402  after gc.enable
+    CommonplaceError,
+    Denied,
+    Internal,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
+from commonplace.core.redact import plain_name, safe_input  # noqa: E402  after gc.enable
+from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
+from commonplace.core.values import Completion  # noqa: E402  after gc.enable
+from commonplace.doors.http.limits import TooMany  # noqa: E402  after gc.enable
+from commonplace.doors.http.sessions import SESSION, WORK  # noqa: E402  after gc.enable
+from commonplace.doors.stdio.front import MODERN  # noqa: E402  after gc.enable
+from commonplace.services.session import within  # noqa: E402  after gc.enable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.mcpserver import Context
+
+    from commonplace.core.values import Question
+    from commonplace.doors.http.limits import Limits
+    from commonplace.doors.stdio.lifecycle import Lifecycle
+    from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
+
+_log = logging.getLogger(__name__)
+
+CONVERSATION_S = 10.0
+
+SAMPLING_S = 45.0
+"""How long the client's model may take: many clients give up a call after 60 s, and the tool must
+still answer without it."""
+
+_ASKED = "sampling"
+_SPARE_BYTES = 3  # a token
+
+
+class _RawArguments(FuncMetadata):
+    """Hands the arguments over as they came: the tool checks them and words the errors."""
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        return {"arguments": arguments_to_validate}
+
+
+class _Watch:
+    """Middleware: does what is due as a call of a tool begins, or after another request."""
+
+    def __init__(self, due: Mapping[str, Callable[[], None]]) -> None:
+        self._due = dict(due)
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        if ctx.request_id is None:
+            return await call_next(ctx)
+        if ctx.method == "tools/call":
+            self._begin(ctx.method)
+        result = await call_next(ctx)
+        self._begin(ctx.method)
+        return result
+
+    def _begin(self, method: str) -> None:
+        if (due := self._due.pop(method, None)) is not None:
+            due()
+
+
+class _Aliases:
+    """Middleware: a call under another name of a tool is a call of that tool."""
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        tools = [tool for toolset in toolsets for tool in toolset.tools]
+        self._names = {alias: tool.name for tool in tools for alias in tool.aliases}
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        name = (ctx.params or {}).get("name")
+        if ctx.method == "tools/call" and isinstance(name, str) and name in self._names:
+            ctx = replace(ctx, params={**(ctx.params or {}), "name": self._names[name]})
+        return await call_next(ctx)
+
+
+class _Prompts:
+    """Middleware: a prompt that cannot be had is the client's error, not a fault of ours.
+
+    The SDK would log it with a traceback, and what the client gave with it.
+    """
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        self._names = [prompt.name for toolset in toolsets for prompt in toolset.prompts]
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        asked = ctx.params or {}
+        name = asked.get("name")
+        if ctx.method == "prompts/get" and isinstance(name, str):
+            if name not in self._names:
+                known = " or ".join(self._names) or "a tool"
+                raise _refused(
+                    NotFound(f"There is no prompt {name[:100]!r}.", hint=f"Use {known}.")
+                )
+            if asked.get("arguments"):
+                told = f"The prompt {name} takes no arguments."
+                raise _refused(Invalid(told, hint="Leave them out."))
+        return await call_next(ctx)
+
+
+def _refused(error: CommonplaceError) -> MCPError:
+    return MCPError(INVALID_PARAMS, well_formed(str(error)), error.facts)
+
+
+class _InSession:
+    """Middleware: what is called over HTTP is called in its session, as the gate found it.
+
+    Counted here, where it works: a session's call goes on when its client hangs up.
+    """
+
+    async def __call__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]],
+    ) -> Any:
+        if ctx.request is None:
+            return await call_next(ctx)
+        scope = ctx.request.scope
+        with within(scope[SESSION]):
+            if ctx.request_id is None or WORK not in scope:
+                return await call_next(ctx)
+            with _counted(scope[WORK]):
+                return await call_next(ctx)
+
+
+@contextmanager
+def _counted(work: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Raises: MCPError, where the owner has too much at work."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(work())
+        except TooMany as exc:
+            told = {"code": "unavailable", "message": exc.message, "hint": "Try again later."}
+            raise MCPError(INVALID_REQUEST, f"{exc.message} Try again later.", told) from exc
+        yield
+
+
+@asynccontextmanager
+async def _prints_aside(_server: MCPServer[Any]) -> AsyncIterator[None]:
+    """While the SDK holds the wire, a print goes where noise goes."""
+    sys.stdout = sys.stderr
+    yield
+
+
+@contextmanager
+def _without_rich() -> Iterator[None]:
+    """Let the SDK log plainly: importing rich takes 25 ms, and its tracebacks show our locals."""
+    if "rich" in sys.modules:
+        yield
+        return
+    sys.modules["rich"] = None  # type: ignore[assignment]  # what Python documents to forbid an import
+    try:
+        yield
+    finally:
+        del sys.modules["rich"]
+
+
+def make_server(
+    toolsets: Sequence[Toolset],
+    *,
+    middleware: Sequence[_Watch | _InSession] = (),
+    lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
+    security: RequestStateSecurity | None = None,
+) -> MCPServer[Any]:
+    """A server that offers these toolsets; it opens no journal before the first call."""
+    with _without_rich():
+        server: MCPServer[Any] = MCPServer(
+            name="commonplace",
+            title="Commonplace",
+            version=version("commonplace"),
+            instructions="\n\n".join(toolset.guide for toolset in toolsets),
+            tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
+            resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
+            middleware=[*middleware, _Aliases(toolsets), _Prompts(toolsets)],
+            lifespan=lifespan,
+            request_state_security=security,
+            log_level="WARNING",
+        )
+    for toolset in toolsets:
+        for prompt in toolset.prompts:
+            server.add_prompt(
+                SdkPrompt.from_function(
+                    prompt.write,
+                    name=prompt.name,
+                    title=prompt.title,
+                    description=prompt.description,
+                )
+            )
+    return server
+
+
+def serve_stdio(
+    toolsets: Sequence[Toolset],
+    *,
+    lifecycle: Lifecycle,
+    due: Mapping[str, Callable[[], None]],
+    before: Iterator[bytes],
+    sieve: Callable[[bytes], bytes] | None,
+) -> None:
+    """Serve until stdin ends and all is answered, a signal comes or the parent dies.
+
+    due: what to begin once at the first request of a method, as a call of a tool begins, or when
+    another has been answered. before, sieve: as in `Lifecycle.stdin` and `stdout`.
+    """
+    server = make_server(toolsets, middleware=[_Watch(due)], lifespan=_prints_aside)
+    sys.stdin, sys.stdout = lifecycle.stdin(before), lifecycle.stdout(sieve)
+    try:
+        anyio.run(server.run_stdio_async)
+    except* (BrokenPipeError, ConnectionResetError):
+        _log.info("The client went away.")
+    lifecycle.leave()
+
+
+class HttpServer:
+    """Toolsets as they are offered over HTTP, to any number of callers.
+
+    The session of a request stands in its scope: see `doors.http_callers`.
+    """
+
+    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+        # What a client is given to hold is no use to another's client.
+        security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=_owner_of)
+        server = make_server(toolsets, middleware=[_InSession()], security=security)
+        self._server = server._lowlevel_server  # noqa: SLF001  as in `converse`
+
+    def sessions(self, limits: Limits) -> StreamableHTTPSessionManager:
+        """Sessions of their own, unknown to all others; for one caller."""
+        return StreamableHTTPSessionManager(
+            self._server,
+            max_request_body_size=limits.body_bytes,
+            max_sessions=limits.sessions,
+            session_idle_timeout=limits.session_idle_s,
+        )
+
+
+def _owner_of(ctx: ServerRequestContext[Any, Any]) -> str | None:
+    return None if ctx.request is None else ctx.request.scope[SESSION].owner
+
+
+def converse(toolsets: Sequence[Toolset], lines: Sequence[str]) -> list[str]:
+    """What the server answers to lines of JSON, each given when the one before is answered.
+
+    A line without an id wants no answer. Takes at most 10 s. May be called in any thread.
+    """
+    dialogue = _Dialogue(lines)
+
+    async def hold() -> None:
+        # The private name is why a minor version of the SDK is tested before it is fronted.
+        server = make_server(toolsets)._lowlevel_server  # noqa: SLF001  see above
+        options = server.create_initialization_options()
+        with anyio.fail_after(CONVERSATION_S):
+            async with stdio_server(stdin=dialogue, stdout=dialogue) as (reads, writes):  # type: ignore[arg-type]  # as much of a file as it uses
+                await server.run(reads, writes, options)
+
+    anyio.run(hold)
+    return dialogue.answers
+
+
+class _Dialogue:
+    """Both ends of a session in memory: reads line by line, and keeps what is written."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = iter(lines)
+        self._awaited = 0
+        self._written = anyio.Event()
+        self.answers: list[str] = []
+
+    def __aiter__(self) -> _Dialogue:
+        return self
+
+    async def __anext__(self) -> str:
+        while len(self.answers) < self._awaited:
+            await self._written.wait()
+        line = next(self._lines, None)
+        if line is None:
+            raise StopAsyncIteration
+        self._awaited += '"id"' in line
+        self._written = anyio.Event()
+        return line
+
+    async def write(self, text: str) -> None:
+        self.answers.append(text)
+        self._written.set()
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def _sdk_tool(tool: Tool) -> SdkTool:
+    return SdkTool(
+        fn=_caller(tool),
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        parameters=tool.schema,
+        fn_metadata=_RawArguments(arg_model=ArgModelBase),
+        is_async=False,
+        context_kwarg="context" if tool.samples else None,
+        annotations=_annotations(tool.effects),
+    )
+
+
+def _annotations(effects: Effects) -> ToolAnnotations:
+    """What hosts ask before they allow a call; for one that only reads the rest has no meaning."""
+    if not effects.writes:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=effects.destroys,
+        idempotent_hint=effects.repeatable,
+        open_world_hint=False,
+    )
+
+
+def _sdk_resource(page: Resource) -> SdkResource:
+    def read() -> str:
+        try:
+            return well_formed(page.read())
+        except CommonplaceError as exc:
+            raise ResourceError(str(exc)) from exc
+
+    return FunctionResource(
+        uri=page.uri,
+        name=page.uri.rpartition("/")[2],
+        title=page.title,
+        description=page.description,
+        mime_type=page.media_type,
+        fn=read,
+    )
+
+
+def _caller(tool: Tool) -> Callable[..., CallToolResult | InputRequiredResult]:
+    def call(
+        arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            answer = tool.call(arguments, sampler=_sampler(context))
+        except _MustAsk as exc:
+            return exc.result
+        except CommonplaceError as exc:
+            return _failure(exc)
+        except Exception:  # noqa: BLE001  the door's last line: logged, never shown
+            _log.exception("Internal error in %s", tool.name)
+            return _failure(Internal(f"Internal error in {tool.name}.", hint="Look into the log."))
+        return _result(answer.text, answer.facts)
+
+    return call
+
+
+def _sampler(context: Context[Any, Any] | None) -> _Sampler | None:
+    """The client's own model, where the client lets it be asked."""
+    if context is None:
+        return None
+    declared = context.client_capabilities
+    return _Sampler(context) if declared is not None and declared.sampling is not None else None
+
+
+class _MustAsk(Exception):
+    """The tool is to be called again, with the answer of the client's model."""
+
+    def __init__(self, result: InputRequiredResult) -> None:
+        super().__init__()
+        self.result = result
+
+
+class _Sampler:
+    """The client's own model for one call of a tool; implements the port `Language`.
+
+    In a session with a handshake the client is asked in the middle of the call. Since 2026-07-28 it
+    is told what is wanted, and calls the tool again with the answer: so a tool that samples does
+    nothing before that it may not do twice.
+    """
+
+    name = "the client's model"
+    sees_private = False
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context = context
+
+    @property
+    def waits(self) -> bool:
+        """Whether the client is asked in the middle of the call."""
+        return (self._context.protocol_version or "") < MODERN
+
+    def complete(self, question: Question) -> Completion:
+        """Have the client ask its model. Raises: Denied, Unavailable."""
+        if question.is_private:
+            raise Denied("Private text is not given to the client's model.")
+        asked = safe_input(question)
+        request = CreateMessageRequest(
+            params=CreateMessageRequestParams(
+                messages=[
+                    SamplingMessage(role="user", content=TextContent(type="text", text=asked))
+                ],
+                system_prompt=question.instructions,
+                max_tokens=question.max_tokens,
+            )
+        )
+        if self.waits:
+            result = anyio.from_thread.run(self._ask, request)
+        else:
+            result = self._answered(request)
+        content = result.content
+        if not isinstance(content, TextContent) or not content.text.strip():
+            raise Unavailable("It gave no text.")
+        return Completion(
+            text=content.text,
+            model=plain_name(result.model),
+            tokens_in=len(asked.encode()) // _SPARE_BYTES,
+            tokens_out=len(content.text.encode("utf-8", "replace")) // _SPARE_BYTES,
+            whole=result.stop_reason != "maxTokens",
+        )
+
+    async def _ask(self, request: CreateMessageRequest) -> CreateMessageResult:
+        session = self._context.session
+        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        try:
+            answer: CreateMessageResult = await session.send_request(
+                request=request,
+                result_type=CreateMessageResult,
+                request_read_timeout_seconds=SAMPLING_S,
+                metadata=related,
+            )
+        except MCPError as exc:  # the client's own words are not ours to repeat
+            raise Unavailable(f"It was refused, or took too long ({exc.error.code}).") from exc
+        except ValueError as exc:
+            raise Unavailable("Its answer is not one of the protocol's.") from exc
+        return answer
+
+    def _answered(self, request: CreateMessageRequest) -> CreateMessageResult:
+        """The answer that came with this call; one to another question is asked for anew."""
+        state = text_hash(request.model_dump_json())
+        answers = self._context.input_responses
+        if self._context.request_state != state:
+            asked = InputRequiredResult(input_requests={_ASKED: request}, request_state=state)
+            raise _MustAsk(asked)
+        answer = (answers or {}).get(_ASKED)
+        if not isinstance(answer, CreateMessageResult):
+            raise Unavailable("It gave no text.")
+        return answer
+
+
+def _failure(error: CommonplaceError) -> CallToolResult:
+    return _result(str(error), error.facts, is_error=True)
+
+
+def _result(text: str, facts: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
+    # File names may hold bytes that are no UTF-8; one of them would end the SDK's writer.
+    clean = json.loads(well_formed(json.dumps(dict(facts), ensure_ascii=False)))
+    return CallToolResult(
+        content=[TextContent(type="text", text=well_formed(text))],
+        structured_content=clean,
+        is_error=is_error,
+    )

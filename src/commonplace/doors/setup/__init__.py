@@ -1,0 +1,1 @@
+"""How Commonplace is put into the configuration of MCP clients."""

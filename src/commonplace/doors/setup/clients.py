@@ -1,0 +1,214 @@
+"""Where each MCP client keeps its servers, and how Commonplace is put among them.
+
+Never changes a file it cannot parse, never drops another entry, and never writes without a backup.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.files import make_folder, replace_file, translated, write_new
+from commonplace.core.programs import find_program
+from commonplace.core.toml import parse_toml, render_toml_value, set_toml_value
+from commonplace.doors.setup.json_text import parse_json_object, set_json_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+SERVER = "commonplace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where clients look: sys.platform, the home folder, the environment."""
+
+    platform: str
+    home: Path
+    environ: Mapping[str, str]
+
+    def folder(self, variable: str, *below_home: str) -> Path:
+        """The folder a variable names, if it is absolute; else one below the home."""
+        named = self.environ.get(variable, "")
+        return Path(named) if os.path.isabs(named) else self.home.joinpath(*below_home)
+
+    def application_folder(self, *names: str) -> Path:
+        """Where desktop programs of this platform keep their settings."""
+        if self.platform == "darwin":
+            return self.home.joinpath("Library", "Application Support", *names)
+        if self.platform == "win32":
+            return self.folder("APPDATA", "AppData", "Roaming").joinpath(*names)
+        return self.folder("XDG_CONFIG_HOME", ".config").joinpath(*names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One MCP client: its title, its file, the table of servers in it, and what to do afterwards.
+
+    extra: what its entries hold besides command and args. Codex alone writes TOML.
+    """
+
+    title: str
+    file: Callable[[Machine], Path]
+    table: str
+    afterwards: str
+    extra: Mapping[str, str]
+    toml: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is to be written to a client's file. before: None where there is no file yet."""
+
+    file: Path
+    before: bytes | None
+    after: bytes
+
+
+def render_block(client: Client, command: Sequence[str]) -> str:
+    """The lines to paste into a client's file that has no server yet."""
+    if client.toml:
+        lines = [f"{key} = {render_toml_value(value)}" for key, value in _entry(client, command)]
+        return "\n".join([f"[{client.table}.{SERVER}]", *lines])
+    block = {client.table: {SERVER: dict(_entry(client, command))}}
+    return json.dumps(block, ensure_ascii=False, indent=2)
+
+
+def plan_setup(client: Client, command: Sequence[str], machine: Machine) -> Change | None:
+    """The change that puts our server into the client's file; None where it is there already.
+
+    Other servers, keys, comments and what the user added to our entry stay. Raises Invalid, with
+    the block to paste, for a file that cannot be edited safely.
+    """
+    file = client.file(machine)
+    before = _content(file)
+    try:
+        text = (before or b"").decode("utf-8-sig")
+        after = (_with_toml if client.toml else _with_json)(text, client, command, str(file))
+    except UnicodeDecodeError as exc:
+        raise _not_editable(f"{file} is not UTF-8 text.", client, command) from exc
+    except Invalid as exc:
+        raise _not_editable(exc.message, client, command) from exc
+    if after == text:
+        return None
+    mark = b"\xef\xbb\xbf" if (before or b"").startswith(b"\xef\xbb\xbf") else b""
+    return Change(file=file, before=before, after=mark + after.encode())
+
+
+def write_change(change: Change, *, now: datetime) -> Path | None:
+    """Write a planned change and give the backup of what was there; None for a new file.
+
+    A link stays a link, a mode stays as it was. now: aware UTC, names the backup. Raises Conflict
+    where the file has changed since it was read.
+    """
+    if _content(change.file) != change.before:
+        raise Conflict(f"{change.file} has just been changed by another.", hint="Try again.")
+    target = Path(os.path.realpath(change.file))
+    make_folder(target.parent)
+    backup = None
+    if change.before is not None:
+        stamp = f"{now:%Y%m%dT%H%M%S%fZ}"
+        backup = change.file.with_name(f"{change.file.name}.backup-{stamp}")
+        write_new(backup, change.before, mode=target.stat().st_mode & 0o777)
+    replace_file(target, change.after)
+    return backup
+
+
+def own_command(argv0: str, executable: str) -> list[str]:
+    """How a client starts Commonplace: the absolute path of the command, or of Python with `-m`.
+
+    argv0: what this process was called as. executable: its Python. Clients start it in folders of
+    repositories: without `-P`, Python would import a `commonplace.py` that lies there.
+    """
+    called = shutil.which(argv0) if Path(argv0).stem.lower() == SERVER else None
+    found = called or find_program(SERVER, beside=os.path.dirname(executable))
+    return [os.path.abspath(found)] if found else [executable, "-P", "-m", "commonplace"]
+
+
+def _entry(client: Client, command: Sequence[str]) -> list[tuple[str, Any]]:
+    return [*client.extra.items(), ("command", command[0]), ("args", list(command[1:]))]
+
+
+def _content(file: Path) -> bytes | None:
+    with translated(file):
+        return file.read_bytes() if file.exists() else None
+
+
+def _with_json(text: str, client: Client, command: Sequence[str], name: str) -> str:
+    servers = parse_json_object(text, name=name).get(client.table, {})
+    present = servers.get(SERVER) if isinstance(servers, dict) else None
+    present = present if isinstance(present, dict) else {}
+    wanted = {**present, **dict(_entry(client, command))}
+    return (
+        text if wanted == present else set_json_entry(text, client.table, SERVER, wanted, name=name)
+    )
+
+
+def _with_toml(text: str, client: Client, command: Sequence[str], name: str) -> str:
+    servers = parse_toml(text, name=name).get(client.table, {})
+    present = servers.get(SERVER) if isinstance(servers, dict) else None
+    for key, value in _entry(client, command):
+        if not isinstance(present, dict) or present.get(key) != value:
+            text = set_toml_value(text, (client.table, SERVER, key), value, name=name)
+    return text
+
+
+def _not_editable(message: str, client: Client, command: Sequence[str]) -> Invalid:
+    block = render_block(client, command)
+    return Invalid(message, hint=f"Add this to it yourself:\n{block}")
+
+
+def _claude_desktop(machine: Machine) -> Path:
+    name = "claude_desktop_config.json"
+    if machine.platform == "win32":
+        # The packaged app reads a folder of its own, whatever its Edit Config button opens.
+        packages = machine.folder("LOCALAPPDATA", "AppData", "Local") / "Packages"
+        for package in sorted(packages.glob("Claude_*")):
+            return package / "LocalCache" / "Roaming" / "Claude" / name
+    return machine.application_folder("Claude", name)
+
+
+CLIENTS: dict[str, Client] = {
+    "claude-code": Client(
+        title="Claude Code",
+        file=lambda machine: machine.folder("CLAUDE_CONFIG_DIR") / ".claude.json",
+        table="mcpServers",
+        extra={"type": "stdio"},
+        afterwards="Start a new session; /mcp lists it.",
+    ),
+    "claude-desktop": Client(
+        title="Claude Desktop",
+        file=_claude_desktop,
+        table="mcpServers",
+        extra={},
+        afterwards="Quit Claude Desktop and start it again.",
+    ),
+    "cursor": Client(
+        title="Cursor",
+        file=lambda machine: machine.home / ".cursor" / "mcp.json",
+        table="mcpServers",
+        extra={},
+        afterwards="Look for it in Cursor's settings, under MCP.",
+    ),
+    "vscode": Client(
+        title="VS Code",
+        file=lambda machine: machine.application_folder("Code", "User", "mcp.json"),
+        table="servers",
+        extra={"type": "stdio"},
+        afterwards="Run the command MCP: List Servers in VS Code to start it.",
+    ),
+    "codex": Client(
+        title="Codex",
+        file=lambda machine: machine.folder("CODEX_HOME", ".codex") / "config.toml",
+        table="mcp_servers",
+        extra={},
+        afterwards="Start Codex again; /mcp lists it.",
+        toml=True,
+    ),
+}

@@ -1,0 +1,1 @@
+"""`commonplace mcp`: a session over stdin and stdout, its first answers from a snapshot."""

@@ -1,0 +1,197 @@
+"""What the SDK answers before any journal is needed, kept for one installation and its settings.
+
+Law: a snapshot serves only the very key it was made for. The key names all that the answers depend
+on; what cannot be told quickly has no key, and then the SDK itself answers. Imports nothing but
+small builtins: the front reads it before it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+TESTED_SDK = "2.3"
+"""The minor version of the SDK whose sessions the front is tested to open as the SDK does."""
+
+FOLDER = "snapshots"
+MOST_SNAPSHOTS = 40
+
+_FORMAT = 1
+_DISTRIBUTIONS = ("commonplace", "mcp", "mcp_types", "pydantic", "pydantic_core")
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PROJECT_FILE = ".commonplace.toml"
+_OTHERS = 0o077
+ENV_PREFIXES = ("COMMONPLACE_", "PYTHON")
+ENV_NAMES = frozenset(
+    {
+        *("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+        *("TZ", "JOURNAL_PATH", "PRIVATE_JOURNAL_PATH", "CHRONICLE_DB_PATH"),
+        *("WB_RAG_K", "WB_RAG_MIN_SCORE", "WB_RECENCY_ALPHA", "WB_EMBED_MODEL"),
+    }
+)
+
+
+def start_key(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> str | None:
+    """All that the first answers of `commonplace mcp` depend on; None where that cannot be told.
+
+    argv: the words after `mcp`. Files that could set something count by path, times and size, and
+    by their absence.
+    """
+    try:
+        files = _settings_files(argv, environ)
+        installed = _installed()
+        code = sorted(_code(_PACKAGE))
+    except OSError:
+        return None
+    if files is None or installed is None:
+        return None
+    named = sorted(x for x in environ if x in ENV_NAMES or x.startswith(ENV_PREFIXES))
+    environment = {name: environ[name] for name in named}
+    python = [sys.version, sys.flags.optimize]
+    return json.dumps([_FORMAT, python, installed, code, [*argv], environment, files])
+
+
+def read_argv(key: str) -> list[str]:
+    """The words after `mcp` of a key."""
+    return [str(word) for word in json.loads(key)[4]]
+
+
+def read_snapshot(key: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
+    """The snapshot of this key; None where there is none that only this user can have made."""
+    path = snapshot_path(key, environ)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            state = os.fstat(descriptor)
+            if os.name != "nt" and (state.st_uid != os.geteuid() or state.st_mode & _OTHERS):
+                return None
+            found = json.loads(file.read())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and found.get("key") == key else None
+
+
+def snapshot_path(key: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Where the snapshot of a key lies, there or not."""
+    from zlib import crc32  # noqa: PLC0415  not needed where there is no key
+
+    return os.path.join(snapshot_folder(environ), f"{crc32(key.encode()):08x}.json")
+
+
+def snapshot_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """The folder of the snapshots: in COMMONPLACE_HOME, else where our home is by default.
+
+    A home that is set in a file is not asked: reading TOML costs more than all of the front.
+    """
+    home = environ.get("COMMONPLACE_HOME", "")
+    if not os.path.isabs(home):
+        home = os.path.join(_data_folder(environ), "commonplace")
+    return os.path.join(home, FOLDER)
+
+
+def user_files(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Every place where the user's own settings may lie, on any system."""
+    user = os.path.expanduser("~")
+    folders = [
+        environ.get("XDG_CONFIG_HOME", ""),
+        environ.get("LOCALAPPDATA", ""),
+        os.path.join(user, ".config"),
+        os.path.join(user, "Library", "Application Support"),
+        os.path.join(user, "AppData", "Local"),
+    ]
+    return [os.path.join(x, "commonplace", "config.toml") for x in folders if os.path.isabs(x)]
+
+
+def _data_folder(environ: Mapping[str, str]) -> str:
+    user = os.path.expanduser("~")
+    if os.path.isabs(environ.get("XDG_DATA_HOME", "")):
+        return environ["XDG_DATA_HOME"]
+    if sys.platform == "darwin":
+        return os.path.join(user, "Library", "Application Support")
+    if sys.platform == "win32":
+        return environ.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local")
+    return os.path.join(user, ".local", "share")
+
+
+def _installed() -> list[tuple[str, int]] | None:
+    """The folders that name what is installed; None without an SDK of the tested minor version."""
+    found: list[tuple[str, str, int]] = []
+    for folder in dict.fromkeys(sys.path):
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            what, _, version = name.removesuffix(".dist-info").partition("-")
+            if name.endswith(".dist-info") and what in _DISTRIBUTIONS:
+                if what == "mcp" and not f"{version}.".startswith(f"{TESTED_SDK}."):
+                    return None
+                path = os.path.join(folder, name)
+                found.append((what, path, os.stat(path).st_mtime_ns))
+    if {what for what, _, _ in found} != set(_DISTRIBUTIONS):
+        return None
+    return sorted((path, changed) for _, path, changed in found)
+
+
+def _code(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Every file of the package: what a model reads is written in them, version or not."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _code(entry.path)
+            else:
+                state = entry.stat()
+                yield entry.path[len(_PACKAGE) :], state.st_mtime_ns, state.st_size
+
+
+def _settings_files(argv: Sequence[str], environ: Mapping[str, str]) -> list[Any] | None:
+    """The files of settings that are there; with them, where a project's files were looked for.
+
+    None where only `config` can tell where they would be.
+    """
+    home = os.path.expanduser("~")
+    project = _named_project(argv, environ)
+    config = environ.get("XDG_CONFIG_HOME", "")
+    if (
+        not os.path.isabs(home)
+        or not os.path.isabs(project)
+        or (config and not os.path.isabs(config))
+    ):
+        return None
+    found = [state for path in user_files(environ) if (state := _state(path))]
+    here, top = os.path.realpath(project), os.path.realpath(home)
+    projects = []
+    while True:
+        state = _state(os.path.join(here, _PROJECT_FILE))
+        projects += [state] if state else []
+        if here in {top, os.path.dirname(here)}:
+            break
+        here = os.path.dirname(here)
+    return [*found, project, *projects] if projects else found
+
+
+def _named_project(argv: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What --project or COMMONPLACE_PROJECT name, as it is written; else the working folder."""
+    project = environ.get("COMMONPLACE_PROJECT") or os.getcwd()
+    for number, word in enumerate(argv):
+        if word.startswith("--p"):
+            name, sign, value = word.partition("=")
+            if name != "--project":
+                return ""
+            project = value if sign else "".join(argv[number + 1 : number + 2])
+    return project
+
+
+def _state(path: str) -> tuple[str, int, int, int, int] | None:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return path, state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_uid

@@ -1,0 +1,186 @@
+"""Makes the snapshots that sessions begin from: what the SDK says, asked of the SDK itself.
+
+Never keeps what may be of another state than its key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.config.settings import NARROWED_BY, read_settings, user_file
+from commonplace.config.table import SETTINGS
+from commonplace.core.files import make_folder, remove_leftovers, replace_file
+from commonplace.doors.stdio.front import MODERN, UNKNOWN, VERSION_KEY
+from commonplace.doors.stdio.snapshot import (
+    MOST_SNAPSHOTS,
+    read_argv,
+    read_snapshot,
+    snapshot_folder,
+    snapshot_path,
+    start_key,
+    user_files,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.config.settings import Settings
+    from commonplace.tools.toolset import Toolset
+
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+SETTLED_S = 3.0
+"""A file of settings younger than this may change again within one tick of its clock."""
+
+_CLIENT = {"name": "commonplace", "version": "0"}
+_ENVELOPE = {
+    VERSION_KEY: MODERN,
+    "io.modelcontextprotocol/clientInfo": _CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def leave_snapshot(
+    key: str, toolsets: Sequence[Toolset], settings: Settings, flags: Mapping[str, object]
+) -> bool:
+    """Keep what the SDK says for the next sessions that begin like this one; whether it was kept.
+
+    Nothing is kept that may be of another state than its key: it is made up again, and compared.
+    """
+    if start_key(read_argv(key)) != key or not _is_settled(key, settings):
+        return False
+    snapshot = make_snapshot(toolsets)
+    facts = {"key": key, "preload": settings.preload, "flags": dict(flags), **snapshot}
+    path = Path(snapshot_path(key))
+    make_folder(path.parent)
+    remove_leftovers(path.parent)
+    if start_key(read_argv(key)) != key:
+        return False
+    forget_snapshot(key)  # a file that is there would lend it its mode
+    replace_file(path, json.dumps(facts).encode(), mode=0o600)
+    _drop_oldest(path.parent)
+    return True
+
+
+def kept_snapshots() -> list[dict[str, Any]]:
+    """Every snapshot that is there for a start in this folder, of this installation."""
+    keys = []
+    paths: list[Path] = []
+    with suppress(OSError):
+        paths = sorted(Path(snapshot_folder()).glob("*.json"))
+    for path in paths:
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            key = json.loads(path.read_text("utf-8"))["key"]
+            if start_key(read_argv(key)) == key:
+                keys.append(key)
+    return [found for key in keys if (found := read_snapshot(key)) is not None]
+
+
+def is_true(snapshot: Mapping[str, Any], *, user_home: Path | None) -> bool:
+    """Whether a snapshot says what the SDK says now."""
+    from commonplace.app import App  # noqa: PLC0415  imports the tools
+
+    settings = read_settings(flags=snapshot["flags"], cwd=Path.cwd(), home=user_home)
+    made = make_snapshot(App(settings, user_home=user_home).toolsets())
+    told = {**made, "preload": settings.preload}
+    return all(snapshot.get(name) == value for name, value in told.items())
+
+
+def prime(argv: Sequence[str], *, flags: Mapping[str, object], user_home: Path | None) -> bool:
+    """Leave the snapshot of `commonplace mcp` with these words after it; whether it was kept.
+
+    flags: what the words say, by the keys of settings.
+    """
+    from commonplace.app import App  # noqa: PLC0415  imports the tools
+
+    key = start_key(argv)
+    if key is None:
+        return False
+    if read_snapshot(key) is not None:
+        return True
+    settings = read_settings(flags=flags, cwd=Path.cwd(), home=user_home)
+    app = App(settings, user_home=user_home)
+    return leave_snapshot(key, app.toolsets(), settings, flags)
+
+
+def forget_snapshot(key: str) -> None:
+    """Remove the snapshot of a key, if it is there."""
+    with suppress(OSError):
+        os.unlink(snapshot_path(key))
+
+
+def make_snapshot(toolsets: Sequence[Toolset]) -> dict[str, Any]:
+    """What the SDK answers: `texts`, and `answers` by revision and method as places in it."""
+    from commonplace.doors.mcp.server import converse  # noqa: PLC0415  the SDK
+
+    texts: list[str] = []
+    answers: dict[str, dict[str, int]] = {}
+    for revision, requests in _conversations().items():
+        said = converse(toolsets, [json.dumps(x) for x in requests])
+        asked = [x for x in requests if "id" in x]
+        if len(said) != len(asked):
+            raise ValueError(revision)
+        row = answers.setdefault(revision, {})
+        for request, line in zip(asked, said, strict=True):
+            head, tail = f'{{"jsonrpc":"2.0","id":{request["id"]},', line.removesuffix("\n")
+            if not tail.startswith(head):
+                raise ValueError(revision)
+            text = tail.removeprefix(head)
+            if text not in texts:
+                texts.append(text)
+            row[request["method"]] = texts.index(text)
+    return {"texts": texts, "answers": answers}
+
+
+def _conversations() -> dict[str, list[dict[str, Any]]]:
+    handshakes = {revision: revision for revision in REVISIONS} | {UNKNOWN: "0"}
+    told = {"": _numbered("ping")}
+    for name, revision in handshakes.items():
+        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
+        told[name] = [
+            *_numbered("initialize", params=params),
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            *_numbered("ping", *LISTS, first=1),
+        ]
+    modern = _numbered("server/discover", "ping", *LISTS, params={"_meta": _ENVELOPE})
+    return told | {MODERN: modern}
+
+
+def _numbered(
+    *methods: str, params: Mapping[str, Any] | None = None, first: int = 0
+) -> list[dict[str, Any]]:
+    more = {} if params is None else {"params": params}
+    return [
+        {"jsonrpc": "2.0", "id": number, "method": method, **more}
+        for number, method in enumerate(methods, first)
+    ]
+
+
+def _is_settled(key: str, settings: Settings) -> bool:
+    """Whether every file that has a say is named in the key, and none was written just now."""
+    files = [x for x in json.loads(key)[-1] if isinstance(x, list)]
+    named = {path for path, *_ in files}
+    origins = {
+        origin.removesuffix(f" ({setting.key})")
+        for setting in SETTINGS
+        for origin in settings.origins.get(setting.key, "").split(NARROWED_BY)
+        if origin.endswith(f" ({setting.key})")
+    }
+    newest = max((max(state[1:3]) for state in files), default=0)
+    return (
+        origins <= named
+        and str(user_file()) in user_files()
+        and newest / 1e9 < time.time() - SETTLED_S
+    )
+
+
+def _drop_oldest(folder: Path) -> None:
+    with suppress(OSError):
+        kept = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for path in kept[:-MOST_SNAPSHOTS]:
+            path.unlink()

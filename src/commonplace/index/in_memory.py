@@ -1,0 +1,277 @@
+"""An index in memory: the same answers as the one on disk, for tests and for what lives briefly.
+
+Never touches a file, and never lets one owner see another's docs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commonplace.core.clock import micros
+from commonplace.core.errors import Invalid
+from commonplace.core.text import (
+    count_words,
+    fold_name,
+    names_time,
+    query_terms,
+    text_hash,
+    well_formed,
+)
+from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
+from commonplace.index.scoring.doc_table import roll_of
+from commonplace.index.scoring.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
+from commonplace.index.scoring.stems import stems, tokens
+from commonplace.index.scoring.vectors import checked_passages, checked_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.core.values import Asked, Candidates, Change, Encoded, Filter, Vector
+    from commonplace.index.scoring.doc_table import Roll
+    from commonplace.index.scoring.stems import Stem
+
+
+class MemoryIndex:
+    """Indexes of all owners, gone when the object is.
+
+    clock: seconds since the epoch, for leases.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._owners: dict[str, MemoryOwnerIndex] = {}
+
+    def within(self, owner: str) -> MemoryOwnerIndex:
+        """The index of one owner, empty at first. Raises: Invalid for no owner."""
+        if not owner:
+            raise Invalid("No search without an owner.", hint="Name the owner.")
+        with self._lock:
+            return self._owners.setdefault(owner, MemoryOwnerIndex(clock=self._clock))
+
+    def close(self) -> None:
+        """Let go of everything held."""
+        with self._lock:
+            self._owners.clear()
+
+
+@dataclass(slots=True)
+class _Held:
+    """One doc with what was derived from it."""
+
+    doc: Doc
+    hash: str
+    body: Mapping[str, int]
+    dated: Mapping[str, int]
+    vectors: dict[str, Vector] = field(default_factory=dict)
+
+
+class MemoryOwnerIndex:
+    """The words and vectors of one owner, in dictionaries. Thread-safe."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._held: dict[str, _Held] = {}
+        self._marks: dict[str, str] = {}
+        self._leases: dict[str, tuple[str, float]] = {}
+
+    def apply(
+        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+    ) -> None:
+        """Make these changes at once; see the port. Raises: Invalid."""
+        for change in changes:
+            if isinstance(change, Put):
+                micros(change.doc.at)
+        with self._lock:
+            for change in changes:
+                if isinstance(change, Drop):
+                    self._held.pop(well_formed(change.ref), None)
+                else:
+                    self._put(_stored(change.doc))
+            if mark is not None:
+                self._marks[source] = mark
+
+    def since(self, source: str) -> Since:
+        """What is known of a source; see the port."""
+        with self._lock:
+            return Since(mark=self._marks.get(source), stamps=self._stamps)
+
+    def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
+        """Docs without a vector of this encoder, newest first; see the port."""
+        with self._lock:
+            return [
+                Unencoded(ref=each.doc.ref, text=each.doc.said, text_hash=each.hash)
+                for each in self._pending(identity)[: max(limit, 0)]
+            ]
+
+    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
+        """File vectors of present texts; see the port. Raises: Invalid."""
+        with self._lock:
+            for each in encoded:
+                vectors = checked_passages(each, self._dimensions(identity))
+                held = self._held.get(well_formed(each.ref))
+                if held is not None and held.hash == each.text_hash:
+                    held.vectors[identity] = vectors.copy()
+
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best by words, by meaning, and around them; see the port."""
+        return candidates_of(self.measured(asked), asked)
+
+    def measured(self, asked: Asked) -> Measured:
+        """What there is to be weighed."""
+        vector = asked.vector()
+        with self._lock:
+            let_in = [each for each in self._held.values() if _lets_in(asked.within, each.doc)]
+            let_in.sort(key=lambda each: (each.doc.at, each.doc.ref))
+            cosines = self._cosines(vector, asked.identity, let_in)
+        roll, shelves = _roll(let_in)
+        docs = {key: each.doc for key, each in enumerate(let_in)}
+        return Measured(
+            roll=roll,
+            postings={stem: _posting(stem, let_in) for stem in stems(query_terms(asked.words))},
+            near=cosines,
+            authors={number: author for number, (author, _) in enumerate(shelves)},
+            kinds={number: kind for number, (_, kind) in enumerate(shelves)},
+            read=lambda keys: {key: docs[key] for key in keys},
+        )
+
+    def counts(self, identity: str) -> Counts:
+        """How much is held; bytes on disk are 0."""
+        with self._lock:
+            return Counts(docs=len(self._held), pending=len(self._pending(identity)), bytes=0)
+
+    def tally(self, identity: str) -> list[Tally]:
+        """How much is held of each journal; see the port."""
+        with self._lock:
+            pending = Counter(each.doc.journal for each in self._pending(identity))
+            held: dict[str, list[datetime]] = {}
+            for each in self._held.values():
+                held.setdefault(each.doc.journal, []).append(each.doc.at)
+            return [
+                Tally(journal=name, docs=len(times), pending=pending[name], newest=max(times))
+                for name, times in sorted(held.items())
+            ]
+
+    def former(self, identity: str) -> str:
+        """Whose vectors answer while those of this encoder are made; see the port."""
+        with self._lock:
+            waiting = [each for each in self._held.values() if identity not in each.vectors]
+            held = Counter(other for each in waiting for other in each.vectors)
+        return min(held, key=lambda other: (-held[other], other), default="")
+
+    def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
+        """Take or renew a lease; see the port."""
+        with self._lock:
+            other, until = self._leases.get(name, (holder, 0.0))
+            if other != holder and until > self._clock():
+                return False
+            self._leases[name] = (holder, self._clock() + ttl_s)
+            return True
+
+    def drop_lease(self, name: str, holder: str) -> None:
+        """Give a lease back, if it is the holder's."""
+        with self._lock:
+            if self._leases.get(name, ("", 0.0))[0] == holder:
+                del self._leases[name]
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Drop these refs; nothing of them stays."""
+        self.apply([Drop(ref) for ref in refs])
+
+    def clear(self) -> None:
+        """Drop everything but leases; see the port."""
+        with self._lock:
+            self._held.clear()
+            self._marks.clear()
+
+    def _put(self, doc: Doc) -> None:
+        digest = text_hash(doc.said)
+        before = self._held.get(doc.ref)
+        if before is not None and before.hash == digest:
+            before.doc, before.dated = doc, Counter(tokens(doc.dated))
+            return
+        self._held[doc.ref] = _Held(
+            doc, digest, Counter(tokens(doc.said)), Counter(tokens(doc.dated))
+        )
+
+    def _stamps(self, prefix: str) -> Mapping[str, str]:
+        with self._lock:
+            return {r: h.doc.stamp for r, h in self._held.items() if r.startswith(prefix)}
+
+    def _pending(self, identity: str) -> list[_Held]:
+        waiting = [
+            h for h in self._held.values() if identity not in h.vectors and h.doc.text.strip()
+        ]
+        return sorted(waiting, key=lambda each: each.doc.at, reverse=True)
+
+    def _dimensions(self, identity: str) -> int | None:
+        known = (h.vectors[identity] for h in self._held.values() if identity in h.vectors)
+        first = next(known, None)
+        return None if first is None else first.shape[1]
+
+    def _cosines(self, vector: Vector | None, identity: str, let_in: Sequence[_Held]) -> Cosines:
+        if vector is None:
+            return NO_COSINES
+        query = checked_query(vector, self._dimensions(identity))
+        found = [
+            (key, float(vector @ query))
+            for key, each in enumerate(let_in)
+            for vector in each.vectors.get(identity, ())
+        ]
+        keys, figures = zip(*found, strict=True) if found else ((), ())
+        return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))
+
+
+def _roll(held: Sequence[_Held]) -> tuple[Roll, list[tuple[str, str]]]:
+    """The roll of some docs in order; author and kind of what lies on each shelf."""
+    shelves = sorted({(each.doc.author, each.doc.kind) for each in held})
+    sessions = sorted({each.doc.session for each in held} - {""})
+    columns = [
+        range(len(held)),
+        [micros(each.doc.at) for each in held],
+        [shelves.index((each.doc.author, each.doc.kind)) for each in held],
+        [sessions.index(each.doc.session) + 1 if each.doc.session else 0 for each in held],
+        [count_words(each.doc.text) for each in held],
+        [names_time(each.doc.text) for each in held],
+    ]
+    return roll_of(np.array(columns, dtype=np.int64)), shelves
+
+
+def _posting(stem: Stem, held: Sequence[_Held]) -> Posting:
+    counts = [(_count(each.body, stem), _count(each.dated, stem)) for each in held]
+    places = [place for place, count in enumerate(counts) if any(count)]
+    found = np.array([counts[place] for place in places], dtype=np.float32).reshape(-1, 2)
+    return Posting(np.array(places, dtype=np.int64), found[:, 0], found[:, 1])
+
+
+def _stored(doc: Doc) -> Doc:
+    return replace(doc, ref=well_formed(doc.ref), text=well_formed(doc.text))
+
+
+def _lets_in(within: Filter, doc: Doc) -> bool:
+    sought = [fold_name(heading) for heading in within.headings]
+    held = [fold_name(heading) for heading in doc.headings]
+    return (
+        within.within.holds(doc.at)
+        and (not within.journals or doc.journal in within.journals)
+        and (not within.kinds or doc.kind in within.kinds)
+        and (not within.scopes or doc.scope in within.scopes)
+        and (not sought or any(part in heading for part in sought for heading in held))
+        and (not within.tags or any(tag in within.tags for tag in doc.tags))
+        and all(tag in doc.tags for tag in within.required_tags)
+        and not any(tag in doc.tags for tag in within.excluded_tags)
+    )
+
+
+def _count(counts: Mapping[str, int], stem: Stem) -> int:
+    if stem.prefix:
+        return sum(n for token, n in counts.items() if token.startswith(stem.token))
+    return counts.get(stem.token, 0)

@@ -1,0 +1,1 @@
+"""The index in Postgres: rows of many users, each guarded; meaning by pgvector."""

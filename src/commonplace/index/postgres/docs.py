@@ -1,0 +1,324 @@
+"""Docs as rows in Postgres: which come, move and leave, with their words, and what is counted.
+
+Never ranks and never filters; callers hold the transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.core.clock import micros
+from commonplace.core.errors import Invalid
+from commonplace.core.text import count_words, names_time, text_hash
+from commonplace.core.values import Put
+from commonplace.db.postgres.text_lists import Texts
+from commonplace.index.postgres.transaction import Asking, Longs
+from commonplace.index.scoring.stems import tokens
+from commonplace.index.sqlite.docs import SECOND_BITS, Shelf, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from commonplace.core.values import Change, Doc, Still
+
+TAG_SIGN = "\x1f"
+"""With it a tag begins among the words; no word holds it."""
+
+DROPS_KEPT = 10_000
+
+_SECOND_US = 1_000_000
+_LONGEST_TERM = 200
+# A ref of memory tells journal and kind before its own id.
+_JOURNAL = "memory"
+
+
+class _Held(NamedTuple):
+    id: int
+    shelf: int
+    at_us: int
+    blank: bool
+    text_hash: str
+    session_id: int
+    dated: str
+    tags: list[str]
+    stamp: str
+    covers: list[str]
+
+    def is_like(self, row: Mapping[str, Any]) -> bool:
+        """Whether nothing of it is another in this row."""
+        return all(row[name] == getattr(self, name) for name in self._fields if name != "id")
+
+
+class _Moved(NamedTuple):
+    """Vectors that stay with a doc whose id or kind is another now, and the row with its id."""
+
+    bound: dict[str, Any]
+    row: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What one call changes: rows to put, ids that leave, ids whose words and vectors go."""
+
+    anew: frozenset[str]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    shelves: dict[int, Shelf] = field(default_factory=dict)
+    gone: list[int] = field(default_factory=list)
+    freed: list[int] = field(default_factory=list)
+    wordless: list[int] = field(default_factory=list)
+    vectorless: list[int] = field(default_factory=list)
+    moved: list[_Moved] = field(default_factory=list)
+    said: list[tuple[dict[str, Any], Doc]] = field(default_factory=list)
+    docs: int = 0
+    speaking: int = 0
+
+
+def apply_changes(asking: Asking, changes: Sequence[Change], *, still: Still | None = None) -> None:
+    """File docs in place of any with their refs, and take out what is dropped.
+
+    Vectors stay while the text does. still: as `Filing` has it. Raises: Invalid.
+    """
+    with asking.at_once():
+        for _ in changing(asking, changes, still=still):
+            pass
+
+
+def changing(
+    asking: Asking,
+    changes: Sequence[Change],
+    *,
+    anew: frozenset[str] = frozenset(),
+    still: Still | None = None,
+) -> Iterator[None]:
+    """The same in steps: what is asked before one is answered after it.
+
+    So several users' changes wait for the server together. anew, still: as `Filing` has them.
+    Raises: Invalid.
+    """
+    last = {
+        plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
+        if isinstance(each, Put)
+        else None
+        for each in changes
+    }
+    lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
+    changed = asking.ask("next_change")
+    found = asking.ask("find_docs", refs=Texts(last))
+    numbers = asking.ask("last_of_seconds", lows=lows)
+    # Whoever else files for this user waits for us by now, and files what changed before.
+    told = None if still is None else asking.tell(still)
+    yield
+    change = int(_row(changed.fetchone())[0])
+    held = {row[0]: _Held(*row[1:]) for row in found.fetchall()}
+    if told is not None:
+        last = {ref: doc for (ref, doc), holds in zip(last.items(), told(), strict=True) if holds}
+    plan = _planned(last, held, anew)
+    _number(plan, dict(numbers.fetchall()))
+    for row, doc in plan.said:
+        row["words"] = _words(doc)
+    _write(asking, plan, change)
+
+
+def _planned(
+    last: Mapping[str, Doc | None], held: Mapping[str, _Held], anew: frozenset[str]
+) -> _Plan:
+    plan = _Plan(anew=anew)
+    for ref, doc in last.items():
+        before = held.get(ref)
+        if before is not None:
+            plan.docs -= 1
+            plan.speaking -= not before.blank
+        if doc is not None:
+            _put(plan, ref, doc, before)
+        elif before is not None:
+            for ids in (plan.gone, plan.freed, plan.wordless, plan.vectorless):
+                ids.append(before.id)
+    return plan
+
+
+def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
+    shelf = _shelf(doc)
+    row = _row_of(ref, doc, shelf_id(shelf))
+    plan.docs += 1
+    plan.speaking += not row["blank"]
+    # A doc that two processes file is put by the first.
+    if before is not None and before.is_like(row) and ref not in plan.anew:
+        return
+    plan.shelves[row["shelf"]] = shelf
+    plan.rows.append(row)
+    if before is None:
+        plan.said.append((row, doc))
+        return
+    same_text = before.text_hash == row["text_hash"]
+    if before.at_us // _SECOND_US == row["at_us"] // _SECOND_US:
+        row["id"] = before.id
+    else:
+        plan.freed.append(before.id)
+    if not same_text:
+        plan.vectorless.append(before.id)
+    elif "id" not in row or before.shelf != row["shelf"]:
+        ref_id = ref_id_of(ref, shelf.kind)
+        bound = {"before": before.id, "kind": shelf.kind, "ref_id": ref_id}
+        plan.moved.append(_Moved(bound, row))
+    same_words = same_text and (before.dated, before.tags) == (row["dated"], row["tags"])
+    if not same_words or "id" not in row or ref in plan.anew:
+        plan.wordless.append(before.id)
+        plan.said.append((row, doc))
+
+
+def _number(plan: _Plan, last: dict[int, int | None]) -> None:
+    """Give each new row the next number free in its second. last: the highest of each, if any."""
+    for row in plan.rows:
+        if "id" in row:
+            continue
+        low = _low(row["at_us"])
+        highest = last[low]
+        number = low if highest is None else highest + 1
+        if number >= low + (1 << SECOND_BITS):
+            raise Invalid(
+                f"More than {1 << SECOND_BITS} entries lie in one second.",
+                hint="Give entries times of their own.",
+            )
+        row["id"] = last[low] = number
+
+
+def _low(at_us: int) -> int:
+    """The lowest number of a second."""
+    return at_us // _SECOND_US << SECOND_BITS
+
+
+def _write(asking: Asking, plan: _Plan, change: int) -> None:
+    if plan.wordless:
+        asking.ask("drop_words", ids=plan.wordless)
+    if plan.vectorless:
+        asking.ask("drop_vectors", ids=plan.vectorless)
+    if plan.gone:
+        asking.ask("drop_docs", ids=plan.gone)
+    if plan.freed:
+        asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
+        asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
+    asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
+    if plan.moved:
+        asking.ask("note_moved")
+    again = [row for row in plan.rows if row["ref"] in plan.anew]
+    if again:
+        _drop_strays(asking, plan, again)
+    counted = {"more": plan.docs, "more_speaking": plan.speaking}
+    if plan.rows:
+        rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
+        shelves = [{"id": number, **on._asdict()} for number, on in plan.shelves.items()]
+        asking.ask(
+            "put_docs",
+            rows=json.dumps(rows, ensure_ascii=False),
+            shelves=json.dumps(shelves, ensure_ascii=False),
+            change=change,
+            **_words_bound([row for row, _ in plan.said]),
+            **counted,
+        )
+    elif plan.docs or plan.speaking:
+        asking.ask("count_change", **counted)
+    if again:
+        asking.ask("recount_docs")
+        asking.ask("recount_vectors")
+
+
+def _drop_strays(asking: Asking, plan: _Plan, again: Sequence[Mapping[str, Any]]) -> None:
+    """Words and vectors of docs that were lost, in the way of those that take their place."""
+    asking.ask("drop_stray_words", lows=sorted({_low(row["at_us"]) for row in again}))
+    kinds = [plan.shelves[row["shelf"]].kind for row in again]
+    given = {
+        "kinds": kinds,
+        "ref_ids": [ref_id_of(row["ref"], kind) for row, kind in zip(again, kinds, strict=True)],
+        "docs": [row["id"] for row in again],
+        "hashes": [row["text_hash"] for row in again],
+    }
+    asking.ask("drop_vectors_of_lost", **given)
+    asking.ask("drop_vectors_of_others", **given)
+
+
+def _words_bound(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The words of docs as `put_docs` takes them."""
+    words = sorted(
+        (term, row["id"], body, dated)
+        for row in rows
+        for term, (body, dated) in row["words"].items()
+    )
+    terms, docs, bodies, dates = zip(*words, strict=True) if words else ((), (), (), ())
+    return {
+        "terms": "\n".join(terms),
+        "docs": Longs(docs),
+        "bodies": Longs(bodies),
+        "dates": Longs(dates),
+    }
+
+
+def _row_of(ref: str, doc: Doc, shelf: int) -> dict[str, Any]:
+    return {
+        "ref": ref,
+        "shelf": shelf,
+        "at_us": micros(doc.at),
+        "blank": not doc.text.strip(),
+        "text_hash": text_hash(doc.said),
+        "stamp": plain(doc.stamp),
+        "tags": [plain(tag) for tag in doc.tags],
+        "text": plain(doc.text),
+        "session": plain(doc.session),
+        "session_id": _hashed(plain(doc.session)) if doc.session else 0,
+        "length": count_words(doc.text),
+        "timed": int(names_time(doc.text)),
+        "dated": plain(doc.dated),
+        "covers": [plain(covered) for covered in doc.covers],
+    }
+
+
+def _shelf(doc: Doc) -> Shelf:
+    headings = tuple(plain(heading) for heading in doc.headings)
+    journal, scope = plain(doc.journal), plain(doc.scope)
+    return Shelf(journal, scope, plain(doc.kind), plain(doc.author), headings)
+
+
+def shelf_id(shelf: Shelf) -> int:
+    """The number of a shelf; it follows from what lies on it alike."""
+    *names, headings = shelf
+    return _hashed("\0".join([*names, *headings]))
+
+
+def _hashed(name: str) -> int:
+    """A number for a name, above 0: two names of one user never share it."""
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1 or 1
+
+
+def ref_id_of(ref: str, kind: str) -> str:
+    """The id of a record of memory; of any other entry its whole ref, after a colon."""
+    own = ref.removeprefix(f"{_JOURNAL}:{kind}/")
+    return f":{ref}" if own == ref or own.startswith(":") else own
+
+
+def term_of(token: str) -> str:
+    """A word as the tables hold it: one that is no word of anybody's is cut and hashed."""
+    if len(token) <= _LONGEST_TERM and "\n" not in token:
+        return token
+    first = token[:_LONGEST_TERM].partition("\n")[0]
+    return f"{first}\x1e{text_hash(token)}"
+
+
+def terms_of(tags: Iterable[str]) -> list[str]:
+    """Tags as the words that stand for them."""
+    return [term_of(TAG_SIGN + plain(tag)) for tag in tags]
+
+
+def _words(doc: Doc) -> dict[str, tuple[int, int]]:
+    body = Counter(map(term_of, tokens(doc.said)))
+    dated = Counter(map(term_of, tokens(doc.dated) if doc.dated else ()))
+    words = {term: (body[term], dated[term]) for term in {**body, **dated}}
+    return words | dict.fromkeys(terms_of(doc.tags), (0, 0))
+
+
+def _row(found: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert found is not None
+    return found

@@ -1,0 +1,82 @@
+"""The index of the nearest that each user with many vectors has alone: made, and dropped again.
+
+Never one for several users. Only the owner of the tables may make them, in no transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from psycopg import sql
+
+from commonplace.index.postgres.transaction import statements
+
+if TYPE_CHECKING:
+    from commonplace.db.postgres.database import Connection
+
+INDEXED_FROM = 20_000
+"""Vectors of one model from which a user's are indexed: reading them all takes 20 ms then."""
+
+DROPPED_BELOW = 15_000
+"""Vectors under which the index goes again; between both it stays as it is."""
+
+PREFIX = "wb_nearest_"
+
+
+class _Sized(NamedTuple):
+    user: str
+    model: str
+    dimensions: int
+    chunks: int
+
+
+def index_name(user: str, model: str) -> str:
+    """What the index of one user's vectors of one model is called; it tells nothing of the user."""
+    return PREFIX + hashlib.sha256(f"{user}\0{model}".encode()).hexdigest()[:24]
+
+
+def tend_nearest(
+    conn: Connection, *, indexed_from: int = INDEXED_FROM, dropped_below: int = DROPPED_BELOW
+) -> list[str]:
+    """Make the indexes that are wanted and drop the others; a sentence for each thing done.
+
+    conn: of the tables' owner, in no transaction: searches and writes go on meanwhile. One process
+    at a time: another one does nothing, as does one that sees no vectors of anybody. May be stopped
+    at any moment; the next call goes on.
+    """
+    (is_ours,) = conn.execute(statements()["lock_nearest"]).fetchone() or (False,)
+    if not is_ours:
+        return []
+    try:
+        return _tended(conn, indexed_from, dropped_below)
+    finally:
+        conn.execute(statements()["unlock_nearest"])
+
+
+def _tended(conn: Connection, indexed_from: int, dropped_below: int) -> list[str]:
+    sized = [_Sized(*row) for row in conn.execute(statements()["list_sizes"]).fetchall()]
+    there = dict(conn.execute(statements()["list_nearest_indexes"]).fetchall())
+    if there and not sized:
+        # Row level security lets the role see no sizes: to it, every index is one too many.
+        return [f"Kept {len(there):,} indexes of the nearest: this role sees no vectors at all."]
+    kept = {index_name(x.user, x.model) for x in sized if x.chunks >= dropped_below}
+    done = []
+    for name, is_whole in there.items():
+        # One that was broken off in the making is made anew.
+        if name not in kept or not is_whole:
+            conn.execute(statements()["drop_nearest"].format(index=sql.Identifier(name)))
+            done.append(f"Dropped the index {name}.")
+    for each in sized:
+        name = index_name(each.user, each.model)
+        if each.chunks >= indexed_from and not there.get(name, False):
+            conn.execute(
+                statements()["make_nearest"].format(
+                    index=sql.Identifier(name),
+                    dimensions=sql.Literal(each.dimensions),
+                    user=sql.Literal(each.user),
+                    model=sql.Literal(each.model),
+                )
+            )
+            done.append(f"Made the index {name} over {each.chunks:,} vectors of {each.model}.")
+    return done

@@ -1,0 +1,94 @@
+"""Vectors as rows in Postgres: those of texts that are still there, and how many there are.
+
+Never compares; callers hold the transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from commonplace.db.postgres.text_lists import Texts
+from commonplace.index.postgres.docs import ref_id_of
+from commonplace.index.postgres.transaction import Floats, Longs
+from commonplace.index.scoring.vectors import checked_passages
+from commonplace.index.sqlite.docs import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.core.values import Encoded, Vector
+    from commonplace.index.postgres.transaction import Asking
+
+
+class _Held(NamedTuple):
+    id: int
+    kind: str
+    text_hash: str
+    chunks: int
+
+
+def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
+    """File the vectors of texts that are still there; all are checked. Raises: Invalid."""
+    with asking.at_once():
+        for _ in putting(asking, model, encoded):
+            pass
+
+
+def putting(asking: Asking, model: str, encoded: Sequence[Encoded]) -> Iterator[None]:
+    """The same in steps: what is asked before one is answered after it. Raises: Invalid."""
+    asking.ask("hold")
+    found = asking.ask(
+        "find_encoded", model=model, refs=Texts([plain(each.ref) for each in encoded])
+    )
+    yield
+    rows = found.fetchall()
+    held = {ref: _Held(*rest) for _, ref, *rest in rows}
+    # Where nothing is held under these refs, nothing of them is filed.
+    dimensions: int | None = rows[0][0] if rows else None
+    fresh: dict[str, tuple[_Held, Encoded, Vector]] = {}
+    for each in encoded:
+        vectors = checked_passages(each, dimensions)
+        dimensions = vectors.shape[1]
+        on = held.get(plain(each.ref))
+        # Two processes may encode one doc: the same again changes nothing.
+        if on and on.text_hash == each.text_hash and on.chunks != len(vectors):
+            fresh[plain(each.ref)] = (on, each, vectors)
+    if fresh:
+        _write(asking, model, fresh, dimensions or 0)
+
+
+def _write(
+    asking: Asking,
+    model: str,
+    fresh: dict[str, tuple[_Held, Encoded, Vector]],
+    dimensions: int,
+) -> None:
+    replaced = [on for on, _, _ in fresh.values() if on.chunks]
+    rows: list[tuple[Any, ...]] = []
+    made: list[Vector] = []
+    for ref, (on, each, vectors) in fresh.items():
+        made.append(vectors)
+        for chunk, (low, high) in enumerate(each.spans):
+            ref_id = ref_id_of(ref, on.kind)
+            rows.append((on.kind, ref_id, each.text_hash, chunk, on.id, low, high))
+    if replaced:
+        asking.ask("drop_model_vectors", model=model, ids=Longs([on.id for on in replaced]))
+    kinds, ref_ids, hashes, *numbers = zip(*rows, strict=True)
+    chunks, docs, lows, highs = map(Longs, numbers)
+    asking.ask(
+        "add_vectors",
+        model=model,
+        dimensions=dimensions,
+        floats=Floats(np.concatenate(made)),
+        more=len(fresh) - len(replaced),
+        more_chunks=len(rows) - sum(on.chunks for on in replaced),
+        kinds=Texts(kinds),
+        ref_ids=Texts(ref_ids),
+        hashes=Texts(hashes),
+        chunks=chunks,
+        docs=docs,
+        lows=lows,
+        highs=highs,
+    )

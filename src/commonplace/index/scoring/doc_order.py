@@ -1,0 +1,61 @@
+"""How a roll follows what came, moved and left, and in which order docs of one instant stand. Pure.
+
+Never reads a table: what only a table knows is handed in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commonplace.index.scoring.doc_table import COLUMNS, roll_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from commonplace.index.scoring.doc_table import Ids, Roll
+
+    RefsOf: TypeAlias = Callable[[Sequence[int]], Mapping[int, str]]
+
+
+def followed(roll: Roll, moved: Ids, fresh: Ids, refs_of: RefsOf) -> Roll:
+    """A roll without the docs that moved, and with those that are there now.
+
+    fresh: (columns, n), in any order. refs_of: of docs of one instant, of which refs decide.
+    """
+    gone = roll.places_of(moved)
+    stay = np.ones(len(roll), dtype=np.bool_)
+    stay[gone[gone >= 0]] = False
+    kept = np.stack([np.asarray(getattr(roll, name), dtype=np.int64) for name in COLUMNS])
+    kept = kept[:, stay]
+    fresh = fresh[:, np.argsort(fresh[1], kind="stable")]
+    tied = np.isin(kept[1], fresh[1])
+    if tied.any() or len(np.unique(fresh[1])) < fresh.shape[1]:
+        return in_order(np.concatenate([kept, fresh], axis=1), refs_of)
+    places = np.searchsorted(kept[1], fresh[1])
+    return roll_of(np.insert(kept, places, fresh, axis=1))
+
+
+def in_order(columns: Ids, refs_of: RefsOf) -> Roll:
+    """The roll of some docs, by (time, ref)."""
+    return roll_of(columns[:, _order(columns, refs_of)])
+
+
+def _order(columns: Ids, refs_of: RefsOf) -> Ids:
+    ids, at_us = columns[0], columns[1]
+    order = np.lexsort((ids, at_us))
+    times = at_us[order]
+    same = times[1:] == times[:-1]
+    if not same.any():
+        return order
+    tied = np.zeros(len(order), dtype=np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    spots = np.flatnonzero(tied)
+    refs = refs_of(ids[order[spots]].tolist())
+    order[spots] = sorted(
+        order[spots].tolist(), key=lambda i: (int(at_us[i]), str(refs.get(int(ids[i]), "")))
+    )
+    return order

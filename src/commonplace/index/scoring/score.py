@@ -1,0 +1,278 @@
+"""What docs are worth by words and by meaning, with the context their neighbours lend. Pure.
+
+Never reads a table: a roll, postings and cosines come in, columns of figures go out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from commonplace.core.values import Candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.core.values import Asked, Doc, Weighing
+    from commonplace.index.scoring.doc_table import Figures, Ids, Lending, Mask, Roll
+    from commonplace.index.scoring.stems import Stem
+
+# What two products over the same numbers may differ by, laid out differently.
+_TIE_DECIMALS = 6
+
+# Of a time that a question leans to, so many of the newest docs are compared by meaning.
+_INSIDE_MOST = 5_000
+
+
+class Posting(NamedTuple):
+    """Where one word stands: places, in order, and how often in text and in date."""
+
+    places: Ids
+    body: Figures
+    dated: Figures
+
+
+def posting_of(found: Ids, roll: Roll) -> Posting:
+    """found: a number for each time the word stands: its doc's id times two, plus 1 in its date."""
+    if (found[1:] < found[:-1]).any():
+        found = np.sort(found)
+    docs, dated = found >> 1, found & 1
+    # A word's docs come one after the other: each is looked up once.
+    first = np.flatnonzero(np.diff(docs, prepend=docs[:1] - 1))
+    places = roll.places_of(docs[first])
+    counts = np.diff(first, append=len(docs))
+    in_date = np.add.reduceat(dated, first) if len(first) else counts
+    order = np.argsort(places, kind="stable")
+    order = order[np.searchsorted(places[order], 0) :]
+    body = (counts - in_date)[order].astype(np.float32)
+    return Posting(places[order], body, in_date[order].astype(np.float32))
+
+
+class Nearness(Protocol):
+    """How near docs are to a query, however that is found out."""
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        ...
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Cosines:
+    """Cosines of chunks with a query. docs: (n,) ids in order. figures: (n,)."""
+
+    docs: Ids
+    figures: Figures
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        first = np.searchsorted(self.docs, ids, side="left")
+        counts = np.searchsorted(self.docs, ids, side="right") - first
+        best = np.full(len(ids), np.nan, dtype=np.float32)
+        for chunk in range(int(counts.max(initial=0))):
+            has = np.flatnonzero(counts > chunk)
+            best[has] = np.fmax(best[has], self.figures[first[has] + chunk])
+        return best
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks."""
+        wanted = limit
+        while wanted > 0 and len(self.docs):
+            chosen = self.docs[top(self.figures, wanted)]
+            distinct = np.unique(chosen)
+            if len(distinct) >= limit or wanted >= len(self.docs):
+                return distinct
+            wanted *= 4  # many chunks of few docs: look further down
+        return np.empty(0, dtype=np.int64)
+
+
+def top(figures: Figures, limit: int) -> Ids:
+    """Where the highest figures stand, in order; of equals the last ones."""
+    if limit >= len(figures):
+        return np.arange(len(figures))
+    if limit <= 0:
+        return np.empty(0, dtype=np.int64)
+    rounded = figures.round(_TIE_DECIMALS)
+    least = np.partition(rounded, len(figures) - limit)[len(figures) - limit]
+    better = np.flatnonzero(rounded > least)
+    equal = np.flatnonzero(rounded == least)
+    return np.sort(np.concatenate([better, equal[len(better) - limit :]]))
+
+
+NO_COSINES = Cosines(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """What an index knows of the docs a search may look at, before any of them is weighed.
+
+    postings: of each telling word; their places are the roll's. near: how near the docs are.
+    authors, kinds: by shelf. read: the docs of some ids.
+    """
+
+    roll: Roll
+    postings: Mapping[Stem, Posting]
+    near: Nearness
+    authors: Mapping[int, str]
+    kinds: Mapping[int, str]
+    read: Callable[[Sequence[int]], Mapping[int, Doc]]
+
+
+def candidates_of(measured: Measured, asked: Asked) -> Candidates:
+    """The best docs of both legs and those around them, with all their figures."""
+    weighing = asked.weighing
+    roll, cosines = measured.roll, measured.near
+    words = _Words(roll, list(measured.postings.values()), weighing)
+    near = roll.places_of(cosines.nearest(asked.limit))
+    near = near[near >= 0]
+    if asked.newest:
+        places = np.arange(max(len(roll) - asked.limit, 0), len(roll))
+    elif len(near) == len(roll):  # of a few docs each is a candidate
+        places = np.arange(len(roll))
+    else:
+        best = np.union1d(words.best(asked.limit), near)
+        if asked.leaning is not None:
+            inside = roll.places_between(asked.leaning)
+            best = np.union1d(best, words.best(asked.limit, among=inside))
+            best = np.union1d(best, _nearest_of(inside[-_INSIDE_MOST:], roll, cosines, asked.limit))
+        places = roll.around(best, weighing.around)
+    lending = roll.lending(places, weighing)
+    figures, matched, covered = words.figures(places, lending)
+    similarity, nearness = _meaning(roll, cosines, places, lending)
+    shelves = roll.shelves[places].tolist()
+    author, names = _named(shelves, measured.authors)
+    kind, of_kinds = _named(shelves, measured.kinds)
+    return Candidates(
+        keys=roll.ids[places],
+        words=figures,
+        matched=matched,
+        covered=covered,
+        similarity=similarity,
+        nearness=nearness,
+        at_us=roll.at_us[places],
+        timed=roll.timed[places],
+        author=author,
+        authors=names,
+        kind=kind,
+        kinds=of_kinds,
+        read=measured.read,
+    )
+
+
+def _nearest_of(places: Ids, roll: Roll, cosines: Nearness, limit: int) -> Ids:
+    """Of some places those with the best chunks."""
+    figures = cosines.of(roll.ids[places])
+    has = np.flatnonzero(~np.isnan(figures))
+    return places[has[top(figures[has], limit)]]
+
+
+def _named(shelves: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
+    """What each shelf is called, as a place in the names there are; -1 for nothing."""
+    on = {shelf: names.get(shelf, "") for shelf in {*shelves}}
+    there = sorted({*on.values()} - {""})
+    place = {shelf: there.index(name) if name else -1 for shelf, name in on.items()}
+    return np.array([place[shelf] for shelf in shelves], dtype=np.int64), tuple(there)
+
+
+def _meaning(
+    roll: Roll, cosines: Nearness, places: Ids, lending: Lending
+) -> tuple[Figures, Figures]:
+    """The cosines of some places, plain and with what neighbours lend."""
+    lends = lending.weights > 0
+    # Marked in a column as long as the roll: sorting out thousands of places takes twice as long.
+    wanted = np.zeros(len(roll), dtype=np.bool_)
+    wanted[places] = True
+    wanted[lending.places[lends]] = True
+    asked = np.flatnonzero(wanted)
+    spots = np.empty(len(roll), dtype=np.int64)
+    spots[asked] = np.arange(len(asked))
+    known = cosines.of(roll.ids[asked])
+    plain = known[spots[places]]
+    lent = np.zeros_like(lending.weights)
+    lent[lends] = known[spots[lending.places[lends]]]
+    weights = np.where(lends & ~np.isnan(lent), lending.weights, 0.0)
+    total = plain + (weights * np.nan_to_num(lent)).sum(axis=1)
+    return plain, (total / (1.0 + weights.sum(axis=1))).astype(np.float32)
+
+
+class _Words:
+    """The words of one question over one roll, weighed by BM25.
+
+    Turns of a conversation and docs that stand alone are weighed each among their own: what is rare
+    in the one is common in the other. A word's weight is its share of the question's idf there, so
+    that both come out on one scale.
+    """
+
+    def __init__(self, roll: Roll, postings: Sequence[Posting], weighing: Weighing) -> None:
+        self._docs = len(roll)
+        self._postings = postings
+        self._weighing = weighing
+        self._lengths = roll.relative_lengths(weighing)
+        self._is_turn = roll.is_turn
+        self._spread = np.array(
+            [np.bincount(roll.is_turn[each.places], minlength=2) for each in postings],
+            dtype=np.float64,
+        ).reshape(-1, 2)
+        idf = np.log1p((roll.populations - self._spread + 0.5) / (self._spread + 0.5))
+        self._shares = (idf / (idf.sum(axis=0) if len(idf) else 1.0)).astype(np.float32)
+        bound = np.maximum(weighing.common_least, weighing.common * roll.populations)
+        self._is_lent = self._spread < bound
+
+    def best(self, limit: int, *, among: Ids | None = None) -> Ids:
+        """The places with the highest figures of their own, without context; of all, or of some."""
+        if not self._postings:
+            return np.empty(0, dtype=np.int64)
+        if self._docs <= limit:
+            return np.unique(np.concatenate([each.places for each in self._postings]))
+        total = self._totals
+        found = np.flatnonzero(total) if among is None else among[total[among] > 0]
+        return found[top(total[found], limit)]
+
+    @cached_property
+    def _totals(self) -> Figures:
+        total = np.zeros(self._docs, dtype=np.float32)
+        for shares, each in zip(self._shares, self._postings, strict=True):
+            count = each.body + each.dated
+            weights = shares[self._is_turn[each.places]]
+            total[each.places] += self._weight(weights, count, self._norms(each.places))
+        return total
+
+    def figures(self, places: Ids, lending: Lending) -> tuple[Figures, Mask, Figures]:
+        """BM25 with context; whether a word stands in the text itself, and the share of idf so."""
+        total = np.zeros(len(places), dtype=np.float32)
+        matched = np.zeros(len(places), dtype=np.bool_)
+        covered = np.zeros(len(places), dtype=np.float32)
+        norms = self._norms(places)
+        counts = np.zeros(self._docs, dtype=np.float32)
+        is_turn = self._is_turn[places]
+        for shares, is_lent, each in zip(self._shares, self._is_lent, self._postings, strict=True):
+            counts[each.places] = each.body
+            own = counts[places]
+            here = own > 0
+            count = own
+            if is_lent[1]:  # docs that stand alone lend nothing
+                count = own + (lending.weights * counts[lending.places]).sum(axis=1)
+            counts[each.places] = each.dated
+            count = count + counts[places]
+            counts[each.places] = 0
+            weights = shares[is_turn]
+            total += self._weight(weights, count, norms)
+            matched |= here
+            covered[here] += weights[here]
+        return total, matched, covered
+
+    def _norms(self, places: Ids) -> Figures:
+        """What makes a word count for less the longer the doc is that it stands in."""
+        k1, b = self._weighing.k1, self._weighing.b
+        norms: Figures = k1 * (1 - b + b * self._lengths[places])
+        return norms
+
+    def _weight(self, shares: Figures, count: Figures, norms: Figures) -> Figures:
+        weight: Figures = shares * count * (self._weighing.k1 + 1) / (count + norms)
+        return weight

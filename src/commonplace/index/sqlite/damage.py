@@ -1,0 +1,116 @@
+"""Whether all that an index file holds is as it was written: pages, tables, docs and vectors.
+
+Never changes a thing, and never looks at a journal.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commonplace.db.queries import read_sql, split_statements
+from commonplace.db.sqlite import snapshot
+from commonplace.index.sqlite.docs import folded, plain, read_docs
+
+if TYPE_CHECKING:
+    from commonplace.index.sqlite.docs import Queries, Shelf
+    from commonplace.index.sqlite.matrix import Reached, Rows
+    from commonplace.index.sqlite.meaning import EncoderRow
+
+MISREAD = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, ArithmeticError)
+"""What a flipped bit makes of rows that SQLite took for whole: not every error is SQLite's own."""
+
+_DOCS_AT_ONCE = 500
+_VECTORS_AT_ONCE = 4096
+# All but SQLite's own tables and those of FTS5, which another SQLite may word otherwise.
+_OURS = """
+SELECT type, name, sql FROM sqlite_schema
+WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'words\\_%' ESCAPE '\\' ORDER BY name
+"""
+
+
+def is_damaged(conn: sqlite3.Connection, sql: Queries) -> bool:
+    """Whether anything in the file is not as it was written; reads all of it but the word index.
+
+    Raises: Corrupted, or one of MISREAD, where damage shows by itself.
+    """
+    # One state of the tables: what others write meanwhile is no damage.
+    with snapshot(conn):
+        return (
+            conn.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok"
+            or conn.execute(_OURS).fetchall() != _schema()
+            or conn.execute(sql["count_altered_vectors"]).fetchone()[0] > 0
+            or _numbers_lag(conn, sql)
+            or _docs_differ(conn, sql)
+        )
+
+
+def matrix_differs(
+    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
+) -> bool:
+    """Whether a matrix file holds other vectors than the tables do, as far as it reaches."""
+    with snapshot(conn):
+        return _vectors_differ(conn, sql, encoder, matrix)
+
+
+def _vectors_differ(
+    conn: sqlite3.Connection, sql: Queries, encoder: EncoderRow, matrix: tuple[Rows, Reached]
+) -> bool:
+    rows, reached = matrix
+    gone = conn.execute(sql["list_newer_drops"], {"seen": reached.drop}).fetchall()
+    alive = ~np.isin(rows.ids, np.array([row[0] for row in gone], dtype=np.int64))
+    places = np.flatnonzero(alive)[np.argsort(rows.ids[alive], kind="stable")]
+    seen, start = 0, 0
+    while True:
+        bounds = {"seen": seen, "last": reached.vector, "encoder": encoder.id}
+        asked = {**bounds, "limit": _VECTORS_AT_ONCE}
+        found = conn.execute(sql["list_placed_vectors"], asked).fetchall()
+        if not found:
+            return start != len(places)
+        here = places[start : start + len(found)]
+        numbers = np.array([row[:3] for row in found], dtype=np.int64)
+        held = np.column_stack([rows.ids[here], rows.docs[here], rows.shelves[here]])
+        vectors = b"".join(row[3] for row in found)
+        if not np.array_equal(numbers, held) or rows.matrix[here].tobytes() != vectors:
+            return True
+        seen, start = found[-1][0], start + len(found)
+
+
+@cache
+def _schema() -> list[tuple[str, str, str]]:
+    """The tables of a file that was made this moment."""
+    conn = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for name in ("folded_words", "said"):
+            conn.create_function(name, -1, lambda *_: "", deterministic=True)
+        for statement in split_statements(read_sql("commonplace.index.sqlite", "schema.sql")):
+            conn.execute(statement)
+        return conn.execute(_OURS).fetchall()
+    finally:
+        conn.close()
+
+
+def _numbers_lag(conn: sqlite3.Connection, sql: Queries) -> bool:
+    given = dict.fromkeys(("vectors", "dropped", "moved", "shelves", "sessions"), 0)
+    given |= dict(conn.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    return bool(conn.execute(sql["count_lagging_numbers"], given).fetchone()[0])
+
+
+def _docs_differ(conn: sqlite3.Connection, sql: Queries) -> bool:
+    for headings, kept in conn.execute(sql["list_folded"]):
+        if folded(json.loads(headings)) != kept:
+            return True
+    tags: dict[int, set[str]] = {}
+    for doc, tag in conn.execute(sql["list_tags"]):
+        tags.setdefault(doc, set()).add(tag)
+    ids = [row[0] for row in conn.execute(sql["list_ids"])]
+    shelves: dict[int, Shelf] = {}
+    for start in range(0, len(ids), _DOCS_AT_ONCE):
+        docs = read_docs(conn, sql, shelves, ids[start : start + _DOCS_AT_ONCE])
+        if any({plain(x) for x in doc.tags} != tags.pop(key, set()) for key, doc in docs.items()):
+            return True
+    return bool(tags)

@@ -1,0 +1,377 @@
+"""The index on disk: an SQLite file for each owner, words by FTS5, meaning by exact products.
+
+Never holds what cannot be made again from the journals, and never searches without an owner.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import sqlite3
+import threading
+import time
+import zlib
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Corrupted, Invalid, Unavailable
+from commonplace.core.files import translated as disk
+from commonplace.core.text import well_formed
+from commonplace.core.values import Counts, Drop, Problem, Since, Tally, Unencoded
+from commonplace.db.sqlite import erase, snapshot, transaction
+from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
+from commonplace.index.scoring.vectors import checked_passages, checked_query
+from commonplace.index.sqlite import repair as mending
+from commonplace.index.sqlite.doc_table import MOVES_KEPT
+from commonplace.index.sqlite.docs import (
+    drop_doc,
+    instant,
+    learn_shelves,
+    prefix_end,
+    put_doc,
+    read_docs,
+)
+from commonplace.index.sqlite.file import IndexFile, empty, queries
+from commonplace.index.sqlite.meaning import EncoderRow
+from commonplace.index.sqlite.reach import inside, reach_of
+from commonplace.index.sqlite.words import read_postings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Vector
+    from commonplace.index.sqlite.file import Opened
+
+_log = logging.getLogger(__name__)
+_MATRIX_LEASE_S = 120.0
+_NO_ENCODER = -1
+
+
+class SqliteIndex:
+    """Indexes of all owners, each in the folder that `folder_of` names.
+
+    clock: seconds since the epoch, for leases. A folder and its file are made at their first use.
+    """
+
+    def __init__(
+        self, folder_of: Callable[[str], Path], *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder_of = folder_of
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._owners: dict[str, SqliteOwnerIndex] = {}
+        self._closed = False
+
+    def within(self, owner: str) -> SqliteOwnerIndex:
+        """The index of one owner; its file is opened at the first use.
+
+        Raises: Invalid for no owner, Unavailable once closed.
+        """
+        if not owner:
+            raise Invalid("No search without an owner.", hint="Name the owner.")
+        with self._lock:
+            if self._closed:
+                raise Unavailable("The index is closed.", hint="Open it again.")
+            if owner not in self._owners:
+                folder = self._folder_of(owner)
+                self._owners[owner] = SqliteOwnerIndex(folder, clock=self._clock)
+            return self._owners[owner]
+
+    def rest(self, owner: str) -> None:
+        """Close an owner's files until they are used again; see the port."""
+        with self._lock:
+            found = self._owners.get(owner)
+        if found is not None:
+            found.rest()
+
+    def close(self) -> None:
+        """Let go of files and connections; may be called twice."""
+        with self._lock:
+            self._closed = True
+            for each in self._owners.values():
+                each.close()
+
+
+class SqliteOwnerIndex:
+    """The words and vectors of one owner; also leases, mends and forgets (see `core.ports`)."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._file = IndexFile(folder)
+        self._clock = clock
+        self._sql = queries()
+        self._holder = f"{os.getpid()}-{secrets.token_hex(4)}"
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self._file.close()
+
+    def rest(self) -> None:
+        """Let go of the file until it is used again; what is remembered of it goes as well."""
+        self._file.rest()
+
+    def apply(
+        self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
+    ) -> None:
+        """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid."""
+        with self._file.using(write=True) as (conn, opened):
+            with transaction(conn):
+                for change in changes:
+                    if isinstance(change, Drop):
+                        drop_doc(conn, self._sql, change.ref)
+                    else:
+                        put_doc(conn, self._sql, change.doc)
+                conn.execute(self._sql["prune_moved"], {"kept": MOVES_KEPT})
+                if mark is not None:
+                    conn.execute(self._sql["keep_mark"], {"name": source, "mark": mark})
+            for *encoder, _ in conn.execute(self._sql["list_matrices"]).fetchall():
+                self._tidy(conn, opened, EncoderRow(*encoder))
+
+    def since(self, source: str) -> Since:
+        """What is known of a source; see the port. Raises: Unavailable."""
+        with self._file.using() as (conn, _):
+            found = conn.execute(self._sql["read_mark"], {"name": source}).fetchone()
+        return Since(mark=None if found is None else found[0], stamps=self._stamps)
+
+    def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
+        """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
+        with self._file.using() as (conn, _):
+            asked = {"encoder": self._encoder_id(conn, identity), "limit": max(limit, 0)}
+            rows = conn.execute(self._sql["list_unencoded"], asked).fetchall()
+        # Inside one second rows lie as they came.
+        rows.sort(key=lambda row: row[3], reverse=True)
+        return [Unencoded(ref=row[0], text=row[1], text_hash=row[2]) for row in rows]
+
+    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
+        """File vectors of present texts; see the port. Raises: Unavailable, Invalid."""
+        if not encoded:
+            return
+        with self._file.using(write=True) as (conn, opened):
+            with transaction(conn):
+                encoder = self._find_encoder(conn, identity)
+                dimensions = None if encoder is None else encoder.dimensions
+                for each in encoded:
+                    vectors = checked_passages(each, dimensions)
+                    if encoder is None:
+                        encoder = self._add_encoder(conn, identity, vectors.shape[1])
+                        dimensions = encoder.dimensions
+                    self._put_vectors(conn, encoder, each, vectors)
+            if encoder is not None:
+                self._tidy(conn, opened, encoder)
+
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
+        return candidates_of(self.measured(asked), asked)
+
+    def measured(self, asked: Asked) -> Measured:
+        """What there is to be weighed. Raises: Unavailable, Invalid."""
+        with self._file.using() as (conn, opened):
+            encoder = self._find_encoder(conn, asked.identity)
+            with snapshot(conn):
+                with opened.reading:
+                    view = None if encoder is None else opened.meaning.view(conn, encoder)
+                    roll = opened.rolls.roll(conn)
+                reach = reach_of(conn, self._sql, asked.within)
+                roll = inside(roll, reach)
+                postings = read_postings(conn, self._sql, asked.words, reach, roll, opened.spreads)
+                learn_shelves(conn, self._sql, opened.shelves, [int(roll.shelves.max(initial=0))])
+            cosines = NO_COSINES
+            vector = asked.vector()
+            if view is not None and encoder is not None and vector is not None:
+                cosines = view.cosines(checked_query(vector, encoder.dimensions), reach)
+                if opened.meaning.is_lost(encoder.id):
+                    self._write_matrix(conn, opened, encoder)
+        return Measured(
+            roll=roll,
+            postings=postings,
+            near=cosines,
+            authors={shelf: on.author for shelf, on in opened.shelves.items()},
+            kinds={shelf: on.kind for shelf, on in opened.shelves.items()},
+            read=self._read,
+        )
+
+    def counts(self, identity: str) -> Counts:
+        """How much is held, and how much waits for this encoder. Raises: Unavailable."""
+        with self._file.using() as (conn, _), snapshot(conn):
+            asked = {"encoder": self._encoder_id(conn, identity)}
+            docs = int(conn.execute(self._sql["count_docs"]).fetchone()[0])
+            pending = int(conn.execute(self._sql["count_unencoded"], asked).fetchone()[0])
+        return Counts(docs=docs, pending=pending, bytes=self._file.bytes_on_disk())
+
+    def tally(self, identity: str) -> list[Tally]:
+        """How much is held of each journal; see the port. Raises: Unavailable."""
+        with self._file.using() as (conn, _), snapshot(conn):
+            asked = {"encoder": self._encoder_id(conn, identity)}
+            rows = conn.execute(self._sql["tally"], asked).fetchall()
+        return [
+            Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
+            for journal, docs, pending, newest in rows
+        ]
+
+    def former(self, identity: str) -> str:
+        """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
+        with self._file.using() as (conn, _), snapshot(conn):
+            encoders = [EncoderRow(*row) for row in conn.execute(self._sql["list_encoders"])]
+            if all(each.identity == identity for each in encoders):
+                return ""
+            asked = {"encoder": self._encoder_id(conn, identity)}
+            found = conn.execute(self._sql["find_former"], asked).fetchone()
+        return "" if found is None else str(found[0])
+
+    def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
+        """Take or renew a lease; see the port. Raises: Unavailable."""
+        with self._file.using(write=True) as (conn, _):
+            return self._take_lease(conn, name, holder, ttl_s)
+
+    def drop_lease(self, name: str, holder: str) -> None:
+        """Give a lease back, if it is the holder's. Raises: Unavailable."""
+        with self._file.using(write=True) as (conn, _):
+            self._drop_lease(conn, name, holder)
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Drop these refs and overwrite what they left, in the database and beside it.
+
+        Raises: Unavailable, also when another process reads an older state all the while, so that
+        the text has left every search and yet not every byte of the files; call it again then.
+        """
+        self.apply([Drop(ref) for ref in refs])
+        self.erase()
+
+    def erase(self) -> None:
+        """Overwrite what dropped and altered docs left; see the port. Raises: as `forget`."""
+        with self._file.using(write=True) as (conn, opened):
+            dropped, erased = conn.execute(self._sql["count_dropped_texts"]).fetchone()
+            if dropped == erased:
+                return
+            with transaction(conn):
+                conn.execute(self._sql["drop_bare_shelves"])
+                conn.execute(self._sql["drop_bare_sessions"])
+                conn.execute(self._sql["merge_words"])
+            for *row, _ in conn.execute(self._sql["list_matrices"]).fetchall():
+                encoder = EncoderRow(*row)
+                position = opened.meaning.position(conn, encoder.id)
+                if position.newest.drop > position.reached.drop:
+                    with disk(self._file.folder):
+                        opened.meaning.rewrite(conn, encoder)
+            if not erase(conn):
+                raise Unavailable(
+                    f"{self._file.path} is being read, so the bytes of what was forgotten remain.",
+                    hint="The next opening erases them, and so does `commonplace doctor --repair`.",
+                )
+            with transaction(conn):
+                conn.execute(self._sql["note_erased_texts"], {"texts": dropped})
+
+    def has_remains(self) -> bool:
+        """Whether bytes of dropped and altered docs may be left; see the port."""
+        with self._file.using() as (conn, _):
+            dropped, erased = conn.execute(self._sql["count_dropped_texts"]).fetchone()
+        return bool(dropped != erased)
+
+    def clear(self) -> None:
+        """Empty the index in one transaction, or make its file anew where it is broken.
+
+        Raises: Unavailable where it cannot be written, and for an index of a newer program.
+        """
+        try:
+            with self._file.using(write=True) as (conn, opened):
+                empty(conn)
+                opened.meaning.sweep(conn)
+        except Corrupted:
+            self._file.recreate()
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with the files now; changes nothing."""
+        return mending.list_problems(self._file, self._sql)
+
+    def repair(self) -> list[str]:
+        """Mend the files, or remove them to be filled again; a sentence for each thing done.
+
+        Raises: Unavailable where they cannot be written.
+        """
+        try:
+            faults = mending.find_faults(self._file, self._sql)
+            if "pages" not in faults:
+                return self._mend(faults) if faults else []
+        except Corrupted:
+            pass
+        self._file.recreate()
+        return [f"Removed the broken index {self._file.path}; the journals fill it again."]
+
+    def _read(self, keys: Sequence[int]) -> dict[int, Doc]:
+        # One state of the tables: a shelf that leaves meanwhile is no damage.
+        with self._file.using() as (conn, opened), snapshot(conn):
+            return read_docs(conn, self._sql, opened.shelves, keys)
+
+    def _mend(self, faults: list[mending.Fault]) -> list[str]:
+        with self._file.using(write=True) as (conn, opened):
+            done = mending.mend_tables(conn, self._sql, faults)
+            for encoder in mending.broken_matrices(conn, self._sql, self._file.folder):
+                with disk(self._file.folder):
+                    opened.meaning.rewrite(conn, encoder)
+                done.append(f"Wrote the matrix of {encoder.identity} anew.")
+        return done
+
+    def _stamps(self, prefix: str) -> Mapping[str, str]:
+        low = well_formed(prefix)
+        end = prefix_end(low)
+        with self._file.using() as (conn, _):
+            asked = {"low": low, "high": b"" if end is None else end}
+            return dict(conn.execute(self._sql["list_stamps"], asked).fetchall())
+
+    def _find_encoder(self, conn: sqlite3.Connection, identity: str) -> EncoderRow | None:
+        found = conn.execute(self._sql["find_encoder"], {"identity": identity}).fetchone()
+        return None if found is None else EncoderRow(*found)
+
+    def _encoder_id(self, conn: sqlite3.Connection, identity: str) -> int:
+        found = self._find_encoder(conn, identity)
+        return _NO_ENCODER if found is None else found.id
+
+    def _add_encoder(self, conn: sqlite3.Connection, identity: str, dimensions: int) -> EncoderRow:
+        row = {"identity": identity, "dimensions": dimensions}
+        added = conn.execute(self._sql["add_encoder"], row).lastrowid
+        return EncoderRow(added or 0, identity, dimensions)
+
+    def _put_vectors(
+        self, conn: sqlite3.Connection, encoder: EncoderRow, encoded: Encoded, vectors: Vector
+    ) -> None:
+        found = conn.execute(self._sql["find_doc"], {"ref": well_formed(encoded.ref)}).fetchone()
+        if found is None or found[3] != encoded.text_hash:
+            return
+        key = {"doc": found[0], "encoder": encoder.id}
+        spans = [
+            (chunk, start, end, vector.astype("<f4").tobytes())
+            for chunk, ((start, end), vector) in enumerate(zip(encoded.spans, vectors, strict=True))
+        ]
+        rows = [(encoder.id, encoded.text_hash, *span, zlib.crc32(span[-1])) for span in spans]
+        # Two processes may encode one doc: the same again must not wear the matrices.
+        if rows != conn.execute(self._sql["list_doc_vectors"], key).fetchall():
+            conn.execute(self._sql["drop_doc_vectors"], key)
+            conn.executemany(self._sql["add_vector"], [(found[0], *row) for row in rows])
+
+    def _take_lease(self, conn: sqlite3.Connection, name: str, holder: str, ttl_s: float) -> bool:
+        now = self._clock()
+        lease = {"name": name, "holder": holder, "now": now, "until": now + ttl_s}
+        with transaction(conn):
+            return conn.execute(self._sql["take_lease"], lease).rowcount == 1
+
+    def _drop_lease(self, conn: sqlite3.Connection, name: str, holder: str) -> None:
+        with transaction(conn):
+            conn.execute(self._sql["drop_lease"], {"name": name, "holder": holder})
+
+    def _tidy(self, conn: sqlite3.Connection, opened: Opened, encoder: EncoderRow) -> None:
+        if opened.meaning.position(conn, encoder.id).is_worn:
+            self._write_matrix(conn, opened, encoder)
+
+    def _write_matrix(self, conn: sqlite3.Connection, opened: Opened, encoder: EncoderRow) -> None:
+        """Write a matrix file where that can be done now; without one, searches read the tables."""
+        if opened.read_only:
+            return
+        lease = f"matrix:{encoder.id}"
+        try:
+            if self._take_lease(conn, lease, self._holder, _MATRIX_LEASE_S):
+                try:
+                    opened.meaning.rewrite(conn, encoder)
+                finally:
+                    self._drop_lease(conn, lease, self._holder)
+        except (OSError, sqlite3.OperationalError) as exc:
+            _log.warning("A matrix file in %s was not written: %s", self._file.folder, exc)

@@ -1,0 +1,1 @@
+"""The embedding models: profiles, weights, tokens and the ONNX session."""

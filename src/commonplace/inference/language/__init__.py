@@ -1,0 +1,1 @@
+"""Language models: asking them, what they may cost, and summaries with and without one."""

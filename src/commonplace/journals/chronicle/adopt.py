@@ -1,0 +1,87 @@
+"""Owns under which ids the entries of an export or of another storage come in, each once.
+
+Never reads or writes a storage: it is told what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.journals.chronicle.event import Draft, plain
+from commonplace.journals.chronicle.times import SECOND_NS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from commonplace.journals.chronicle.spelling import Logged
+
+_ADOPTED = uuid.UUID("0f6c2b1e-8f0f-5b57-9a55-3d1f0c8c7a42")
+
+
+class Alike(NamedTuple):
+    """What two readings of one entry have in common, whichever id and fraction each gives it."""
+
+    second: int
+    hostname: str
+    message: str
+
+
+def alike(entry: Logged) -> Alike:
+    """What to know an entry by where its id says nothing outside of its own database."""
+    return Alike(entry.instant // SECOND_NS, plain(entry.hostname), plain(entry.message))
+
+
+def is_global(identity: str) -> bool:
+    """Whether an id is a UUID: the same entry in every database. The first version counted."""
+    with contextlib.suppress(ValueError):
+        return str(uuid.UUID(identity)) == identity.lower()
+    return False
+
+
+def adopted(entries: Sequence[Logged], there: Iterable[Logged]) -> list[Draft]:
+    """The entries as they are to be added, less those that are known to be there.
+
+    there: at least all entries of the seconds that entries without a UUID are of. Such an entry
+    gets an id that follows from what it is; it is there if that id is, or as often as others like
+    it are. Entries with a UUID are all given back: the storage knows its ids.
+    """
+    known: defaultdict[Alike, list[str]] = defaultdict(list)
+    for each in there:
+        known[alike(each)].append(each.id)
+    drafts = [_draft(each) for each in entries]
+    foreign = [not is_global(each.id) for each in entries]
+    rest = []
+    for draft, is_foreign in zip(drafts, foreign, strict=True):
+        same = known[alike(draft)] if is_foreign else []
+        if draft.id in same:
+            same.remove(draft.id)
+        else:
+            rest.append((draft, is_foreign))
+    added = []
+    for draft, is_foreign in rest:
+        if is_foreign and known[alike(draft)]:
+            known[alike(draft)].pop()
+        else:
+            added.append(draft)
+    return added
+
+
+def _draft(entry: Logged) -> Draft:
+    """What an import writes: the entry as it was, only made fit for every generation."""
+    return Draft(
+        id=entry.id if is_global(entry.id) else _derived_id(entry),
+        instant=entry.instant,
+        message=plain(entry.message),
+        tags=tuple(plain(tag) for tag in entry.tags),
+        hostname=plain(entry.hostname),
+        username=plain(entry.username),
+        directory=plain(entry.directory),
+    )
+
+
+def _derived_id(entry: Logged) -> str:
+    told = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
+    return str(uuid.uuid5(_ADOPTED, plain(told)))

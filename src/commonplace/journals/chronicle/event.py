@@ -1,0 +1,324 @@
+"""Owns what an entry of chronicle is: its value, its limits, its tags and how they are asked for.
+
+Never reads a disk; the same words hold for every generation of chronicle's storage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.core.clock import local_date, render_date
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.text import opening, well_formed
+from commonplace.core.values import Doc
+from commonplace.journals.chronicle.spelling import render_go_json
+from commonplace.journals.chronicle.times import to_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+JOURNAL = "chronicle"
+KIND = "event"
+UNKNOWN = "unknown"
+
+LONGEST_MESSAGE = 10 * 1024 * 1024
+MOST_TAGS = 100
+LONGEST_TAG = 100
+_LONGEST_ID = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One entry of chronicle.
+
+    at: aware UTC; nanos: 0..999, what of its instant is finer than that. directory: where it was
+    logged, `unknown` or empty where nobody knows. stamp: a token that changes whenever the entry
+    does. place: orders entries of one instant, the later written one higher.
+    """
+
+    id: str
+    at: datetime
+    message: str
+    tags: tuple[str, ...] = ()
+    hostname: str = ""
+    username: str = ""
+    directory: str = ""
+    stamp: str = ""
+    nanos: int = 0
+    place: int = 0
+
+    @property
+    def ref(self) -> str:
+        """The entry's address: `chronicle:<id>`."""
+        return f"{JOURNAL}:{self.id}"
+
+    @property
+    def folded(self) -> frozenset[str]:
+        """Its tags as they are compared."""
+        return frozenset(fold_tag(x) for x in self.tags)
+
+    @property
+    def instant(self) -> int:
+        """Its instant in nanoseconds since 1970, exact."""
+        return to_instant(self.at) + self.nanos
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An entry that is to be written; its parts are checked."""
+
+    id: str
+    instant: int
+    message: str
+    tags: tuple[str, ...]
+    hostname: str
+    username: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What is to become of an entry; None leaves a part as it is."""
+
+    message: str | None = None
+    tags: tuple[str, ...] | None = None
+    instant: int | None = None
+
+
+def changed(event: Event, changes: Changes) -> Draft:
+    """What an entry is to become."""
+    return Draft(
+        id=event.id,
+        instant=event.instant if changes.instant is None else changes.instant,
+        message=event.message if changes.message is None else changes.message,
+        tags=event.tags if changes.tags is None else changes.tags,
+        hostname=event.hostname,
+        username=event.username,
+        directory=event.directory,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagCount:
+    """A tag in its most frequent spelling, how many entries bear it, and all its spellings."""
+
+    tag: str
+    count: int
+    spellings: tuple[str, ...]
+
+
+class Mention(NamedTuple):
+    """That an entry bears the words that were asked for, and its instant in nanoseconds."""
+
+    ref: str
+    instant: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagFilter:
+    """Which entries by their tags: any of some, all of some, none of some; empty asks nothing."""
+
+    any_of: frozenset[str] = frozenset()
+    required: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether it asks anything."""
+        return bool(self.any_of or self.required or self.excluded)
+
+    def admits(self, folded: frozenset[str]) -> bool:
+        """Whether an entry with these folded tags is asked for."""
+        return (
+            (not self.any_of or not self.any_of.isdisjoint(folded))
+            and self.required <= folded
+            and self.excluded.isdisjoint(folded)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Which entries a listing asks for.
+
+    start: their earliest instant. below: (instant, place) that all come before. directory: the one
+    folder they were logged in, None for any.
+    """
+
+    start: int
+    below: tuple[int, int]
+    tags: TagFilter = TagFilter()
+    directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unless:
+    """What makes a new entry needless: one of those asked for that says the same."""
+
+    question: Question
+    is_same: Callable[[Event], bool]
+
+
+def parse_tag_filter(asked: Iterable[str]) -> TagFilter:
+    """The filter that plain tags (any of), `+tag` (required) and `-tag` (excluded) ask for.
+
+    Raises Invalid for a sign without a tag.
+    """
+    parts: dict[str, set[str]] = {"": set(), "+": set(), "-": set()}
+    for each in asked:
+        tag = plain(each).strip()
+        sign = tag[:1] if tag[:1] in {"+", "-"} else ""
+        folded = fold_tag(tag.removeprefix(sign))
+        if folded:
+            parts[sign].add(folded)
+        elif sign:
+            raise Invalid(f"Invalid tags: {sign!r} names no tag.", hint="Write it as +work.")
+    return TagFilter(
+        any_of=frozenset(parts[""]),
+        required=frozenset(parts["+"]),
+        excluded=frozenset(parts["-"]),
+    )
+
+
+def fold_tag(tag: str) -> str:
+    """A tag as it is compared: composed, without case, its runs of space one space."""
+    return " ".join(unicodedata.normalize("NFC", tag).casefold().split())
+
+
+def plain(text: str) -> str:
+    """The text as every generation can hold it: NUL and lone surrogates become U+FFFD."""
+    return well_formed(text).replace("\0", "\ufffd")
+
+
+def checked_message(message: str) -> str:
+    """The message as it is written: `plain`, without the blanks around it.
+
+    Raises Invalid for an empty one and for more than 10 MB.
+    """
+    text = plain(message).strip()
+    if not text:
+        raise Invalid("Invalid message: it is empty.", hint="Say what was done.")
+    size = len(text.encode())
+    if size > LONGEST_MESSAGE:
+        raise Invalid(
+            f"Invalid message: {size:,} bytes are more than {LONGEST_MESSAGE:,}.",
+            hint="Log a short line, and keep the rest in a file.",
+        )
+    return text
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags as they are written: trimmed, without empty ones, the first of equal ones.
+
+    Raises Invalid for more than 100 tags, or one of more than 100 characters.
+    """
+    kept: dict[str, str] = {}
+    for each in tags:
+        tag = " ".join(plain(each).split())
+        if len(tag) > LONGEST_TAG:
+            raise Invalid(
+                f"Invalid tags: {opening(tag, 30)!r} has {len(tag)} characters.",
+                hint=f"Use at most {LONGEST_TAG} characters a tag.",
+            )
+        if tag:
+            kept.setdefault(fold_tag(tag), tag)
+    if len(kept) > MOST_TAGS:
+        raise Invalid(
+            f"Invalid tags: {len(kept)} are too many.", hint=f"Use at most {MOST_TAGS} tags."
+        )
+    return tuple(kept.values())
+
+
+def render_tags(tags: Sequence[str]) -> str:
+    """The tags as chronicle's column holds them: `["a","b"]`, and `null` for none."""
+    if not tags:
+        return "null"
+    return render_go_json(list(tags))
+
+
+def parse_tags(text: str) -> tuple[str, ...]:
+    """The tags in a column; what is no list of texts holds none."""
+    if text in {"", "null", "[]"}:
+        return ()
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(found, list):
+        return ()
+    return tuple(well_formed(x) for x in found if isinstance(x, str) and x.strip())
+
+
+@lru_cache(maxsize=4096)
+def folded_tags(text: str) -> frozenset[str]:
+    """The folded tags in a column; kept, since most entries share theirs with others."""
+    return frozenset(fold_tag(x) for x in parse_tags(text))
+
+
+def count_tags(groups: Iterable[tuple[tuple[str, ...], int]]) -> list[TagCount]:
+    """The tags of groups of entries, most frequent first, then by name.
+
+    groups: tags, and how many entries bear just these. Spellings that differ in case are one tag.
+    """
+    spelled: dict[str, dict[str, int]] = {}
+    totals: dict[str, int] = {}
+    for tags, entries in groups:
+        for tag in tags:
+            spellings = spelled.setdefault(fold_tag(tag), {})
+            spellings[tag] = spellings.get(tag, 0) + entries
+        for folded in {fold_tag(x) for x in tags}:
+            totals[folded] = totals.get(folded, 0) + entries
+    counted = [
+        TagCount(
+            tag=min((-entries, spelling) for spelling, entries in spellings.items())[1],
+            count=totals[folded],
+            spellings=tuple(sorted(spellings)),
+        )
+        for folded, spellings in spelled.items()
+    ]
+    return sorted(counted, key=lambda x: (-x.count, x.tag))
+
+
+def parse_event_id(ref: str) -> str:
+    """The id, or the beginning of one, in a ref or a bare id. Raises Invalid."""
+    wanted = ref.strip().removeprefix(f"{JOURNAL}:")
+    if not wanted or len(wanted) > _LONGEST_ID or not wanted.isprintable():
+        raise Invalid(
+            f"Invalid id: {opening(ref, 80)!a}.", hint="Use an id as lists and searches show it."
+        )
+    return wanted
+
+
+def nothing_of(username: str, hostname: str, path: Path) -> NotFound:
+    """What there is to say where a user of a machine has nothing to undo."""
+    return NotFound(
+        f"Nothing to undo: {username} has logged nothing on {hostname} in {path}.",
+        hint="List what is there, and delete by its id what is to go.",
+    )
+
+
+def stamp_of(instant: int, parts: Sequence[bytes]) -> str:
+    """A token of an entry's instant and its other parts: 16 hex digits."""
+    digest = hashlib.blake2b(b"\0".join((b"%d" % instant, *parts)), digest_size=8)
+    return digest.hexdigest()
+
+
+def doc_of(event: Event, zone: tzinfo) -> Doc:
+    """What the index holds of an entry; its tags folded, since an index compares them exactly."""
+    # No author: a login stands at every entry of a log, and what it says is not part of any.
+    return Doc(
+        ref=event.ref,
+        journal=JOURNAL,
+        scope=event.directory,
+        kind=KIND,
+        at=event.at,
+        text=event.message,
+        stamp=event.stamp,
+        tags=tuple(dict.fromkeys(fold_tag(x) for x in event.tags)),
+        dated=render_date(local_date(event.at, zone)),
+    )

@@ -1,0 +1,277 @@
+"""Owns what is read back from chronicle's exports: JSON, YAML and Markdown of every version.
+
+Never reads a file or a journal, and never trusts a text: no YAML tag, anchor or alias is followed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.core.clock import from_local
+from commonplace.core.errors import Invalid
+from commonplace.core.text import well_formed
+from commonplace.journals.chronicle.exports import TITLE
+from commonplace.journals.chronicle.times import from_instant, parse_timestamp, to_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+
+LONGEST_EXPORT = 256 * 1024 * 1024
+"""Characters; a longer export is refused."""
+
+DEEPEST = 8
+"""Levels of nesting in YAML; an export has four."""
+
+_TITLE = re.compile(rf"\s*{re.escape(TITLE)}[ \t]*(?:\r?\n|\Z)")
+_YAML_KEY = re.compile(r"^(?:- )?(?:version|exported_at|tool|entries|id)[ \t]*:", re.MULTILINE)
+_DAY = re.compile(r"## (\d{4}-\d{2}-\d{2})[ \t]*")
+_HEADING = re.compile(r"### (\d{2}:\d{2}:\d{2}) - (.*)", re.DOTALL)
+_ITEM = re.compile(r"- \*\*(ID|Tags|Host|User|Directory)\*\*: (.*)", re.DOTALL)
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_HINT = "Export again, or mend that entry in the file."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """An entry of an export. instant: nanoseconds since 1970.
+
+    id: as the export has it; the first version of chronicle counted 1, 2, 3, so that ids of two
+    of its databases may be equal.
+    """
+
+    id: str
+    instant: int
+    message: str
+    tags: tuple[str, ...] = ()
+    hostname: str = ""
+    username: str = ""
+    directory: str = ""
+
+    @property
+    def at(self) -> datetime:
+        """When it happened, aware UTC, to the microsecond."""
+        return from_instant(self.instant)
+
+
+class _Mapping(dict[str, Any]):
+    """A mapping of YAML that knows the line it begins in."""
+
+    line = 0
+
+
+class _Open(NamedTuple):
+    """A container that is being read; key: of a mapping's value that comes next."""
+
+    container: _Mapping | list[Any]
+    key: list[str]
+
+
+def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) -> list[Imported]:
+    """The entries of an export, in its order, whichever of chronicle's forms it has.
+
+    JSON (an export, the list of `list --json` in lower case or, of early versions, in Go's field
+    names), YAML and Markdown. zone: the clock of Markdown's times, which bear none; all others are
+    exact. Raises Invalid naming the line or the entry for anything else, and then gives nothing.
+    """
+    if len(text) > limit:
+        raise Invalid(
+            f"The export has {len(text):,} characters, more than {limit:,}.",
+            hint="Split it into several files.",
+        )
+    plain = well_formed(text).removeprefix("\ufeff")
+    if plain.lstrip()[:1] in {"{", "["} or plain.strip() == "null":
+        return _from_tree(_parse_json(plain))
+    if _TITLE.match(plain):
+        return _parse_markdown(plain, zone)
+    if _YAML_KEY.search(plain):
+        return _from_tree(_parse_yaml(plain))
+    raise Invalid(
+        "The file is no export of chronicle's: neither JSON nor YAML nor Markdown.",
+        hint="Export with `chronicle export` or `commonplace chronicle export`.",
+    )
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as exc:
+        raise Invalid(f"The JSON breaks off at line {exc.lineno}: {exc.msg}.", hint=_HINT) from exc
+    except (ValueError, RecursionError) as exc:
+        raise Invalid("The JSON is no export: its numbers or its depth.", hint=_HINT) from exc
+
+
+def _parse_yaml(text: str) -> Any:
+    """The one document of a YAML text as mappings, lists, texts and None; each value as written."""
+    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415  bears no types; costs 20 ms
+
+    # The C reader is ten times as fast, and not in every build.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    roots: list[Any] = []
+    stack: list[_Open] = []
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            line = event.start_mark.line + 1
+            if getattr(event, "anchor", None) or getattr(event, "tag", None):
+                raise Invalid(f"Line {line} holds a YAML anchor, alias or tag.", hint=_HINT)
+            if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+                stack.pop()
+            elif isinstance(event, yaml.ScalarEvent):
+                null = event.implicit[0] and event.value in _NULL
+                _place(roots, stack, None if null else event.value, line)
+            elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+                if len(stack) == DEEPEST:
+                    raise Invalid(f"Line {line} is nested too deep.", hint=_HINT)
+                opened: Any = [] if isinstance(event, yaml.SequenceStartEvent) else _Mapping()
+                _place(roots, stack, opened, line)
+                stack.append(_Open(opened, []))
+    except yaml.YAMLError as exc:
+        mark = getattr(exc, "problem_mark", None)
+        where = f"at line {mark.line + 1}" if mark else "for a character it must not hold"
+        raise Invalid(f"The YAML cannot be read {where}.", hint=_HINT) from exc
+    if len(roots) != 1:
+        raise Invalid(f"The YAML holds {len(roots)} documents, not one.", hint=_HINT)
+    return roots[0]
+
+
+def _place(roots: list[Any], stack: list[_Open], value: Any, line: int) -> None:
+    """Put a value where the reading stands: a key, a key's value, an item or a document."""
+    if isinstance(value, _Mapping):
+        value.line = line
+    if not stack:
+        roots.append(value)
+        return
+    container, key = stack[-1]
+    if isinstance(container, list):
+        container.append(value)
+    elif key:
+        container[key.pop()] = value
+    elif not isinstance(value, str) or value in container:
+        raise Invalid(f"Line {line} holds a key twice, or one that is no text.", hint=_HINT)
+    else:
+        key.append(value)
+
+
+def _from_tree(tree: Any) -> list[Imported]:
+    entries = tree
+    if isinstance(tree, dict):
+        if "entries" not in tree:
+            raise Invalid("The export holds no `entries`.", hint=_HINT)
+        entries = tree["entries"]
+    if entries is None:  # Go's spelling of an empty list
+        return []
+    if not isinstance(entries, list):
+        raise Invalid("The export's `entries` are no list.", hint=_HINT)
+    return [_from_fields(each, number) for number, each in enumerate(entries, start=1)]
+
+
+def _from_fields(entry: Any, number: int) -> Imported:
+    where = f"Entry {number}"
+    if isinstance(entry, _Mapping):
+        where = f"Entry {number} (line {entry.line})"
+    if not isinstance(entry, dict):
+        raise Invalid(f"{where} is no object.", hint=_HINT)
+    # `working_directory`, `WorkingDirectory` and `directory` are what three versions write.
+    fields = {key.replace("_", "").casefold(): value for key, value in entry.items()}
+    fields.setdefault("workingdirectory", fields.get("directory"))
+    if type(fields.get("id")) is int:
+        fields["id"] = str(fields["id"])
+    names = ("id", "timestamp", "message", "hostname", "username", "workingdirectory")
+    texts = {name: "" if fields.get(name) is None else fields[name] for name in names}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise Invalid(f"{where}: its {name} is no text.", hint=_HINT)
+    if "message" not in fields or not texts["id"]:
+        missing = "id" if "message" in fields else "message"
+        raise Invalid(f"{where} has no {missing}.", hint=_HINT)
+    tags = fields.get("tags") or []
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise Invalid(f"{where}: its tags are no list of texts.", hint=_HINT)
+    return Imported(
+        id=texts["id"],
+        instant=_parse_instant(texts["timestamp"], where),
+        message=texts["message"],
+        tags=tuple(tags),
+        hostname=texts["hostname"],
+        username=texts["username"],
+        directory=texts["workingdirectory"],
+    )
+
+
+def _parse_instant(text: str, where: str) -> int:
+    try:
+        return parse_timestamp(text)
+    except Invalid as exc:
+        raise Invalid(f"{where}: its timestamp is no time.", hint=_HINT) from exc
+
+
+def _parse_markdown(text: str, zone: tzinfo) -> list[Imported]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    day: date | None = None
+    blocks: list[tuple[int, date, list[str]]] = []
+    for number, line in enumerate(lines, start=1):
+        found = _DAY.fullmatch(line)
+        # The original writes a message's further lines as they are: a day's heading inside one
+        # is the message's unless the items of its entry are over.
+        if found and not (blocks and _is_open(blocks[-1][2])):
+            day = _parse_day(found[1], number)
+        elif _HEADING.fullmatch(line):
+            if day is None:
+                raise Invalid(f"Line {number}: an entry stands above the first day.", hint=_HINT)
+            blocks.append((number, day, [line]))
+        elif blocks:
+            blocks[-1][2].append(line)
+    return [_from_block(*block, zone) for block in blocks]
+
+
+def _is_open(lines: list[str]) -> bool:
+    return not any(_ITEM.fullmatch(line) for line in lines)
+
+
+def _parse_day(text: str, number: int) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as exc:
+        raise Invalid(f"Line {number}: {text} is no date.", hint=_HINT) from exc
+
+
+def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Imported:
+    heading = _HEADING.fullmatch(lines[0])
+    assert heading is not None
+    first = next((n for n, line in enumerate(lines) if line.startswith("- **ID**: ")), 0)
+    if not first:
+        raise Invalid(f"Line {number}: the entry has no ID.", hint=_HINT)
+    items = dict(_items(lines[first:]))
+    try:
+        local = datetime.combine(day, time.fromisoformat(heading[1]))
+    except ValueError as exc:
+        raise Invalid(f"Line {number}: {heading[1]} is no time.", hint=_HINT) from exc
+    tags = items.get("Tags", "")
+    return Imported(
+        id=items["ID"],
+        instant=to_instant(from_local(local, zone)),
+        message="\n".join([heading[2], *_outdented(lines[1:first])]),
+        tags=tuple(tags.split(", ")) if tags else (),
+        hostname=items.get("Host", ""),
+        username=items.get("User", ""),
+        directory=items.get("Directory", ""),
+    )
+
+
+def _items(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        found = _ITEM.fullmatch(line)
+        if found is None:
+            return
+        yield found[1], found[2]
+
+
+def _outdented(lines: list[str]) -> list[str]:
+    """A message's further lines without our indentation; the original's are as they are."""
+    if all(not line or line.startswith("    ") for line in lines):
+        return [line[4:] for line in lines]
+    return lines

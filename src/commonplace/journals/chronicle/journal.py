@@ -1,0 +1,446 @@
+"""Owns chronicle, the log of what was done and when: its verbs over a database or a Markdown tree.
+
+Never keeps a word anywhere but in chronicle's own storage, and never says "written" too early.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.ids import key_id
+from commonplace.core.text import opening
+from commonplace.db.sqlite import BUSY_S
+from commonplace.journals.chronicle.adopt import adopted, is_global
+from commonplace.journals.chronicle.database import ChronicleDatabase
+from commonplace.journals.chronicle.event import (
+    JOURNAL,
+    UNKNOWN,
+    Changes,
+    Draft,
+    Event,
+    Mention,
+    Question,
+    TagCount,
+    TagFilter,
+    Unless,
+    checked_message,
+    checked_tags,
+    doc_of,
+    fold_tag,
+    parse_event_id,
+    parse_tag_filter,
+    plain,
+)
+from commonplace.journals.chronicle.imported import LastImport
+from commonplace.journals.chronicle.open import ChroniclePages
+from commonplace.journals.chronicle.repair import find_problems, repair
+from commonplace.journals.chronicle.source import ChronicleSource
+from commonplace.journals.chronicle.times import SECOND_NS, to_instant
+from commonplace.journals.chronicle.tree import ChronicleTree
+from commonplace.journals.chronicle.upgrade import Upgraded, upgrade
+from commonplace.journals.chronicle.words import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.core.values import Interval, Problem
+    from commonplace.journals.chronicle.places import Place
+    from commonplace.journals.chronicle.spelling import Logged
+
+__all__ = [
+    "Act",
+    "Added",
+    "Author",
+    "Chronicle",
+    "Event",
+    "Mention",
+    "Page",
+    "TagCount",
+    "TagFilter",
+    "Upgraded",
+    "doc_of",
+    "fold_tag",
+    "parse_tag_filter",
+]
+
+MOST_EVENTS = 10_000
+_IMPORTED_AT_ONCE = 500
+
+# Past the calendar's end, in nanoseconds.
+_NEVER = 10**21
+# Before every place of an instant.
+_FIRST = -(2**63) - 1
+# An instant in nanoseconds and a place, each within 64 bits or a little more.
+_PLACE = re.compile(r"(-?[0-9]{1,21})\.(-?[0-9]{1,19})", re.ASCII)
+_KEYS = uuid.UUID("5b0c7ff0-6a68-5d1f-8f6e-2f4d8a7c9e13")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who logs: the machine, the user and the folder, each `unknown` where nobody can tell."""
+
+    hostname: str = UNKNOWN
+    username: str = UNKNOWN
+    directory: str = UNKNOWN
+
+
+def _as_written(author: Author) -> Author:
+    names = (author.hostname, author.username, author.directory)
+    hostname, username, directory = (plain(name) or UNKNOWN for name in names)
+    return Author(hostname=hostname, username=username, directory=directory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that is there now; repeated: an earlier call with the same key made it."""
+
+    event: Event
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Something that can be taken back: an entry that was added, or all that an import added.
+
+    edited: how many of the import's entries were edited since, and stay.
+    """
+
+    events: tuple[Event, ...]
+    is_import: bool = False
+    edited: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some entries, newest first; cursor: asks for the next ones, empty after the last."""
+
+    events: tuple[Event, ...]
+    cursor: str = ""
+
+
+class Chronicle:
+    """What one owner did and when, in the storage that chronicle itself reads and writes.
+
+    owner: makes idempotency keys his own. zone: of the local times written. clock: the present,
+    aware. patience_s: how long a lock of another program is waited for. imported: a file of ours
+    that remembers what the last import added. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        owner: str,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        author: Author | None = None,
+        patience_s: float = BUSY_S,
+        new_id: Callable[[], object] = uuid.uuid4,
+        imported: Path | None = None,
+    ) -> None:
+        self._store: ChronicleDatabase | ChronicleTree = (
+            ChronicleTree(place.path, zone=zone, patience_s=patience_s)
+            if place.form == "tree"
+            else ChronicleDatabase(place.path, zone=zone, patience_s=patience_s)
+        )
+        self._owner = owner
+        self._clock = clock
+        self._author = _as_written(author or Author())
+        self._new_id = new_id
+        self._imported = LastImport(imported, storage=str(place.path))
+        self._source = ChronicleSource(self._store, zone)
+
+    @property
+    def path(self) -> Path:
+        """The database's file or the tree's folder, there or not."""
+        return self._store.path
+
+    @property
+    def author(self) -> Author:
+        """Who logs here."""
+        return self._author
+
+    def source(self) -> ChronicleSource:
+        """What the index follows."""
+        return self._source
+
+    def pages(self) -> ChroniclePages:
+        """What opens refs of this journal."""
+        return ChroniclePages(self)
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self._store.close()
+
+    def add_event(
+        self,
+        message: str,
+        *,
+        tags: Sequence[str] = (),
+        at: datetime | None = None,
+        idempotency_key: str | None = None,
+        directory: str | None = None,
+    ) -> Added:
+        """Log what was done. The same key twice is one entry: the first call's.
+
+        message: up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD. tags:
+        see `checked_tags`. at: aware, default now. directory: default the author's.
+        Raises: Invalid, Conflict for a storage that is only read, Denied, Unavailable.
+        """
+        draft = self._draft(message, tags, at, directory)
+        if idempotency_key is not None:
+            draft = replace(draft, id=self._id_of(idempotency_key))
+        event, repeated = self._store.add(draft)
+        return Added(event=event, repeated=repeated)
+
+    def remember_event(
+        self,
+        message: str,
+        *,
+        tags: Sequence[str] = (),
+        within: Interval,
+        is_same: Callable[[Event], bool],
+    ) -> Added:
+        """Log what was done just now, unless an entry inside the interval says the same.
+
+        Looked for under the lock that the entry is written under: of two processes that are told
+        the same at once, one writes. is_same: quick, and pure. Raises: as `add_event`.
+        """
+        unless = Unless(question=_question(within), is_same=is_same)
+        event, repeated = self._store.add(self._draft(message, tags), unless=unless)
+        return Added(event=event, repeated=repeated)
+
+    def _draft(
+        self,
+        message: str,
+        tags: Sequence[str],
+        at: datetime | None = None,
+        directory: str | None = None,
+    ) -> Draft:
+        return Draft(
+            id=str(self._new_id()),
+            instant=to_instant(self._clock() if at is None else at),
+            message=checked_message(message),
+            tags=checked_tags(tags),
+            hostname=self._author.hostname,
+            username=self._author.username,
+            directory=(directory and plain(directory)) or self._author.directory,
+        )
+
+    def import_events(
+        self, entries: Sequence[Logged], *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Add entries of an export or of another storage as they were; how many were added.
+
+        Each once, however often it is called: an entry whose UUID is here stays as it is here, one
+        without a UUID gets an id that follows from it. progress: called with (done, still to do).
+        Raises: Conflict for a storage that is only read, Denied, Unavailable; what is done stays.
+        """
+        drafts = adopted(entries, self._events_around([x for x in entries if not is_global(x.id)]))
+        # Exports begin with the newest: the order of writing is to be that of the time logged.
+        drafts.reverse()
+        drafts.sort(key=lambda x: x.instant)
+        added = 0
+        with self._imported.adding() as tell:
+            for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
+                batch = drafts[done : done + _IMPORTED_AT_ONCE]
+                added += self._store.add_all(batch, tell=tell)
+                if progress is not None:
+                    progress(done + len(batch), len(drafts) - done - len(batch))
+        return added
+
+    def _events_around(self, entries: Sequence[Logged]) -> Iterator[Event]:
+        """All that is here of the seconds between the first and the last of these."""
+        if not entries:
+            return
+        first = min(x.instant for x in entries) // SECOND_NS * SECOND_NS
+        below = ((max(x.instant for x in entries) // SECOND_NS + 1) * SECOND_NS, _FIRST)
+        while True:
+            question = Question(start=first, below=below)
+            events = self._store.newest(MOST_EVENTS, question)
+            yield from events
+            if len(events) < MOST_EVENTS:
+                return
+            below = (events[-1].instant, events[-1].place)
+
+    def _id_of(self, key: str) -> str:
+        return key_id(_KEYS, plain(self._owner), plain(key))
+
+    def read_event(self, ref: str) -> Event:
+        """The entry under a ref, an id, or the beginning of one that no other id shares.
+
+        A number of the oldest generation is still found after an upgrade.
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        return self._store.find(parse_event_id(ref))
+
+    def read_events(self, refs: Sequence[str]) -> dict[str, Event]:
+        """The entries under whole refs, less those that are gone. Raises: Invalid, Unavailable."""
+        identities = [ref.removeprefix(f"{JOURNAL}:") for ref in refs]
+        return {event.ref: event for event in self._store.get_many(identities)}
+
+    def list_mentions(self, text: str, *, within: Interval | None = None) -> list[Mention]:
+        """Every entry inside the interval that bears all words of a text, newest first.
+
+        In any form of each word, as a search finds it; stop words do not count. However many.
+        Raises: Invalid, Unavailable.
+        """
+        return self._store.mentions(Words(text), _question(within))
+
+    def read_around(self, event: Event) -> tuple[Event | None, Event | None]:
+        """The entries before and after this one in time, None at either end.
+
+        Raises: Invalid, Unavailable.
+        """
+        question = Question(start=-_NEVER, below=(event.instant, event.place))
+        return next(iter(self._store.newest(1, question)), None), self._store.after(event)
+
+    def list_events(
+        self,
+        *,
+        limit: int = 10,
+        within: Interval | None = None,
+        tags: TagFilter | Sequence[str] = (),
+        directory: str | None = None,
+        cursor: str = "",
+    ) -> Page:
+        """The newest entries inside the interval with these tags, newest first.
+
+        tags: plain ones any of, `+tag` required, `-tag` excluded, in any case. directory: only
+        what was logged in just this folder. cursor: of the page before.
+        Raises: Invalid, Unavailable.
+        """
+        if not 1 <= limit <= MOST_EVENTS:
+            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_EVENTS}.")
+        question = _question(within)
+        if cursor:
+            question = replace(question, below=min(question.below, _parse_cursor(cursor)))
+        wanted = tags if isinstance(tags, TagFilter) else parse_tag_filter(tags)
+        question = replace(question, tags=wanted, directory=directory)
+        events = self._store.newest(limit + 1, question)
+        more = _render_cursor(events[limit - 1]) if len(events) > limit else ""
+        return Page(events=tuple(events[:limit]), cursor=more)
+
+    def edit_event(
+        self,
+        ref: str,
+        *,
+        message: str | None = None,
+        tags: Sequence[str] | None = None,
+        at: datetime | None = None,
+        expected: str | None = None,
+    ) -> Event:
+        """Change an entry's message, tags or time; what is not named stays.
+
+        expected: the stamp that was read.
+        Raises: Invalid, NotFound, Conflict when the entry is another by now, Denied, Unavailable.
+        """
+        changes = Changes(
+            message=None if message is None else checked_message(message),
+            tags=None if tags is None else checked_tags(tags),
+            instant=None if at is None else to_instant(at),
+        )
+        if changes == Changes():
+            raise Invalid("Nothing to change.", hint="Give a message, tags or a time.")
+        return self._store.edit(parse_event_id(ref), changes, expected=expected)
+
+    def delete_event(self, ref: str, *, expected: str | None = None) -> Event:
+        """Remove an entry; answers what it was. Raises: as `edit_event`."""
+        return self._store.delete(parse_event_id(ref), expected=expected)
+
+    def last_act(self) -> Act:
+        """What `undo` takes back: the entry this user added last on this machine, or an import.
+
+        "Last" is the order of writing, not the time logged. The last import counts whole, whoever
+        logged its entries, until this user adds one; what was edited since is no part of it.
+        Raises: NotFound, Unavailable.
+        """
+        stamps = self._imported.read()
+        there = self._store.get_many([*stamps])
+        brought = [event for event in there if event.stamp == stamps[event.id]]
+        latest = max((event.place for event in brought), default=None)
+        try:
+            last = self._store.last_of(self._author.hostname, self._author.username)
+        except NotFound:
+            if latest is None:
+                raise
+        else:
+            if latest is None or last.place > latest:
+                return Act(events=(last,))
+        return Act(events=tuple(brought), is_import=True, edited=len(there) - len(brought))
+
+    def undo(self, act: Act | None = None) -> Act:
+        """Take back the last act, or this one, while it is as it was; answers what is gone.
+
+        Raises: NotFound, Conflict for an entry that is another by now, Unavailable.
+        """
+        act = act or self.last_act()
+        if not act.is_import:
+            (last,) = act.events
+            return replace(act, events=(self._store.delete(last.id, expected=last.stamp),))
+        gone = self._store.delete_all({event.id: event.stamp for event in act.events})
+        self._imported.forget()
+        edited = act.edited + len(act.events) - len(gone)
+        return replace(act, events=tuple(gone), edited=edited)
+
+    def list_tags(self) -> list[TagCount]:
+        """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable."""
+        return self._store.tags()
+
+    def upgrade(self) -> Upgraded:
+        """Make the newest layout of an older database, the original kept beside it.
+
+        May be called twice. Raises: Invalid, Denied, Unavailable; the original is then untouched.
+        """
+        return upgrade(self._store, self._clock())
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with the storage now; reads everything, changes nothing."""
+        return list(find_problems(self._store))
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
+        return repair(self._store)
+
+
+def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | None) -> Author:
+    """Who logs in this process, as chronicle itself would say.
+
+    environ: its USER counts. directory: the working directory, None where it is gone.
+    """
+    return Author(
+        hostname=hostname or UNKNOWN,
+        username=environ.get("USER") or UNKNOWN,
+        directory=str(directory) if directory else UNKNOWN,
+    )
+
+
+def _question(within: Interval | None) -> Question:
+    end = to_instant(within.end) if within and within.end else _NEVER
+    return Question(
+        start=to_instant(within.start) if within and within.start else -_NEVER,
+        below=(end, _FIRST),
+    )
+
+
+def _render_cursor(event: Event) -> str:
+    return base64.urlsafe_b64encode(f"{event.instant}.{event.place}".encode()).decode().rstrip("=")
+
+
+def _parse_cursor(cursor: str) -> tuple[int, int]:
+    with suppress(ValueError, binascii.Error):
+        text = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+        if found := _PLACE.fullmatch(text):
+            return int(found[1]), int(found[2])
+    raise Invalid(
+        f"Invalid cursor: {opening(cursor, 40)!a}.", hint="Use the one that the last page gave."
+    )

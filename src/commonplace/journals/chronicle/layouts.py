@@ -1,0 +1,342 @@
+"""Owns which generation of chronicle made a database, and how a row of each becomes an entry.
+
+Never changes a database but by `complete`, and never takes other programs' tables for it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+from commonplace.db.queries import read_queries
+from commonplace.journals.chronicle.event import Event, folded_tags, parse_tags, stamp_of
+from commonplace.journals.chronicle.times import (
+    SECOND_NS,
+    columns_of,
+    from_instant,
+    instant_of,
+    parse_timestamp,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from commonplace.journals.chronicle.event import Draft, Question
+
+Generation: TypeAlias = Literal["new", "A", "B", "D1", "D2"]
+Row: TypeAlias = tuple[Any, ...]
+
+SQL: Mapping[str, str] = read_queries("commonplace.journals.chronicle", "queries.sql")
+UPDATE_SCOPE = "AFTER UPDATE OF message, tags"
+
+_READING = {
+    "A": "read_with_tag_rows",
+    "B": "read_with_tag_rows",
+    "D1": "read_without_instants",
+    "D2": "read_with_columns",
+}
+_OLD_COLUMNS = frozenset({"id", "timestamp", "message", "hostname", "username"}) | {
+    "working_directory",
+    "created_at",
+}
+_COLUMNS = _OLD_COLUMNS | {"tags", "updated_at"}
+_INSTANTS = frozenset({"timestamp_unix_seconds", "timestamp_nanosecond"})
+_WHOLE = frozenset(
+    ("index", name)
+    for name in ("idx_entries_id", "idx_entries_timestamp", "idx_entries_timestamp_instant")
+) | frozenset(
+    [("table", "entries_fts"), *(("trigger", f"entries_{name}") for name in ("ai", "ad", "au"))]
+)
+_WORDS = frozenset({"entries_fts", "entries_ai", "entries_ad", "entries_au"})
+_TRACES_OF_D = frozenset({("index", "idx_entries_id"), ("index", "idx_entries_timestamp")})
+# Texts of time begin with a local date; its instant lies within a day of offset on either side.
+_TEXT_MARGIN = timedelta(days=2)
+_DATE_LENGTH = 10
+_AFTER_EVERY_DATE = ":"
+# Ids of the first generation were numbers; they become these, so that an old number is still found.
+_NUMBERED = uuid.UUID("6c1d6c62-3b3a-5c0e-9d0a-0f3a5f1f5d11")
+
+
+class Unreadable(Exception):
+    """A row that is no entry; the argument says why, without a word of the entry."""
+
+
+class Timed(NamedTuple):
+    """A row with what orders it."""
+
+    instant: int
+    place: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What a database is. whole: nothing of its generation is missing.
+
+    half_upgraded: an older generation that a newer chronicle began to change and could not.
+    """
+
+    generation: Generation
+    whole: bool = True
+    half_upgraded: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is written in place."""
+        return self.generation in {"new", "D1", "D2"}
+
+    def reading(self, rest: str) -> str:
+        """The query that reads its rows, with the named clause at its end."""
+        return f"{SQL[_READING[self.generation]]}\n{SQL[rest] if rest else ''}"
+
+
+def detect(conn: sqlite3.Connection, path: Path) -> Layout:
+    """The layout of an open database. Raises Invalid where it is not chronicle's."""
+    objects = {(_text(kind), _text(name)): _text(sql) for kind, name, sql in _list_objects(conn)}
+    if not objects:
+        return Layout(generation="new")
+    columns = _columns(conn, "entries")
+    if columns.keys() >= _COLUMNS:
+        if not columns.keys() >= _INSTANTS:
+            return Layout(generation="D1", whole=False)
+        scoped = UPDATE_SCOPE in objects.get(("trigger", "entries_au"), "")
+        return Layout(generation="D2", whole=scoped and objects.keys() >= _WHOLE)
+    if columns.keys() >= _OLD_COLUMNS and _columns(conn, "tags").keys() >= {"entry_id", "tag"}:
+        return Layout(
+            generation="A" if columns["id"] == "INTEGER" else "B",
+            half_upgraded=bool(_TRACES_OF_D & objects.keys())
+            or not _INSTANTS.isdisjoint(columns)
+            or UPDATE_SCOPE in objects.get(("trigger", "entries_au"), ""),
+        )
+    missing = sorted(_COLUMNS - columns.keys()) if columns else []
+    why = f"its table entries lacks {', '.join(missing)}" if missing else "it has no table entries"
+    raise Invalid(
+        f"{path} is a database, but not chronicle's: {why}.",
+        hint="Check CHRONICLE_DB_PATH, or name a file that does not exist yet.",
+    )
+
+
+def _list_objects(conn: sqlite3.Connection) -> Iterable[Row]:
+    return conn.execute(SQL["list_objects"])
+
+
+def _columns(conn: sqlite3.Connection, table: str) -> dict[str, str]:
+    found = conn.execute(SQL["list_columns"], {"name": table})
+    return {_text(name): _text(kind) for name, kind in found}
+
+
+def complete(conn: sqlite3.Connection) -> None:
+    """Make the newest layout of an empty database or of a D1, inside the caller's transaction.
+
+    What is there stays as it is, but for the update trigger that fires too often; entries without
+    the instant that their text names get it.
+    """
+    before = {_text(name) for _, name, _ in _list_objects(conn)}
+    conn.execute(SQL["create_entries"])
+    columns = _columns(conn, "entries")
+    if "timestamp_unix_seconds" not in columns:
+        conn.execute(SQL["add_seconds_column"])
+    if "timestamp_nanosecond" not in columns:
+        conn.execute(SQL["add_nanosecond_column"])
+    for name in ("id_index", "timestamp_index", "words", "insert_trigger", "delete_trigger"):
+        conn.execute(SQL[f"create_{name}"])
+    triggers = {_text(name): _text(sql) for _, name, sql in _list_objects(conn)}
+    if UPDATE_SCOPE not in triggers.get("entries_au", ""):
+        conn.execute(SQL["drop_update_trigger"])
+        conn.execute(SQL["create_update_trigger"])
+    fill_instants(conn)
+    conn.execute(SQL["create_instant_index"])
+    if "entries" in before and not before >= _WORDS:
+        conn.execute(SQL["rebuild_words"])
+
+
+def fill_instants(conn: sqlite3.Connection) -> int:
+    """Give each entry without an instant the one that its text names; how many got theirs."""
+    strays = list(_strays(conn))
+    conn.executemany(SQL["set_instant"], strays)
+    return len(strays)
+
+
+def count_strays(conn: sqlite3.Connection) -> int:
+    """How many entries without an instant have a text that names one."""
+    return sum(1 for _ in _strays(conn))
+
+
+def _strays(conn: sqlite3.Connection) -> Iterator[dict[str, int]]:
+    for rowid, text in conn.execute(SQL["list_without_instant"]):
+        try:
+            seconds, nanosecond = columns_of(parse_timestamp(_text(text)))
+        except Invalid:
+            continue
+        yield {"rowid": rowid, "seconds": seconds, "nanosecond": nanosecond}
+
+
+def numbered_id(number: int, created_at: str, hostname: str) -> str:
+    """The id that an entry of the first generation gets in the newest; the same every time.
+
+    It follows from what no version of chronicle ever edits.
+    """
+    return str(uuid.uuid5(_NUMBERED, f"{number} {created_at} {hostname}"))
+
+
+def admits(question: Question, row: Row) -> bool:
+    """Whether a row is in the folder and has the tags that are asked for."""
+    here = question.directory is None or _text(row[8]) == question.directory
+    return here and (not question.tags or question.tags.admits(folded_tags(_text(row[9]))))
+
+
+def is_numbered(row: Row) -> bool:
+    """Whether a row's id is what its number of the first generation became."""
+    return _text(row[4]) == numbered_id(row[0], _text(row[10]), _text(row[6]))
+
+
+def instant_in(row: Row) -> int:
+    """A row's instant in nanoseconds; from its columns, else from its text. Raises Unreadable."""
+    if not row[4]:
+        raise Unreadable("It has no id.")
+    instant = instant_of(row[1], row[2])
+    if instant is None:
+        try:
+            instant = parse_timestamp(_text(row[3]))
+        except Invalid as exc:
+            raise Unreadable(exc.message) from exc
+    return instant
+
+
+def seen_of(row: Row) -> tuple[int, str]:
+    """A row's instant and stamp. Raises Unreadable."""
+    instant = instant_in(row)
+    try:
+        return instant, stamp_of(instant, row[4:10])
+    except TypeError:  # some column is NULL
+        return instant, stamp_of(instant, [x or b"" for x in row[4:10]])
+
+
+def event_of(row: Row) -> Event:
+    """A row as an entry. Raises Unreadable."""
+    instant, stamp = seen_of(row)
+    identity, message, hostname, username, directory, tags = (_text(x) for x in row[4:10])
+    return Event(
+        id=identity,
+        at=from_instant(instant),
+        nanos=instant % 1000,
+        message=message,
+        tags=parse_tags(tags),
+        hostname=hostname,
+        username=username,
+        directory=directory,
+        stamp=stamp,
+        place=row[0],
+    )
+
+
+def written(draft: Draft, tags: str, place: int) -> Event:
+    """What `event_of` reads back of an entry that was just written. tags: as its column has them.
+
+    Not read back: that is a tenth of what an add costs on a fast disk.
+    """
+    parts = draft.id, draft.message, draft.hostname, draft.username, draft.directory, tags
+    return Event(
+        id=draft.id,
+        at=from_instant(draft.instant),
+        nanos=draft.instant % 1000,
+        message=draft.message,
+        tags=draft.tags,
+        hostname=draft.hostname,
+        username=draft.username,
+        directory=draft.directory,
+        stamp=stamp_of(draft.instant, [part.encode() for part in parts]),
+        place=place,
+    )
+
+
+def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterator[Timed]:
+    """The rows before an instant (nanoseconds), newest first; reads no more than is asked for.
+
+    Rows that are no entries are passed over, the first few that come may lie past the instant.
+    """
+    if layout.generation == "new":
+        return
+    if layout.generation != "D2":
+        yield from _by_text(conn, layout, below)
+        return
+    stray = sorted(_timed(conn.execute(layout.reading("without_instant"))), key=_order)
+    bound = {"seconds": (below - 1) // SECOND_NS}
+    rest = _timed(conn.execute(layout.reading("newest_by_instant"), bound))
+    yield from heapq.merge(rest, stray, key=_order) if stray else rest
+
+
+def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterator[Timed]:
+    """The rows from an instant on (nanoseconds), oldest first; of an older generation, all.
+
+    Rows that are no entries are passed over, the first few that come may lie before the instant.
+    """
+    if layout.generation == "new":
+        return
+    if layout.generation != "D2":
+        yield from sorted(_timed(conn.execute(layout.reading(""))))
+        return
+    stray = sorted(_timed(conn.execute(layout.reading("without_instant"))))
+    bound = {"seconds": above // SECOND_NS}
+    yield from heapq.merge(_timed(conn.execute(layout.reading("oldest_by_instant"), bound)), stray)
+
+
+def _by_text(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterator[Timed]:
+    """By the text of the time, which is in order by its date alone: offsets and signs vary."""
+    held: list[tuple[tuple[int, int], Timed]] = []
+    bound = {"before": _latest_text(below)}
+    for row in conn.execute(layout.reading("newest_by_text"), bound):
+        timed = _timed_row(row)
+        if timed is None:
+            continue
+        day = parse_timestamp(f"{_text(row[3])[:_DATE_LENGTH]} 00:00:00")
+        floor = day + int(_TEXT_MARGIN.total_seconds()) * SECOND_NS
+        while held and held[0][1].instant >= floor:
+            yield heapq.heappop(held)[1]
+        heapq.heappush(held, (_order(timed), timed))
+    while held:
+        yield heapq.heappop(held)[1]
+
+
+def _latest_text(below: int) -> str:
+    try:
+        return (from_instant(below) + _TEXT_MARGIN).date().isoformat()
+    except OverflowError:
+        return _AFTER_EVERY_DATE
+
+
+def _order(timed: Timed) -> tuple[int, int]:
+    return -timed.instant, -timed.place
+
+
+def _timed(rows: Iterable[Row]) -> Iterator[Timed]:
+    for row in rows:
+        timed = _timed_row(row)
+        if timed is not None:
+            yield timed
+
+
+def _timed_row(row: Row) -> Timed | None:
+    try:
+        return Timed(instant_in(row), row[0], row)
+    except Unreadable:
+        return None
+
+
+def label_of(row: Row) -> str:
+    """How an unreadable row is named to its owner: by its id, or else by its number."""
+    return repr(opening(_text(row[4]), 40)) if row[4] else f"number {row[0]}"
+
+
+def _text(value: object) -> str:
+    """A column as text: connections hand texts over as bytes, since some are no UTF-8."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)

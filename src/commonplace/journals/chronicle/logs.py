@@ -1,0 +1,238 @@
+"""Owns the project logs: which `.chronicle` rules a folder, and the line an entry adds to its log.
+
+Never writes where the user has not allowed it, nor outside `.chronicle`'s own folder, and never
+lets a log that fails reach the entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.files import make_folder, translated
+from commonplace.core.text import opening
+from commonplace.core.toml import parse_toml
+from commonplace.journals.chronicle.spelling import (
+    continued,
+    one_line,
+    render_go_json,
+    render_rfc3339,
+)
+from commonplace.journals.chronicle.times import local_of
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from commonplace.journals.chronicle.spelling import Logged
+    from commonplace.journals.chronicle.trust import TrustedLogs
+
+CONFIG_NAME = ".chronicle"
+CONFIG_LIMIT = 65_536
+"""Bytes; a larger `.chronicle` is not ours."""
+
+FORMATS = ("markdown", "json", "text")
+
+_NOT_WRITTEN = "No project log was written"
+# Tabs and line ends may stay; what else steers a terminal does not belong into a file to `cat`.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """What a `.chronicle` asks for.
+
+    file: where it lies. content: the sha256 of its bytes. log_dir: as written, relative to its
+    folder. log_format: one of FORMATS. warning: a sentence on what is wrong with it, empty when
+    nothing is.
+    """
+
+    file: Path
+    content: str = ""
+    local_logging: bool = False
+    log_dir: str = "logs"
+    log_format: str = "markdown"
+    warning: str = ""
+
+    @property
+    def root(self) -> Path:
+        """The folder that `.chronicle` lies in: the project."""
+        return self.file.parent
+
+
+def find_log_config(folder: Path, home: Path | None) -> LogConfig | None:
+    """The `.chronicle` that rules a folder: its own, else the nearest above it.
+
+    The search ends with the home or, outside of it, with the root of the filesystem. A
+    `.chronicle` that cannot be read or understood rules as well: it logs nothing and says why.
+    """
+    here = Path(os.path.realpath(folder))
+    top = Path(os.path.realpath(home)) if home else None
+    for each in (here, *here.parents):
+        file = each / CONFIG_NAME
+        if os.path.isfile(file):
+            return _read_config(file)
+        if each == top:
+            break
+    return None
+
+
+def _read_config(file: Path) -> LogConfig:
+    try:
+        with translated(file), open(file, "rb") as opened:
+            raw = opened.read(CONFIG_LIMIT + 1)
+        if len(raw) > CONFIG_LIMIT:
+            return _broken(file, f"{file} is larger than {CONFIG_LIMIT // 1024} KB.")
+        content = hashlib.sha256(raw).hexdigest()
+        return _parse_config(file, content, parse_toml(raw.decode(), name=str(file)))
+    except CommonplaceError as exc:
+        return _broken(file, exc.message)
+    except UnicodeDecodeError:
+        return _broken(file, f"{file} is not UTF-8.")
+
+
+def _parse_config(file: Path, content: str, keys: dict[str, Any]) -> LogConfig:
+    wanted = keys.get("local_logging", False)
+    if not isinstance(wanted, bool):
+        return _broken(file, f"local_logging in {file} is neither true nor false.")
+    log_dir = keys.get("log_dir", "logs")
+    if not isinstance(log_dir, str):
+        return _broken(file, f"log_dir in {file} is no text.")
+    log_format = keys.get("log_format", "markdown")
+    warning = ""
+    if log_format not in FORMATS:
+        shown = opening(str(log_format), 40)
+        warning = f"Unknown log_format {shown!a} in {file}: the log is written as markdown."
+        log_format = "markdown"
+    return LogConfig(
+        file=file,
+        content=content,
+        local_logging=wanted,
+        log_dir=log_dir,
+        log_format=log_format,
+        warning=warning if wanted else "",
+    )
+
+
+def _broken(file: Path, why: str) -> LogConfig:
+    return LogConfig(file=file, warning=f"{_NOT_WRITTEN}: {why}")
+
+
+def write_log(config: LogConfig | None, event: Logged, zone: tzinfo, trusted: TrustedLogs) -> str:
+    """Append an entry to its project's log of the day; a sentence of warning where that failed.
+
+    Writes `<root>/<log_dir>/YYYY-MM-DD.log`, named and clocked by the zone, in one write, so that
+    two processes never mix. The mode of new files follows the umask. Writes nothing where the
+    project does not ask for it, or the user has not allowed it, which is asked once. Never raises.
+    """
+    if config is None or not config.local_logging:
+        return config.warning if config else ""
+    try:
+        folder = log_folder(config)
+        if not trusted.is_allowed(config):
+            return asking_for(folder) if trusted.ask_once(config) else ""
+        path = folder / f"{local_of(event.instant, zone).date().isoformat()}.log"
+        make_folder(folder, 0o755)
+        _refuse_foreign(folder)
+        with translated(path):
+            whole = _append(path, render_log(event, config.log_format, zone).encode())
+    except CommonplaceError as exc:
+        return f"{_NOT_WRITTEN}: {exc.message}"
+    return config.warning if whole else f"The project log {path} took only part of the entry."
+
+
+def asking_for(folder: Path) -> str:
+    """What an answer says of a log that the user has not allowed."""
+    return (
+        f"This repository asks for a project log at {folder}; none is written unless the user "
+        "runs `commonplace trust`, which allows it."
+    )
+
+
+def log_folder(config: LogConfig) -> Path:
+    """The folder that a `.chronicle` of this user puts its logs into, there or not.
+
+    Raises: Denied where it is another user's, leads out of its folder, through a link, or to git.
+    """
+    _refuse_foreign(config.file)
+    root, hint = config.root, f"Change log_dir in {config.file}."
+    folder = Path(os.path.normpath(os.path.join(root, config.log_dir)))
+    # `~` means the home, not a folder of that name; TOML can write a NUL, and no path can hold it.
+    if config.log_dir[:1] == "~" or "\0" in config.log_dir or not folder.is_relative_to(root):
+        raise Denied(f"log_dir in {config.file} leads out of its folder.", hint=hint)
+    if any(part.casefold() == ".git" for part in folder.parts):
+        raise Denied(f"log_dir in {config.file} leads into git's own folder.", hint=hint)
+    for each in (folder, *folder.parents):
+        if each == root:
+            break
+        if os.path.islink(each):
+            raise Denied(f"{each} is a symbolic link.", hint=hint)
+    return folder
+
+
+def _refuse_foreign(path: Path) -> None:
+    with translated(path):
+        owner = os.stat(path).st_uid
+    if os.name != "nt" and owner != os.geteuid():
+        raise Denied(f"{path} belongs to another user.", hint="Use a folder of your own.")
+
+
+def _append(path: Path, content: bytes) -> bool:
+    """Add to the end of a plain file in one write; whether all was taken. Raises OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    # A link would lead elsewhere, and a pipe would wait for its reader.
+    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise Invalid(f"{path} is no plain file.", hint="Move it away.")
+        if os.name != "nt" and found.st_uid != os.geteuid():
+            raise Denied(f"{path} belongs to another user.", hint="Move it away.")
+        return os.write(descriptor, content) == len(content)
+    finally:
+        os.close(descriptor)
+
+
+def render_log(event: Logged, log_format: str, zone: tzinfo) -> str:
+    """An entry as a project log holds it, in one of FORMATS.
+
+    Markdown and JSON are the original's, but that further lines of a message are indented by four
+    spaces and control characters shown as U+FFFD. Text is one line: time, user, folder, tags,
+    message.
+    """
+    if log_format == "json":
+        return _render_json_line(event, zone)
+    at = f"{local_of(event.instant, zone):%H:%M:%S}"
+    message = _harmless(continued(event.message))
+    tags = _harmless(one_line(", ".join(event.tags)))
+    user = _harmless(one_line(f"{event.username}@{event.hostname}"))
+    directory = _harmless(one_line(event.directory))
+    if log_format == "text":
+        bracketed = f" [{tags}]" if tags else ""
+        return f"{at} {user} {directory}{bracketed} {message}\n"
+    tag_line = f"- **Tags**: {tags}\n" if tags else ""
+    return f"## {at} - {message}\n{tag_line}- **User**: {user}\n- **Directory**: {directory}\n\n"
+
+
+def _render_json_line(event: Logged, zone: tzinfo) -> str:
+    fields = {
+        "id": event.id,
+        "timestamp": render_rfc3339(event.instant, zone),
+        "message": event.message,
+        "hostname": event.hostname,
+        "username": event.username,
+        "working_directory": event.directory,
+        "tags": list(event.tags) or None,
+    }
+    return render_go_json(fields) + "\n"
+
+
+def _harmless(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)

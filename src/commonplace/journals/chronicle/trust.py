@@ -1,0 +1,97 @@
+"""Owns which `.chronicle` files the user has allowed: each by its path and by what it says.
+
+Never allows a file by itself, and never holds a word of an entry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import make_folder, replace_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.journals.chronicle.logs import LogConfig
+
+_LARGEST = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A `.chronicle` that was seen. content: the sha256 of its bytes; allowed: by the user."""
+
+    file: str
+    content: str
+    allowed: bool = False
+
+
+class TrustedLogs:
+    """A folder of ours with a file for each `.chronicle` that asked; safe among processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def is_allowed(self, config: LogConfig) -> bool:
+        """Whether the user has allowed this file with just this content."""
+        asked = self._find(config.file)
+        return asked is not None and asked.allowed and asked.content == config.content
+
+    def allow(self, config: LogConfig) -> None:
+        """Remember that the user allows it. Raises: Denied, Unavailable."""
+        self._put(Asked(file=str(config.file), content=config.content, allowed=True))
+
+    def ask_once(self, config: LogConfig) -> bool:
+        """Whether it is asked about for the first time with this content; remembers it."""
+        asked = self._find(config.file)
+        if asked is not None and asked.content == config.content:
+            return False
+        with contextlib.suppress(CommonplaceError):  # a home that cannot be written: asked again
+            self._put(Asked(file=str(config.file), content=config.content))
+        return True
+
+    def revoke(self, file: Path) -> bool:
+        """Allow a `.chronicle` no more; whether it was allowed. Raises: Denied, Unavailable."""
+        asked = self._find(file)
+        if asked is None or not asked.allowed:
+            return False
+        self._put(replace(asked, allowed=False))
+        return True
+
+    def each(self) -> list[Asked]:
+        """What the user has allowed, by path, with the content it had then."""
+        try:
+            names = os.listdir(self._folder)
+        except OSError:
+            return []
+        found = (self._read(self._folder / name) for name in names)
+        return sorted((x for x in found if x is not None and x.allowed), key=lambda x: x.file)
+
+    def _find(self, file: Path) -> Asked | None:
+        asked = self._read(self._path_of(str(file)))
+        return asked if asked is not None and asked.file == str(file) else None
+
+    def _put(self, asked: Asked) -> None:
+        make_folder(self._folder)
+        replace_file(self._path_of(asked.file), json.dumps(asdict(asked)).encode())
+
+    def _path_of(self, file: str) -> Path:
+        return self._folder / hashlib.sha256(os.fsencode(file)).hexdigest()[:32]
+
+    def _read(self, path: Path) -> Asked | None:
+        try:
+            with open(path, "rb") as opened:
+                found = json.loads(opened.read(_LARGEST))
+            return Asked(
+                file=str(found["file"]),
+                content=str(found["content"]),
+                allowed=found["allowed"] is True,
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None

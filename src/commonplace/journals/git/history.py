@@ -1,0 +1,256 @@
+"""Owns how commits are read: one stream of a history, and a single commit from its object.
+
+Never keeps a history in memory, and never runs a diff or a signature check of anybody's choice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import IO, TYPE_CHECKING
+
+from commonplace.core.errors import Unavailable
+from commonplace.journals.git.run import LONG_PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.journals.git.repo import GitRepo
+
+_CHUNK = 1 << 20
+_FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PERSON = re.compile(r"(?P<name>.*?) ?<(?P<address>[^<>]*)> (?P<at>-?[0-9]+) [+-][0-9]+", re.DOTALL)
+_ZONE = re.compile(rb" (?P<sign>[+-])(?P<hours>[0-9]{2})(?P<minutes>[0-9]{2})\Z")
+# The calendar's last year less a day or two for any zone.
+_LAST = 253_402_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """A path that a commit changed. status: A, M, D or T; is_file: a regular file, then or now.
+
+    mode, blob: what lies there since, empty for nothing.
+    """
+
+    path: str
+    status: str
+    is_file: bool
+    mode: str = ""
+    blob: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit. at: its author's time. touched: against its parent, nothing for a merge."""
+
+    hash: str
+    parents: tuple[str, ...]
+    author: str
+    address: str
+    at: datetime
+    message: str
+    touched: tuple[Touch, ...] = ()
+
+
+def read_history(
+    repo: GitRepo, until: str, *, since: str | Sequence[str] = "", paths: bool = True
+) -> Iterator[Commit]:
+    """The commits up to one, oldest first, less all that earlier ones hold.
+
+    paths: tell what each touched. Raises: Unavailable, Denied.
+    """
+    without = [x for x in ([since] if isinstance(since, str) else since) if x]
+    for name in (until, *without):
+        if name and not _HASH.fullmatch(name):
+            raise Unavailable(f"{name!r} is no commit of {repo.folder}.", hint="Try again.")
+    # fmt: off
+    arguments = [
+        "log", "-z", "--reverse", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
+        "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
+        "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
+        *(["--raw", "--no-abbrev"] if paths else ["--no-patch"]),
+        "--end-of-options", until, *(f"^{x}" for x in without), "--",
+    ]
+    # fmt: on
+    known = _listed_in_error(repo, until, without) if without else frozenset()
+    with repo.git.stream(arguments) as out:
+        for commit in _parse_history(_tokens(out)):
+            if commit.hash not in known:
+                yield commit
+
+
+def _listed_in_error(repo: GitRepo, until: str, without: Sequence[str]) -> frozenset[str]:
+    """The commits that git lists although the earlier ones hold them.
+
+    git stops its walk by the dates of commits: where a clock was wrong, it lists shared ones too.
+    With each of those it lists one none of whose parents is listed, so these alone are looked at.
+    """
+    excluded = [f"^{x}" for x in without]
+    listed = ["rev-list", "--parents", "--end-of-options", until, *excluded]
+    lines = repo.git.run(listed, patience_s=LONG_PATIENCE_S).out.decode("ascii").splitlines()
+    parents = {name: rest for name, *rest in (line.split() for line in lines)}
+    lowest = [x for x, above in parents.items() if parents.keys().isdisjoint(above)]
+    if not any(repo.is_ancestor(x, y) for x in lowest for y in without):
+        return frozenset()
+    held = repo.git.run(["rev-list", "--end-of-options", *without], patience_s=LONG_PATIENCE_S)
+    return frozenset(held.out.decode("ascii").split()) & parents.keys()
+
+
+def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Commit]:
+    """The last commits up to one that touched a path, newest first, merges left out; one call.
+
+    Each names every path that it touched, not this one alone. Quick where git keeps filters of
+    changed paths. Raises: Unavailable, Denied.
+    """
+    if not _HASH.fullmatch(until):
+        raise Unavailable(f"{until!r} is no commit of {repo.folder}.", hint="Try again.")
+    # fmt: off
+    ran = repo.git.run([
+        "log", "-z", "--author-date-order", "--full-history", "--full-diff", "--no-merges",
+        f"--max-count={most}",
+        "--encoding=UTF-8", f"--format={_FORMAT}",
+        "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
+        "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
+        "--raw", "--no-abbrev", "--end-of-options", until, "--", path,
+    ], patience_s=LONG_PATIENCE_S)
+    # fmt: on
+    *tokens, rest = ran.out.split(b"\0")
+    return list(_parse_history(iter([*tokens, rest] if rest.strip() else tokens)))
+
+
+def former_heads(repo: GitRepo, branch: str, *, since: str) -> list[str]:
+    """Where a branch was before it was rebased by hand, as its reflog tells; the newest first.
+
+    since: the beginning of a reason; only what was after the last move for it counts.
+    Raises: Unavailable, Denied.
+    """
+    ran = repo.git.run(
+        [
+            "log",
+            "-g",
+            "--no-show-signature",
+            "--format=%H %gs",
+            "-n1000",
+            "--end-of-options",
+            branch,
+        ],
+        statuses=(0, 128),
+    )
+    found: list[str] = []
+    was_rebase = False
+    for line in ran.out.decode("utf-8", "replace").splitlines() if ran.status == 0 else ():
+        name, _, why = line.partition(" ")
+        if was_rebase:
+            found.append(name)
+        if why.startswith(since):
+            break
+        was_rebase = why.startswith(("rebase", "pull"))
+    return found
+
+
+def _tokens(out: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    while chunk := out.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(b"\0")
+        yield from whole
+    if rest.strip():
+        yield rest
+
+
+def _parse_history(tokens: Iterator[bytes]) -> Iterator[Commit]:
+    token = next(tokens, None)
+    while token is not None:
+        fields = [token, *(next(tokens, b"") for _ in range(5))]
+        next(tokens, None)  # what ends the format
+        touched = []
+        token = next(tokens, None)
+        while token is not None and token.lstrip(b"\n").startswith(b":"):
+            touched.append(_touch(token.lstrip(b"\n"), next(tokens, b"")))
+            token = next(tokens, None)
+        hash_, parents, author, address, at, message = (
+            x.decode("utf-8", "replace") for x in fields
+        )
+        yield Commit(
+            hash=hash_,
+            parents=tuple(parents.split()),
+            author=author,
+            address=address,
+            at=instant_of(at),
+            message=message,
+            touched=tuple(touched),
+        )
+
+
+def _touch(facts: bytes, path: bytes) -> Touch:
+    before, after, _, blob, status = facts[1:].split(b" ")
+    is_there = after != b"000000"
+    return Touch(
+        path=path.decode("utf-8", "surrogateescape"),
+        status=status.decode("ascii", "replace")[:1],
+        is_file=before.startswith(b"100") or after.startswith(b"100"),
+        mode=after.decode("ascii", "replace") if is_there else "",
+        blob=blob.decode("ascii", "replace") if is_there else "",
+    )
+
+
+def instant_of(seconds: str) -> datetime:
+    """The instant of a commit's seconds; those that no calendar has are its ends."""
+    try:
+        number = int(seconds)
+    except ValueError:
+        number = 0
+    return datetime.fromtimestamp(min(max(number, 0), _LAST), UTC)
+
+
+def parse_commit(hash_: str, content: bytes) -> Commit:
+    """A commit from the bytes of its object; what it touched is not told there."""
+    head, _, message = content.partition(b"\n\n")
+    fields = _fields(head)
+    encoding = (fields.get(b"encoding") or [b"utf-8"])[0].decode("ascii", "replace")
+    author = _decoded((fields.get(b"author") or [b""])[0], encoding)
+    person = _PERSON.fullmatch(author)
+    return Commit(
+        hash=hash_,
+        parents=tuple(x.decode("ascii", "replace") for x in fields.get(b"parent", [])),
+        author=person["name"] if person else author,
+        address=person["address"] if person else "",
+        at=instant_of(person["at"] if person else ""),
+        message=_decoded(message, encoding),
+    )
+
+
+def raw_message(content: bytes) -> bytes:
+    """The message of a commit's object, byte for byte where it is UTF-8."""
+    head, _, message = content.partition(b"\n\n")
+    encoding = (_fields(head).get(b"encoding") or [b"utf-8"])[0].decode("ascii", "replace")
+    if encoding.lower().replace("-", "") == "utf8":
+        return message
+    return _decoded(message, encoding).encode("utf-8", "replace")
+
+
+def zone_of(content: bytes) -> tzinfo:
+    """The zone that a commit's author had his clock in; UTC where it says none that can be."""
+    line = (_fields(content.partition(b"\n\n")[0]).get(b"author") or [b""])[0]
+    found = _ZONE.search(line)
+    if found is None or int(found["hours"]) > 23 or int(found["minutes"]) > 59:  # noqa: PLR2004  a clock
+        return UTC
+    offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+    return timezone(-offset if found["sign"] == b"-" else offset)
+
+
+def _fields(head: bytes) -> dict[bytes, list[bytes]]:
+    fields: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        if name:  # a line that begins with a blank goes on a signature
+            fields.setdefault(name, []).append(value)
+    return fields
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding, "replace")
+    except (LookupError, ValueError):
+        return content.decode("utf-8", "replace")

@@ -1,0 +1,164 @@
+"""Owns git's index of one work tree: its lock, as git's own commands take it, and its entries.
+
+Never writes the index without that lock, and never breaks a lock that git made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from commonplace.core.files import translated, write_derived
+from commonplace.journals.git.run import LockHeld
+from commonplace.journals.git.trees import Leaf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from commonplace.journals.git.repo import GitRepo
+
+WAIT_S = 5.0
+"""How long a command of git's that holds the index is waited for; an older lock is not."""
+_PAUSE_S = 0.005
+_OURS = b"commonplace "
+_FEW = 100
+# In the index only, while a merge waits to be settled: not what any tree holds.
+_UNMERGED = Leaf("unmerged", "")
+
+
+class IndexLocked(LockHeld):
+    """Another command holds git's index, or was cut off while it did."""
+
+
+class Index:
+    """The index under its lock: a copy beside it is changed, then takes its place."""
+
+    def __init__(self, repo: GitRepo) -> None:
+        self._repo = repo
+        self._path = repo.own / "index"
+        self._copy = repo.own / "commonplace-index"
+        self._known: dict[str, Leaf | None] = {}
+        self._is_changed = False
+
+    def begin(self) -> None:
+        """Copy what is there. Raises: Unavailable, Denied."""
+        with translated(self._copy), contextlib.suppress(FileNotFoundError):
+            os.unlink(self._copy)
+        with translated(self._path), contextlib.suppress(FileNotFoundError):
+            # With its time: git tells by it which files may have changed in the same moment.
+            shutil.copy2(self._path, self._copy)
+
+    def load(self, paths: set[str]) -> None:
+        """Read what stands under these paths, all at once. Raises: Unavailable, Denied."""
+        if not paths:
+            return
+        self._known |= {**dict.fromkeys(paths), **read_entries(self._repo, paths, self._copy)}
+
+    def read(self, paths: set[str]) -> dict[str, Leaf]:
+        """What stands under these paths; nothing where nothing does. Raises: as `load`."""
+        self.load(paths - self._known.keys())
+        return {path: leaf for path in paths if (leaf := self._known[path]) is not None}
+
+    def put(self, leaves: Mapping[str, Leaf | None]) -> None:
+        """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
+        if not leaves:
+            return
+        nothing = "0" * self._repo.digits(self._repo.head())
+        gone = [f"0 {nothing}\t{path}" for path, leaf in leaves.items() if leaf is None]
+        come = [f"{x.mode} {x.blob}\t{path}" for path, x in leaves.items() if x is not None]
+        given = "".join(f"{line}\0" for line in (*gone, *come))
+        self._repo.git.run(
+            ["update-index", "-z", "--index-info"],
+            given=given.encode("utf-8", "surrogateescape"),
+            index=self._copy,
+        )
+        self._known |= leaves
+        self._is_changed = True
+
+    def publish(self) -> None:
+        """Put the copy in the index's place, if it was changed. Raises: Unavailable, Denied."""
+        if self._is_changed:
+            with translated(self._path):
+                os.replace(self._copy, self._path)
+            self._is_changed = False
+
+    def end(self) -> None:
+        """Remove the copy, if it is still there."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._copy)
+
+
+@contextlib.contextmanager
+def locked_index(repo: GitRepo, *, sleep: Callable[[float], None] = time.sleep) -> Iterator[Index]:
+    """Hold the index, so that no command of git's takes it meanwhile.
+
+    repo: as its one writer has it: a lock of ours is then one that a killed process left.
+    Raises: IndexLocked, Unavailable, Denied.
+    """
+    lock = lock_path(repo)
+    _take(repo, lock, sleep=sleep)
+    index = Index(repo)
+    try:
+        index.begin()
+        yield index
+    finally:
+        index.end()
+        with contextlib.suppress(OSError):
+            os.unlink(lock)
+
+
+def read_entries(repo: GitRepo, paths: set[str], index: Path | None = None) -> dict[str, Leaf]:
+    """What stands under these paths of git's index, or of a copy; nothing where nothing does.
+
+    Raises: Unavailable, Denied.
+    """
+    named = sorted(paths) if len(paths) <= _FEW else []
+    ran = repo.git.run(["ls-files", "-s", "-z", "--", *named], index=index)
+    found: dict[str, Leaf] = {}
+    for line in ran.out.split(b"\0")[:-1]:
+        facts, _, raw = line.partition(b"\t")
+        mode, blob, stage = facts.decode("ascii").split(" ")
+        path = raw.decode("utf-8", "surrogateescape")
+        if path in paths:
+            found[path] = Leaf(mode, blob) if stage == "0" else _UNMERGED
+    return found
+
+
+def lock_path(repo: GitRepo) -> Path:
+    """The file whose presence locks the index."""
+    return repo.own / "index.lock"
+
+
+def is_ours(lock: Path) -> bool:
+    """Whether a process of ours made a lock. Never raises."""
+    with contextlib.suppress(OSError), open(lock, "rb") as file:
+        return file.read(len(_OURS)) == _OURS
+    return False
+
+
+def age_s(lock: Path) -> float | None:
+    """How long a lock has been there; None where there is none, or that is unknown."""
+    with contextlib.suppress(OSError):
+        return time.time() - os.lstat(lock).st_mtime
+    return None
+
+
+def _take(repo: GitRepo, lock: Path, *, sleep: Callable[[float], None]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            write_derived(lock, b"%s%d\n" % (_OURS, os.getpid()))
+        except FileExistsError as exc:
+            if repo.lock is not None and is_ours(lock):
+                with contextlib.suppress(OSError):
+                    os.unlink(lock)
+            elif time.monotonic() > deadline or (age_s(lock) or 0) > WAIT_S:
+                raise IndexLocked(repo.folder, lock) from exc
+            else:
+                sleep(_PAUSE_S)
+        else:
+            return

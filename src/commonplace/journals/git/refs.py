@@ -1,0 +1,90 @@
+"""Owns how refs are listed and moved: several in one step, each only from where it was seen.
+
+Never touches a work tree, and never moves a ref that somebody else moved meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.journals.git.commit import Moved
+from commonplace.journals.git.run import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.journals.git.repo import GitRepo
+
+# Commands that put a branch where they had found it when they began, whatever moved it since.
+_BACK = re.compile(r"reset: moving to HEAD|rebase \(abort\): .*")
+_LAST_LINES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RefMove:
+    """A ref to be moved. new: empty to remove it.
+
+    old: where it was seen, empty for nowhere; None where that does not matter.
+    """
+
+    ref: str
+    new: str
+    old: str | None = None
+
+
+def list_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
+    """The refs below a prefix, each with the name of what it points to. Raises: Unavailable."""
+    ran = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", prefix])
+    lines = ran.out.decode("utf-8", "surrogateescape").splitlines()
+    return {ref: name for name, _, ref in (line.partition(" ") for line in lines)}
+
+
+def move_refs(repo: GitRepo, moves: Sequence[RefMove], *, why: str) -> None:
+    """Move all of these or none. why: a line for the reflog.
+
+    Raises: Moved where one is not where it was seen; Unavailable, Denied.
+    """
+    if not moves:
+        return
+    given = "".join(_render(move) for move in moves)
+    ran = repo.git.run(
+        ["update-ref", "-m", why, "--stdin", "-z"],
+        given=given.encode("utf-8", "surrogateescape"),
+        statuses=range(-64, 256),
+    )
+    if ran.status == 0:
+        return
+    if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
+        raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+    raise explained(repo.folder, "update-ref", ran)
+
+
+def put_back_to(repo: GitRepo, branch: str, commit: str) -> str:
+    """Where a command of git's put a branch, that had read it before it came to be at a commit.
+
+    No person asked for that: `git stash`, say, resets to where the branch was when it began. Empty
+    where no such move from the commit is in the last lines of the reflog. Never raises.
+    """
+    lines: list[str] = []
+    with contextlib.suppress(OSError), open(repo.shared / "logs" / branch, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(size - _LAST_LINES, 0))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    for line in reversed(lines):
+        facts, _, why = line.partition("\t")
+        old, new, *_ = [*facts.split(" "), "", ""]
+        if old == commit:
+            return new if _BACK.fullmatch(why) and new != old else ""
+    return ""
+
+
+def _render(move: RefMove) -> str:
+    if not move.new:
+        return f"delete {move.ref}\0{move.old or ''}\0"
+    if move.old == "":
+        return f"create {move.ref}\0{move.new}\0"
+    return f"update {move.ref}\0{move.new}\0{move.old or ''}\0"

@@ -1,0 +1,363 @@
+"""Owns one git repository as a store: where it lies, its branch and head, its trees and texts.
+
+Never changes a work tree, and never follows a repository beyond the folder it was named by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
+from commonplace.core.files import locked, make_folder, translated, write_new
+from commonplace.journals.git.run import Git, run_anywhere, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Blob", "GitRepo", "Head", "find_repo", "init_repo", "is_repo"]
+
+Kind: TypeAlias = Literal["blob", "tree", "commit", "tag"]
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_POINTER = re.compile(r"gitdir: (?P<path>[^\0\n]+)\n*")
+_REGULAR = ("100644", "100755")
+_KINDS: dict[bytes, Kind] = {
+    b"blob": "blob",
+    b"tree": "tree",
+    b"commit": "commit",
+    b"tag": "tag",
+}
+_MOST_POINTER = 10_000
+_CLONE = "commonplace-clone"
+
+# What a folder of git's holds while somebody is in the middle of something, and how to end it.
+_UNFINISHED = (
+    ("MERGE_HEAD", "a merge", "merge --continue", "merge --abort"),
+    ("rebase-merge", "a rebase", "rebase --continue", "rebase --abort"),
+    ("rebase-apply", "a rebase", "rebase --continue", "rebase --abort"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick", "cherry-pick --continue", "cherry-pick --abort"),
+    ("REVERT_HEAD", "a revert", "revert --continue", "revert --abort"),
+    ("BISECT_LOG", "a bisection", "bisect reset", "bisect reset"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a repository stands. branch: empty when detached; commit: empty when unborn."""
+
+    branch: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blob:
+    """What lies under a path of a tree: the object's name, its type and its bytes."""
+
+    name: str
+    kind: Kind
+    content: bytes
+
+
+class GitRepo:
+    """One repository. Thread-safe; reads the head from git's files, everything else through git.
+
+    folder: its work tree, or itself where it is bare. own: the folder git keeps for this work tree,
+    shared: the one it keeps for all work trees of the repository.
+    """
+
+    def __init__(
+        self, folder: Path, *, own: Path, shared: Path, is_bare: bool, lock: int | None = None
+    ) -> None:
+        self.folder = folder
+        self.own = own
+        self.shared = shared
+        self.is_bare = is_bare
+        self.lock = lock
+        self.git = Git(folder, is_bare=is_bare, lock=lock)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[GitRepo]:
+        """Hold the lock of its writers; yields the repository as the one writer uses it.
+
+        Its `lock` is a descriptor that every command of git's holds as well: what a killed writer
+        had begun ends before the next one begins. None where folders cannot be locked.
+        """
+        with locked(self.own) as lock:
+            yield GitRepo(
+                self.folder, own=self.own, shared=self.shared, is_bare=self.is_bare, lock=lock
+            )
+
+    @property
+    def typed(self) -> str:
+        """The beginning of a git command here, as a person types it."""
+        return typed(self.folder)
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether its history is cut off somewhere."""
+        return os.path.exists(self.shared / "shallow")
+
+    def clone_id(self) -> str:
+        """What this clone alone is called, for good: git copies it to no other one.
+
+        Raises: Unavailable, Denied.
+        """
+        path = self.shared / _CLONE
+        if not os.path.exists(path):
+            with contextlib.suppress(FileExistsError):
+                write_new(path, os.urandom(16).hex().encode(), mode=0o644)
+        with translated(path):
+            return _read_small(path)
+
+    def head(self) -> Head:
+        """The branch and its commit, from two small files; by a call of git where those do not say.
+
+        Raises: NotFound, Unavailable, Denied.
+        """
+        with translated(self.own / "HEAD"):
+            text = _read_small(self.own / "HEAD").strip()
+        if _HASH.fullmatch(text):
+            return Head(branch="", commit=text)
+        branch = text.removeprefix("ref:").strip()
+        if not text.startswith("ref:") or not branch.startswith("refs/heads/"):
+            return self._asked_head()
+        if branch == "refs/heads/.invalid":  # its branches are kept in another format
+            return self._asked_head()
+        return Head(branch=branch, commit=self._commit_of(branch))
+
+    def _commit_of(self, branch: str) -> str:
+        for _ in range(3):  # a branch that is being packed is for a moment only in the other file
+            with (
+                translated(self.shared),
+                contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            ):
+                text = _read_small(self.shared / branch).strip()
+                if _HASH.fullmatch(text):
+                    return text
+            with translated(self.shared), contextlib.suppress(FileNotFoundError):
+                packed = (self.shared / "packed-refs").read_text("utf-8", "replace")
+                if found := re.search(rf"^([0-9a-f]+) {re.escape(branch)}$", packed, re.MULTILINE):
+                    return found[1]
+        if os.path.lexists(self.shared / branch):  # a link to another branch, say
+            return self._asked_head().commit
+        return ""
+
+    def _asked_head(self) -> Head:
+        named = self.git.run(["symbolic-ref", "-q", "HEAD"], statuses=(0, 1))
+        found = self.git.run(["rev-parse", "-q", "--verify", "HEAD^{commit}"], statuses=(0, 1))
+        return Head(branch=named.out.decode().strip(), commit=found.out.decode().strip())
+
+    def writable_head(self) -> Head:
+        """The head, where a commit may be put on its branch now.
+
+        Raises: Conflict on a detached head and in the middle of a merge or the like.
+        """
+        for name, what, finish, abort in _UNFINISHED:
+            if os.path.lexists(self.own / name):
+                git = self.typed
+                raise Conflict(
+                    f"The notebook {self.folder} is in the middle of {what}.",
+                    hint=f"Finish it: {git} {finish}; or give it up: {git} {abort}.",
+                )
+        head = self.head()
+        if not head.branch:
+            raise Conflict(
+                f"The notebook {self.folder} is on no branch (detached at {head.commit[:7]}).",
+                hint=f"Go back to its branch: {self.typed} switch main.",
+            )
+        return head
+
+    def read_blobs(self, commit: str, paths: Sequence[str]) -> list[Blob | None]:
+        """What lies under these paths of a commit, None where nothing does; one call of git.
+
+        The path "" is the commit itself. A path holds no newline.
+        Raises: Invalid, Unavailable, Denied.
+        """
+        if not commit or not paths:
+            return [None] * len(paths)
+        if not _HASH.fullmatch(commit) or any("\n" in x or "\0" in x for x in paths):
+            raise Invalid("A path holds a newline or NUL.", hint="Use another name.")
+        asked = "".join(f"{commit}:{x}\n" if x else f"{commit}\n" for x in paths)
+        ran = self.git.run(["cat-file", "--batch"], given=asked.encode())
+        return _parse_batch(ran.out, len(paths))
+
+    def read_objects(self, names: Sequence[str]) -> list[Blob | None]:
+        """The objects with these names, or beginnings of names, in hex; None for those not there.
+
+        Raises: Unavailable, Denied.
+        """
+        if not names:
+            return []
+        ran = self.git.run(["cat-file", "--batch"], given="".join(f"{x}\n" for x in names).encode())
+        return _parse_batch(ran.out, len(names))
+
+    def read_sizes(self, names: Sequence[str]) -> dict[str, int]:
+        """How many bytes objects have, by their names; those not there are left out.
+
+        Raises: Unavailable, Denied.
+        """
+        if not names:
+            return {}
+        given = "".join(f"{x}\n" for x in names).encode()
+        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], given=given)
+        lines = (line.split(" ") for line in ran.out.decode("ascii", "replace").splitlines())
+        return {name: int(size) for name, size in lines if size.isdigit()}
+
+    def list_files(self, commit: str) -> list[str]:
+        """The regular files of a commit by their paths, links and submodules left out.
+
+        Raises: Unavailable, Denied.
+        """
+        if not commit:
+            return []
+        ran = self.git.run(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])
+        found = []
+        for line in ran.out.split(b"\0")[:-1]:
+            facts, _, path = line.partition(b"\t")
+            if facts[:6].decode("ascii", "replace") in _REGULAR:
+                found.append(path.decode("utf-8", "surrogateescape"))
+        return found
+
+    def digits(self, head: Head) -> int:
+        """How long the names of its objects are. Raises: Unavailable, Denied."""
+        if head.commit:
+            return len(head.commit)
+        ran = self.git.run(["rev-parse", "--show-object-format"])
+        return 64 if ran.out.strip() == b"sha256" else 40
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether one commit lies in the history of another; False where one of them is gone."""
+        ran = self.git.run(
+            ["merge-base", "--is-ancestor", "--end-of-options", older, newer], statuses=(0, 1, 128)
+        )
+        return ran.status == 0
+
+    def common(self, one: str, other: str) -> str:
+        """A commit where two histories part; empty where they share none, or one is gone."""
+        return next(iter(self.list_common(one, other)), "")
+
+    def list_common(self, one: str, other: str) -> list[str]:
+        """The commits where two histories part: several where they were merged crosswise."""
+        ran = self.git.run(
+            ["merge-base", "--all", "--end-of-options", one, other], statuses=(0, 1, 128)
+        )
+        return ran.out.decode("ascii", "replace").split() if ran.status == 0 else []
+
+    def identity(self) -> str:
+        """`Name <address>` as git knows this user here; empty where it knows none. Never raises."""
+        with contextlib.suppress(CommonplaceError):
+            found = run_anywhere(
+                ["config", "--includes", "--null", "--get-regexp", r"^user\.(name|email)$"],
+                self.folder,
+                own_config=True,
+            )
+            pairs = dict(
+                line.partition("\n")[::2] for line in found.out.decode(errors="replace").split("\0")
+            )
+            # git takes these signs out of a name as well.
+            name, address = (
+                re.sub(r"[<>\s]+", " ", pairs.get(key, "")).strip()
+                for key in ("user.name", "user.email")
+            )
+            if name and address:
+                return f"{name} <{address}>"
+        return ""
+
+
+def is_repo(folder: Path) -> bool:
+    """Whether a folder is a repository itself, by its files alone. Never raises."""
+    with contextlib.suppress(OSError, CommonplaceError):
+        return _locate(folder) is not None
+    return False
+
+
+def find_repo(folder: Path) -> GitRepo:
+    """The repository whose work tree this folder is, or which it is itself.
+
+    Raises: NotFound, Denied, Unavailable.
+    """
+    folder = Path(os.path.realpath(folder))
+    with translated(folder):
+        found = _locate(folder)
+    if found is None:
+        raise NotFound(
+            f"There is no notebook in {folder}.",
+            hint=f"Make one: commonplace notebook init {folder}",
+        )
+    return found
+
+
+def init_repo(folder: Path) -> GitRepo:
+    """Make a repository in a folder, made if need be; one that is there is taken as it is.
+
+    Raises: Unavailable, Denied, Invalid.
+    """
+    folder = Path(os.path.realpath(folder))
+    make_folder(folder, 0o777)
+    if not is_repo(folder):
+        # No template: it may bring hooks.
+        made = run_anywhere(
+            ["init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder)], folder
+        )
+        if made.status:
+            raise Unavailable(
+                f"No notebook can be made in {folder}: {made.err.strip()[:200]}",
+                hint="Check the folder and its disk, then try again.",
+            )
+    return find_repo(folder)
+
+
+def _locate(folder: Path) -> GitRepo | None:
+    own = folder / ".git"
+    if os.path.isdir(own):
+        return GitRepo(folder, own=own, shared=_shared(own), is_bare=False)
+    if os.path.isfile(own):
+        pointer = _POINTER.fullmatch(_read_small(own))
+        target = Path(os.path.realpath(folder / pointer["path"])) if pointer else None
+        if target is None or not os.path.isfile(target / "HEAD"):
+            raise Unavailable(
+                f"{own} points to no repository.", hint=f"Run: {typed(folder)} worktree repair."
+            )
+        return GitRepo(folder, own=target, shared=_shared(target), is_bare=False)
+    if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):
+        return GitRepo(folder, own=folder, shared=folder, is_bare=True)
+    return None
+
+
+def _shared(own: Path) -> Path:
+    with contextlib.suppress(OSError):
+        return Path(os.path.realpath(own / _read_small(own / "commondir").strip()))
+    return own
+
+
+def _read_small(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file.read(_MOST_POINTER).decode("utf-8", "surrogateescape")
+
+
+def _parse_batch(out: bytes, count: int) -> list[Blob | None]:
+    found: list[Blob | None] = []
+    at = 0
+    for _ in range(count):
+        end = out.index(b"\n", at)
+        head = out[at:end].split(b" ")
+        at = end + 1
+        is_there = len(head) == 3 and head[1] in _KINDS and head[2].isdigit()  # noqa: PLR2004  name, type, size
+        if not is_there:
+            found.append(None)  # "<name> missing", or "ambiguous"
+            continue
+        size = int(head[2])
+        found.append(
+            Blob(
+                name=head[0].decode(),
+                kind=_KINDS[head[1]],
+                content=out[at : at + size],
+            )
+        )
+        at += size + 1
+    return found

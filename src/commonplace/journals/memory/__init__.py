@@ -1,0 +1,1 @@
+"""A user's memory: messages, journal entries, to-dos, preferences and gratitude."""

@@ -1,0 +1,329 @@
+"""Owns what a record of memory may be: how it is checked, altered, addressed, indexed and shown.
+
+Never reads a disk or a clock; every store keeps these rules by calling them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, assert_never
+
+from commonplace.core.clock import local_date, within_calendar
+from commonplace.core.errors import Invalid
+from commonplace.core.memory import (
+    KINDS,
+    Draft,
+    Gratitude,
+    JournalEntry,
+    Message,
+    Preferences,
+    Record,
+    Todo,
+)
+from commonplace.core.text import nearest, opening, text_hash, well_formed
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.memory.text import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from commonplace.core.memory import Kind
+    from commonplace.core.values import Change, Filter, Hit
+
+JOURNAL = "memory"
+KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
+ROLES = ("user", "assistant")
+FIELDS: Mapping[Kind, tuple[str, ...]] = {
+    "message": ("role", "text"),
+    "journal": ("title", "body", "is_draft"),
+    "todo": ("title", "done"),
+    "preference": ("language", "religion", "flags"),
+    "gratitude": ("text",),
+}
+"""The fields of each kind."""
+
+LONGEST = 1024 * 1024
+LONGEST_FLAGS = 64 * 1024
+SHOWN = 200
+"""Characters of a journal's body, and of gratitude, that a snippet shows."""
+
+DONE = "done"
+_LONGEST_WORD = 200
+_ID = re.compile("[!-~]+")
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+_NEVER_KEPT = "Quotes, support cards and overlay transcripts are never kept."
+
+
+def parse_kind(text: str) -> Kind:
+    """The kind that a text names. Raises: Invalid."""
+    for kind in KINDS:
+        if text == kind:
+            return kind
+    near = nearest(text, list(KINDS))
+    guess = f"Did you mean {near}? " if near else ""
+    raise Invalid(
+        f"Invalid kind: {opening(text, 60)!r}. {_NEVER_KEPT}",
+        hint=f"{guess}Use one of {', '.join(KINDS)}.",
+    )
+
+
+def ref_of(kind: Kind, ref_id: str) -> str:
+    """The address of a record: `memory:todo/<id>`."""
+    return f"{JOURNAL}:{kind}/{ref_id}"
+
+
+def parse_ref(ref: str) -> tuple[Kind, str]:
+    """The kind and id that an address names. Raises: Invalid."""
+    kind, slash, ref_id = ref.removeprefix(f"{JOURNAL}:").partition("/")
+    if not ref.startswith(f"{JOURNAL}:") or not slash or not ref_id:
+        raise Invalid(
+            f"Invalid ref: {opening(ref, 100)!r}.", hint=f"Use one like {JOURNAL}:todo/<id>."
+        )
+    return parse_kind(kind), ref_id
+
+
+def parse_id(kind: Kind, text: str) -> str:
+    """The id that a text names, alone or as the address of a record of this kind.
+
+    Raises: Invalid for an address of another kind.
+    """
+    text = text.strip()
+    if not text.startswith(f"{JOURNAL}:"):
+        return text
+    named, ref_id = parse_ref(text)
+    if named != kind:
+        raise Invalid(f"{opening(text, 100)!r} is no {kind}.", hint=f"Use the kind {named}.")
+    return ref_id
+
+
+def may_be_id(text: str) -> bool:
+    """Whether a text can be the id of a record: printable ASCII, as a ref holds it whole."""
+    return _ID.fullmatch(text) is not None
+
+
+def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> Record:
+    """The record that a draft makes: of what there was, and of what it gives.
+
+    Raises: Invalid for what cannot be kept; messages say the field, never the text.
+    """
+    given = _checked(draft, is_new=old is None)
+    at = draft.at or (now if old is None else old.at)
+    if at.tzinfo is None:
+        raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+    with within_calendar(str(at)):
+        at = at.astimezone(UTC)
+    if old is None:
+        return _made(draft.kind, given, ref_id, at, now)
+    match old:
+        case Message():
+            raise Invalid(
+                "A message is never altered.", hint="Delete it, and save what was said anew."
+            )
+        case Preferences():
+            flags = {**old.flags, **given.pop("flags", {})}
+            kept = {name: x for name, x in flags.items() if x is not None}
+            _rendered(kept)
+            return replace(old, **given, flags=kept, updated=now)
+        case JournalEntry():
+            return _whole(replace(old, **given, at=at, updated=now))
+        case Todo():
+            return replace(old, **given, at=at, updated=now)
+        case Gratitude():
+            return replace(old, **given, at=at, updated=now)
+    assert_never(old)
+
+
+def _made(kind: Kind, given: dict[str, Any], ref_id: str, at: datetime, now: datetime) -> Record:
+    match kind:
+        case "message":
+            return Message(id=ref_id, at=at, **given)
+        case "journal":
+            defaults = {"title": "", "body": "", "is_draft": False}
+            return _whole(JournalEntry(id=ref_id, at=at, updated=now, **{**defaults, **given}))
+        case "todo":
+            return Todo(id=ref_id, at=at, updated=now, **{"done": False, **given})
+        case "gratitude":
+            return Gratitude(id=ref_id, at=at, updated=now, **given)
+        case "preference":
+            flags = {name: x for name, x in given.pop("flags", {}).items() if x is not None}
+            defaults = {"language": "en", "religion": None}
+            return Preferences(at=at, updated=now, flags=flags, **{**defaults, **given})
+    assert_never(kind)
+
+
+def _whole(entry: JournalEntry) -> JournalEntry:
+    if not entry.title.strip() and not entry.body.strip():
+        raise Invalid("Invalid journal: title and body are blank.", hint="Give one of them.")
+    return entry
+
+
+def _checked(draft: Draft, *, is_new: bool) -> dict[str, Any]:
+    known = FIELDS[draft.kind]
+    given = {name: x for name, x in draft.fields.items() if x is not None}
+    for name in given:
+        if name not in known:
+            raise Invalid(
+                f"A {draft.kind} has no {opening(name, 60)!r}.", hint=f"Give {', '.join(known)}."
+            )
+    needed = {"message": ("role", "text"), "todo": ("title",), "gratitude": ("text",)}
+    for name in needed.get(draft.kind, ()) if is_new else ():
+        if name not in given:
+            raise Invalid(f"A {draft.kind} needs a {name}.", hint=f"Give {name}.")
+    return {name: _parsed(draft.kind, name, x) for name, x in given.items()}
+
+
+def _parsed(kind: Kind, name: str, value: Any) -> Any:
+    match name:
+        case "is_draft" | "done":
+            if not isinstance(value, bool):
+                raise Invalid(f"Invalid {name}: no boolean.", hint="Use true or false.")
+            return value
+        case "flags":
+            return _parsed_flags(value)
+        case "role":
+            if value not in ROLES:
+                raise Invalid(
+                    f"Invalid role: {opening(str(value), 40)!r}. Only what users and assistants"
+                    " say is kept.",
+                    hint=f"Use {' or '.join(ROLES)}.",
+                )
+            return value
+        case "language" | "religion":
+            return _parsed_text(name, value, most=_LONGEST_WORD)
+        case _:
+            may_be_blank = kind == "journal"
+            return _parsed_text(name, value, most=LONGEST, may_be_blank=may_be_blank)
+
+
+def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False) -> str:
+    if not isinstance(value, str):
+        raise Invalid(f"Invalid {name}: no text.", hint="Use text.")
+    if not value.strip() and not may_be_blank:
+        raise Invalid(f"Invalid {name}: it is blank.", hint="Write something.")
+    if len(value) > most or len(value.encode("utf-8", "replace")) > most:
+        raise Invalid(
+            f"Invalid {name}: {len(value):,} characters.",
+            hint=f"Use at most {most:,} bytes of UTF-8.",
+        )
+    # What some database cannot hold is shown as the sign for it in every one.
+    return well_formed(value).replace("\0", "\ufffd")
+
+
+def _parsed_flags(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise Invalid("Invalid flags: no object.", hint="Use an object of names and values.")
+    flags: dict[str, Any] = json.loads(_rendered(value))
+    return flags
+
+
+def _rendered(flags: Mapping[str, Any]) -> str:
+    """Flags as JSON, keys in order. Raises: Invalid where JSON cannot hold them."""
+    try:
+        text = json.dumps(flags, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(
+            "Invalid flags: JSON cannot hold them.", hint="Use texts, numbers, lists and objects."
+        ) from exc
+    if len(text) > LONGEST_FLAGS:
+        raise Invalid(f"Invalid flags: {len(text):,} characters.", hint="Use fewer of them.")
+    return _NUL.sub("\\1\ufffd", well_formed(text))
+
+
+def render_flags(flags: Mapping[str, Any]) -> str:
+    """Flags as they are stored."""
+    return _rendered(flags)
+
+
+def open_todos(within: Filter) -> Filter:
+    """The filter that lets in the open to-dos among what another lets in."""
+    return replace(within, journals=(JOURNAL,), kinds=("todo",), excluded_tags=(DONE,))
+
+
+def open_first(hits: Sequence[Hit]) -> list[Hit]:
+    """To-dos keep their places among the hits, and the open ones take the first of these."""
+    todos = [hit for hit in hits if (hit.doc.journal, hit.doc.kind) == (JOURNAL, "todo")]
+    order = iter(sorted(todos, key=lambda hit: DONE in hit.doc.tags))
+    known = {hit.doc.ref for hit in todos}
+    return [next(order) if hit.doc.ref in known else hit for hit in hits]
+
+
+def said_of(record: Record) -> str:
+    """What of a record is searched and encoded; empty for what is never found, such as a draft."""
+    match record:
+        case Message():
+            # Another program may have kept what a system said before the table refused it.
+            return normalised(record.text) if record.role in ROLES else ""
+        case Gratitude():
+            return normalised(record.text)
+        case Todo():
+            return normalised(record.title)
+        case JournalEntry():
+            parts = (normalised(record.title), normalised(record.body))
+            return "" if record.is_draft else "\n\n".join(part for part in parts if part)
+        case Preferences():
+            return _preferences_line(record)
+    assert_never(record)
+
+
+def snippet_of(record: Record) -> str:
+    """What a search shows of a record. Source: memory design, section 7."""
+    match record:
+        case Message():
+            return f"({record.role}) {normalised(record.text)}"
+        case JournalEntry():
+            title, body = normalised(record.title), opening(normalised(record.body), SHOWN)
+            return "\n".join(part for part in (title, body) if part)
+        case Todo() | Preferences():
+            return said_of(record)
+        case Gratitude():
+            return opening(said_of(record), SHOWN)
+    assert_never(record)
+
+
+def _preferences_line(record: Preferences) -> str:
+    told = {**record.flags, "language": record.language, "religion": record.religion}
+    told = {name: told[name] for name in ("language", "religion", *sorted(record.flags))}
+    pairs = (f"{name}={_value(x)}" for name, x in told.items() if x is not None)
+    return normalised("; ".join(pairs))
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def change_of(record: Record) -> Change:
+    """What the index should hold of a record."""
+    ref = ref_of(record.kind, record.id)
+    text = said_of(record)
+    if not text.strip() or not may_be_id(record.id):
+        return Drop(ref)
+    is_done = isinstance(record, Todo) and record.done
+    return Put(
+        Doc(
+            ref=ref,
+            journal=JOURNAL,
+            scope="",
+            kind=record.kind,
+            at=record.at,
+            text=text,
+            stamp=text_hash(f"{record.at.isoformat()}\n{is_done}\n{text}"),
+            tags=(DONE,) if is_done else (),
+            # What was said in a day is one conversation: its messages lend each other context.
+            session=_session(record) if isinstance(record, Message) else "",
+        )
+    )
+
+
+def change_noted(kind: Kind, ref_id: str, record: Record | None) -> Change:
+    """What the index should hold of what changed: a record as it is now, or None for none."""
+    return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)
+
+
+def _session(message: Message) -> str:
+    return f"{JOURNAL}:{local_date(message.at, UTC).isoformat()}"

@@ -1,0 +1,194 @@
+"""Owns one user's memory on SQLite: records are saved, altered, listed and deleted here.
+
+Never says a record is saved before it is, and never waits for a model. Triggers write the outbox,
+which the index follows: rows that other programs write are found as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import parse_time, render_time, utc_now
+from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.memory import PREFERENCES_ID, KindTally, Saved
+from commonplace.core.text import opening
+from commonplace.journals.memory.database import MemoryDatabase, sql
+from commonplace.journals.memory.entry import altered, parse_id, parse_ref, ref_of
+from commonplace.journals.memory.rows import (
+    call_of,
+    id_of,
+    page_asked,
+    page_of,
+    record_of,
+    row_of,
+    row_of_call,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.memory import Call, Draft, Kind, Record, Records
+    from commonplace.journals.memory.open import MemoryPages
+    from commonplace.journals.memory.source import MemorySource
+
+CALLS_KEPT = timedelta(days=30)
+
+_log = logging.getLogger(__name__)
+
+
+class MemoryJournal:
+    """One user's memory, there or not; nothing is made before the first write. Thread-safe.
+
+    Implements `core.memory.MemoryStore`, and tallies, logs calls and erases. folder: where
+    `memory.db` lies. prepare: called before the folder is made.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        owner: str,
+        clock: Clock = utc_now,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
+        self._owner = owner
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self.database = MemoryDatabase(folder, prepare)
+
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self._owner
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+        return self.database.exists
+
+    def save(self, draft: Draft) -> Saved:
+        """Keep a record, or alter one; see the port. Raises: Invalid, NotFound, Unavailable."""
+        now = self._clock()
+        if not draft.ref_id and draft.kind != "preference":
+            # What cannot be kept is refused before a file is made for it.
+            ref_id = id_of(draft, self._owner, now=now, random_bytes=self._random_bytes)
+            return self._add(draft, altered(None, draft, ref_id=ref_id, now=now))
+        ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
+        with self.database.writing() as conn:
+            old = self._find(conn, draft.kind, ref_id)
+            if old is None and (draft.kind != "preference" or ref_id != PREFERENCES_ID):
+                raise not_found(draft.kind, ref_id)
+            record = altered(old, draft, ref_id=ref_id, now=now)
+            self._write(conn, record)
+        return Saved(ref_id=record.id, record=record, is_new=old is None)
+
+    def find(self, kind: Kind, ref_id: str) -> Record | None:
+        """A record as it is now; None where there is none. Raises: Unavailable."""
+        rows = self.database.ask(f"find_{kind}", **self._named(kind, ref_id))
+        return record_of(kind, rows[0]) if rows else None
+
+    def delete(self, kind: Kind, ref_id: str) -> bool:
+        """Delete a record for good; see the port. Raises: Unavailable."""
+        if not self.exists:
+            return False
+        named = self._named(kind, ref_id)
+        with self.database.writing() as conn:
+            return bool(conn.execute(sql()[f"delete_{kind}"], named).rowcount)
+
+    def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
+        """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
+        asked = page_asked(limit, cursor)
+        rows = self.database.ask(f"list_{kind}", user_id=self._owner, **asked)
+        return page_of([record_of(kind, row) for row in rows], limit)
+
+    def source(self) -> MemorySource:
+        """The records as the index follows them."""
+        from commonplace.journals.memory.source import MemorySource  # noqa: PLC0415  if used
+
+        return MemorySource(self, self.database)
+
+    def pages(self) -> MemoryPages:
+        """The records as whoever opens a ref sees them."""
+        from commonplace.journals.memory.open import MemoryPages  # noqa: PLC0415  if used
+
+        return MemoryPages(self)
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self.database.close()
+
+    def tallies(self) -> list[KindTally]:
+        """A tally of each kind; see `TalliesKinds`. Raises: Unavailable."""
+        rows = self.database.ask("tallies", user_id=self._owner)
+        return [
+            KindTally(
+                kind=kind, records=count, drafts=drafts, newest=parse_time(at) if at else None
+            )
+            for kind, count, drafts, at in rows
+        ]
+
+    def note_call(self, call: Call) -> None:
+        """Log a call; see `KeepsCalls`. Never raises."""
+        now = self._clock()
+        row = {**row_of_call(call, now), "user_id": self._owner}
+        try:
+            with self.database.writing_soon() as conn:
+                conn.execute(sql()["note_call"], row)
+                conn.execute(sql()["prune_calls"], {"before": render_time(now - CALLS_KEPT)})
+        except (CommonplaceError, OSError) as exc:
+            _log.warning("A call of %s was not logged: %s", call.tool, exc)
+
+    def calls(self, limit: int = 100) -> list[Call]:
+        """The calls that are logged, newest first. Raises: Unavailable."""
+        rows = self.database.ask("calls", user_id=self._owner, limit=limit)
+        return [call_of(row) for row in rows]
+
+    def to_erase(self) -> tuple[str, ...]:
+        """Refs of what is deleted and whose bytes may remain; see `Erases`."""
+        rows = self.database.ask("to_erase", user_id=self._owner)
+        return tuple(ref_of(kind, ref_id) for kind, ref_id in rows)
+
+    def erased(self, refs: Sequence[str]) -> bool:
+        """Erase what is left of deleted records in this file; see `Erases`. Raises: Unavailable."""
+        if not refs or not self.database.erase():
+            return not refs
+        with self.database.writing() as conn:
+            for kind, ref_id in map(parse_ref, refs):
+                conn.execute(sql()["erased"], self._named(kind, ref_id))
+        return True
+
+    def _add(self, draft: Draft, record: Record) -> Saved:
+        named = self._named(record.kind, record.id)
+        with self.database.writing() as conn:
+            known = self._find(conn, record.kind, record.id) if draft.key else None
+            if known is not None:
+                return Saved(ref_id=known.id, record=known, is_new=False)
+            if draft.key and conn.execute(sql()["is_gone"], named).fetchone():
+                return Saved(ref_id=record.id, record=None, is_new=False)
+            self._write(conn, record)
+        return Saved(ref_id=record.id, record=record, is_new=True)
+
+    def _write(self, conn: sqlite3.Connection, record: Record) -> None:
+        conn.execute(sql()[f"save_{record.kind}"], {**row_of(record), "user_id": self._owner})
+
+    def _find(self, conn: sqlite3.Connection, kind: Kind, ref_id: str) -> Record | None:
+        row = conn.execute(sql()[f"find_{kind}"], self._named(kind, ref_id)).fetchone()
+        return None if row is None else record_of(kind, row)
+
+    def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:
+        return {"user_id": self._owner, "kind": kind, "id": ref_id}
+
+
+def not_found(kind: Kind, ref_id: str) -> NotFound:
+    """The error for a record that is not there."""
+    return NotFound(
+        f"No {kind} {opening(ref_id, 100)!r}.",
+        hint="Use a ref as a search or a list has shown it.",
+    )

@@ -1,0 +1,61 @@
+"""Owns how a ref of memory is opened: one record whole, as it is now.
+
+Never writes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.memory import KINDS, JournalEntry, Message, Preferences, Todo
+from commonplace.core.values import Page
+from commonplace.journals.memory.entry import JOURNAL, parse_ref, ref_of, said_of
+from commonplace.journals.memory.journal import not_found
+
+if TYPE_CHECKING:
+    from commonplace.core.memory import MemoryStore, Record
+
+
+class MemoryPages:
+    """A user's memory as whoever opens a ref sees it; see `core.ports.OpensRefs`."""
+
+    journal = JOURNAL
+    kinds = KINDS
+    ref_form = f"{JOURNAL}:<kind>/<id>"
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def place_of(self, scope: str) -> str:  # noqa: ARG002  it has no scopes
+        """Nowhere: no record belongs to a project's folder."""
+        return ""
+
+    def read_ref(self, ref: str) -> Page:
+        """The record under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""
+        kind, ref_id = parse_ref(ref)
+        record = self._store.find(kind, ref_id)
+        if record is None:
+            raise not_found(kind, ref_id)
+        return Page(
+            ref=ref_of(kind, record.id),
+            journal=JOURNAL,
+            scope="",
+            kind=kind,
+            at=record.at,
+            text=whole_text(record),
+            author=record.role if isinstance(record, Message) else "",
+            tags=("done",) if isinstance(record, Todo) and record.done else (),
+        )
+
+
+def whole_text(record: Record) -> str:
+    """All that a record says, as it was written."""
+    match record:
+        case JournalEntry():
+            return "\n\n".join(part for part in (record.title, record.body) if part.strip())
+        case Todo():
+            return record.title
+        case Preferences():
+            return said_of(record)
+        case _:
+            return record.text

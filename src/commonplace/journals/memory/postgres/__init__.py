@@ -1,0 +1,1 @@
+"""Memory in Postgres: tables of many users, each guarded, and their outbox."""

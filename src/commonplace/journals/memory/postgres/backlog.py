@@ -1,0 +1,112 @@
+"""Owns what waits for a worker in the memories of all users on Postgres, and who has what in hand.
+
+Never sees a text: across users its role is shown the outbox alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from commonplace.core.errors import Conflict, Denied
+from commonplace.db.postgres.text_lists import Texts
+from commonplace.journals.memory.postgres.store import columns_of, noted_of, query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core.memory import Noted
+    from commonplace.db.postgres.database import Connection, Postgres
+
+_RENEWING_S = 3600.0
+# How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms. Who
+# waits behind more of one user's waits until that many are left.
+_SEEN = 64
+# Of how many users at least lines are taken, where more than that wait.
+_USERS = 8
+_LEASES = ("lease_by_user", "lease_due", "lease_others_below", "lease_others_above")
+_LEASES_WITHOUT = ("lease_words", "lease_plain")
+
+
+class MemoryBacklog:
+    """What waits in one database; implements `core.memory.Backlog`. Thread-safe.
+
+    database: opened as the worker's role.
+    """
+
+    def __init__(self, database: Postgres) -> None:
+        self._database = database
+        self._worker = uuid4()
+
+    def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
+        """Take what waits longest; see the port. Raises: Unavailable."""
+        asked = {
+            "limit": limit,
+            "seen": limit * _SEEN,
+            "share": max(limit // _USERS, 1),
+            "encoder": encoder,
+            "seconds": seconds,
+            "worker": self._worker,
+        }
+        with self._database.across() as conn:
+            rows: list[tuple[Any, ...]] = []
+            for lease in _LEASES if encoder else _LEASES_WITHOUT:
+                rows = rows or conn.execute(query(lease), asked).fetchall()
+        return [
+            replace(noted_of(tuple(row)), has_words=has_words, anew=anew)
+            for *row, has_words, anew in rows
+        ]
+
+    def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
+        """These are filed; see the port. Raises: Unavailable."""
+        given = {"encoder": encoder, "has_encoder": bool(encoder), **self._leased(noted)}
+        try:
+            rows = self._done(given)
+        except Conflict:
+            # Somebody who wrote several of these at once was let through first.
+            rows = self._done(given)
+        return [noted_of(tuple(row)) for *row, changed in rows if changed]
+
+    def _done(self, given: dict[str, Any]) -> list[tuple[Any, ...]]:
+        with self._database.across() as conn:
+            return conn.execute(query("lease_done"), given).fetchall()
+
+    def give_back(self, noted: Sequence[Noted]) -> None:
+        """These were not begun; see the port. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("give_back"), self._leased(noted))
+
+    def hold(self, noted: Sequence[Noted], *, seconds: float) -> None:
+        """Keep a lease for so much longer; see the port. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("hold"), {"seconds": seconds, **self._leased(noted)})
+
+    def waiting(self) -> tuple[int, float]:
+        """How much waits, and since how many seconds. Raises: Unavailable."""
+        with self._database.across() as conn:
+            row = conn.execute(query("waiting")).fetchone()
+        return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
+
+    def renew(self) -> int:
+        """Let everything that is kept wait again; see the port. Raises: Unavailable."""
+        with self._database.across(deadline_s=_RENEWING_S) as conn:
+            return conn.execute(query("renew")).rowcount
+
+    def _leased(self, noted: Sequence[Noted]) -> dict[str, Any]:
+        return {"worker": self._worker, **columns_across(noted)}
+
+
+def refuse_other_role(conn: Connection) -> None:
+    """Refuse a role that what waits is not shown to. Raises: Denied."""
+    row = conn.execute(query("is_worker")).fetchone()
+    if row is None or not row[0]:
+        raise Denied(
+            "This role is not the worker's: it would see nothing that waits.",
+            hint="Connect as commonplace_worker, which `commonplace memory migrate` makes.",
+        )
+
+
+def columns_across(noted: Sequence[Noted]) -> dict[str, Any]:
+    """Lines of any users as the queries take them that mark several."""
+    return {"users": Texts([each.owner for each in noted]), **columns_of(noted)}

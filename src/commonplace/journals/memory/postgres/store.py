@@ -1,0 +1,318 @@
+"""Owns one user's memory on Postgres: records are saved, altered, listed and deleted here.
+
+Never says a record is saved before it is, never reads a row of another user, and files nothing:
+triggers write the outbox, in the transaction of each change, whichever program makes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import nullcontext
+from datetime import UTC, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_time, utc_now
+from commonplace.core.errors import CommonplaceError, Conflict, Lost
+from commonplace.core.memory import KINDS, PREFERENCES_ID, KindTally, Noted, Saved
+from commonplace.core.owners import parse_owner
+from commonplace.db.migrate import list_migrations
+from commonplace.db.postgres.database import statement
+from commonplace.db.postgres.text_lists import Texts
+from commonplace.db.queries import read_queries
+from commonplace.journals.memory.entry import altered, may_be_id, parse_id, parse_ref, ref_of
+from commonplace.journals.memory.journal import CALLS_KEPT, not_found
+from commonplace.journals.memory.rows import (
+    call_of,
+    id_of,
+    page_asked,
+    page_of,
+    record_of,
+    row_of,
+    row_of_call,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from psycopg import Cursor, sql
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.memory import Call, Draft, Kind, Record, Records
+    from commonplace.db.migrate import Migration
+    from commonplace.db.postgres.database import Connection, Postgres
+    from commonplace.journals.memory.open import MemoryPages
+    from commonplace.journals.memory.source import MemoryListed
+
+SERIES = "records"
+TABLES = (
+    "wb_message",
+    "wb_journal",
+    "wb_todo",
+    "wb_gratitude",
+    "wb_preferences",
+    "wb_tool_invocation_log",
+    "wb_outbox",
+)
+
+_log = logging.getLogger(__name__)
+_TRIES = 3
+_PRUNED_EVERY = timedelta(hours=1)
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """The queries of memory on Postgres by name."""
+    return read_queries("commonplace.journals.memory.postgres", "queries.sql")
+
+
+@cache
+def query(name: str) -> sql.SQL:
+    """One of them, for the driver."""
+    return statement(texts()[name])
+
+
+def list_record_migrations() -> list[Migration]:
+    """The migrations of records and outbox."""
+    return list_migrations("commonplace.journals.memory.postgres")
+
+
+class MemoryPostgres:
+    """One user's memory in a database that all users share, their rows guarded one by one.
+
+    Implements `core.memory.MemoryStore`, tallies, logs calls, erases and defers. database: shared
+    by all users of the process, and closed by whoever opened it. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        database: Postgres,
+        *,
+        owner: str,
+        clock: Clock = utc_now,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._owner = parse_owner(owner)
+        self._database = database
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._pruned_at: datetime | None = None
+
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self._owner
+
+    def save(self, draft: Draft) -> Saved:
+        """Keep a record, or alter one; see the port. Raises: Invalid, NotFound, Unavailable.
+
+        What is not known to be done is done once more: a record has its id before it is sent.
+        """
+        now = self._clock()
+        if draft.ref_id or draft.kind == "preference":
+            try:
+                return self._alter(draft, now)
+            except Lost:
+                return self._alter(draft, now)
+        ref_id = id_of(draft, self._owner, now=now, random_bytes=self._random_bytes)
+        record = altered(None, draft, ref_id=ref_id, now=now)
+        try:
+            return self._add(record, keyed=bool(draft.key))
+        except Lost:
+            saved = self._add(record, keyed=True)
+            is_new = saved.is_new or saved.record == record
+            return Saved(ref_id=ref_id, record=saved.record, is_new=is_new)
+
+    def find(self, kind: Kind, ref_id: str) -> Record | None:
+        """A record as it is now; None where there is none. Raises: Unavailable."""
+        if not may_be_id(ref_id):
+            return None
+        with self._database.joined(self._owner) as conn:
+            return self._find(conn, kind, ref_id)
+
+    def delete(self, kind: Kind, ref_id: str) -> bool:
+        """Delete a record for good; see the port. Raises: Unavailable."""
+        if not may_be_id(ref_id):
+            return False
+        with self._database.within(self._owner) as conn:
+            return _is_changed(conn, f"delete_{kind}", self._named(kind, ref_id))
+
+    def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
+        """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
+        rows = self._ask(f"list_{kind}", **page_asked(limit, cursor))
+        return page_of([record_of(kind, row, instant=_instant) for row in rows], limit)
+
+    def source(self) -> MemoryListed:
+        """The records as an index that is filled anew takes them."""
+        from commonplace.journals.memory.source import MemoryListed  # noqa: PLC0415  if used
+
+        return MemoryListed(self, lambda: str(self._ask("changes")[0][0]))
+
+    def pages(self) -> MemoryPages:
+        """The records as whoever opens a ref sees them."""
+        from commonplace.journals.memory.open import MemoryPages  # noqa: PLC0415  if used
+
+        return MemoryPages(self)
+
+    def close(self) -> None:
+        """Nothing is held: the connections are everybody's."""
+
+    def tallies(self) -> list[KindTally]:
+        """A tally of each kind; see `TalliesKinds`. Raises: Unavailable."""
+        rows = {row[0]: row for row in self._ask("tallies")}
+        return [
+            KindTally(kind=kind, records=count, drafts=drafts, newest=at and _instant(at))
+            for kind, count, drafts, at in (rows[kind] for kind in KINDS)
+        ]
+
+    def note_call(self, call: Call) -> None:
+        """Log a call; see `KeepsCalls`. Never raises."""
+        now = self._clock()
+        mine = {"user_id": self._owner}
+        pruned = self._pruned_at
+        try:
+            with self._database.joined(self._owner, last=True) as conn:
+                row = {**row_of_call(call, now), **mine}
+                conn.execute(query("note_call"), row, prepare=True)
+                if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
+                    before = render_time(now - CALLS_KEPT)
+                    conn.execute(query("prune_calls"), {"before": before, **mine})
+                    self._pruned_at = now
+        except CommonplaceError as exc:
+            _log.warning("A call of %s was not logged: %s", call.tool, exc)
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is asked meanwhile, of the index as well, shares transactions; see the port."""
+        return self._database.together(self._owner)
+
+    def calls(self, limit: int = 100) -> list[Call]:
+        """The calls that are logged, newest first. Raises: Unavailable."""
+        return [call_of(row, instant=_instant) for row in self._ask("calls", limit=limit)]
+
+    def to_erase(self) -> tuple[str, ...]:
+        """Refs of what is deleted and not yet out of the index; see `Erases`."""
+        return tuple(ref_of(kind, ref_id) for kind, ref_id in self._ask("to_erase"))
+
+    def erased(self, refs: Sequence[str]) -> bool:
+        """The index holds no word of these; see `Erases`. Raises: Unavailable.
+
+        The server keeps what is deleted, unseen, until the worker has it vacuumed.
+        """
+        named = [parse_ref(ref) for ref in refs]
+        given = {"kinds": [kind for kind, _ in named], "ids": [ref_id for _, ref_id in named]}
+        with self._database.within(self._owner, commit="soon") as conn:
+            conn.execute(query("erased"), {"user_id": self._owner, **given})
+        return True
+
+    def unfiled(self, limit: int) -> list[Noted]:
+        """What changed and whose words no index has yet; see `Defers`. Raises: Unavailable."""
+        rows = self._ask("unfiled", prepare=True, limit=limit)
+        return [noted_of((self._owner, *row)) for row in rows]
+
+    def filed(self, noted: Sequence[Noted]) -> None:
+        """The words of these are in the index; see `Defers`. Raises: Unavailable."""
+        with self._database.within(self._owner, commit="soon") as conn:
+            conn.execute(query("filed"), {"user_id": self._owner, **columns_of(noted)})
+
+    def read(self, noted: Sequence[Noted]) -> list[Record | None]:
+        """The records of these as they are now; see `Defers`. Raises: Unavailable."""
+        return self.find_all([(each.kind, each.ref_id) for each in noted])
+
+    def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
+        """Many records as they are now, one query for each kind; see `FindsAll`."""
+        ids: dict[Kind, list[str]] = {}
+        for kind, ref_id in named:
+            if may_be_id(ref_id):
+                ids.setdefault(kind, []).append(ref_id)
+        found: dict[tuple[Kind, str], Record] = {}
+        if ids:
+            with self._database.joined(self._owner) as conn:
+                # Several kinds in one round trip; for one alone that is dearer.
+                with conn.pipeline() if len(ids) > 1 else nullcontext():
+                    asked = {
+                        kind: ask_all(conn, self._owner, kind, some) for kind, some in ids.items()
+                    }
+                for kind, rows in asked.items():
+                    records = [record_of(kind, row, instant=_instant) for row in rows]
+                    found |= {(kind, record.id): record for record in records}
+        return [found.get(each) for each in named]
+
+    def _add(self, record: Record, *, keyed: bool) -> Saved:
+        named = self._named(record.kind, record.id)
+        with self._database.within(self._owner) as conn:
+            if keyed and conn.execute(query("is_gone"), named, prepare=True).fetchone():
+                return Saved(ref_id=record.id, record=None, is_new=False)
+            if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
+                known = self._find(conn, record.kind, record.id)
+                return Saved(ref_id=record.id, record=known, is_new=False)
+        return Saved(ref_id=record.id, record=record, is_new=True)
+
+    def _alter(self, draft: Draft, now: datetime) -> Saved:
+        ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
+        may_be_new = draft.kind == "preference" and ref_id == PREFERENCES_ID
+        if not may_be_id(ref_id):
+            raise not_found(draft.kind, ref_id)
+        for _ in range(_TRIES):
+            with self._database.within(self._owner) as conn:
+                old = self._find(conn, draft.kind, ref_id, lock=" FOR UPDATE")
+                if old is None and not may_be_new:
+                    raise not_found(draft.kind, ref_id)
+                record = altered(old, draft, ref_id=ref_id, now=now)
+                verb = "add" if old is None else "alter"
+                if _is_changed(conn, f"{verb}_{draft.kind}", self._row(record)):
+                    return Saved(ref_id=ref_id, record=record, is_new=old is None)
+            # Somebody else made the first preferences meanwhile: theirs are altered.
+        raise Conflict(f"The {draft.kind} is being altered by others.", hint="Try again.")
+
+    def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
+        asked = statement(texts()[f"find_{kind}"] + lock)
+        row = conn.execute(asked, self._named(kind, ref_id), prepare=True).fetchone()
+        return None if row is None else record_of(kind, row, instant=_instant)
+
+    def _ask(self, name: str, *, prepare: bool = False, **values: object) -> list[tuple[Any, ...]]:
+        asked = {"user_id": self._owner, **values}
+        with self._database.joined(self._owner) as conn:
+            return conn.execute(query(name), asked, prepare=prepare).fetchall()
+
+    def _row(self, record: Record) -> dict[str, Any]:
+        return {**row_of(record), **self._named(record.kind, record.id)}
+
+    def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:
+        return {"user_id": self._owner, "kind": kind, "id": ref_id}
+
+
+def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
+    """Make a change, whose line of the outbox a trigger writes; whether there was one to make."""
+    unless_there = f" {texts()['unless_there']}" if name.startswith("add_") else ""
+    changing = statement(texts()[name] + unless_there)
+    return bool(conn.execute(changing, values, prepare=True).rowcount)
+
+
+def ask_all(
+    conn: Connection, owner: str, kind: Kind, ids: Sequence[str]
+) -> Cursor[tuple[Any, ...]]:
+    """The rows of an owner's records of these ids, as `record_of` takes them."""
+    asked = {"user_id": owner, "ids": Texts(ids)}
+    return conn.execute(query(f"find_all_{kind}"), asked, prepare=True)
+
+
+def noted_of(row: tuple[Any, ...]) -> Noted:
+    """A line of the outbox from user, kind, id, changes and whether it is gone."""
+    owner, kind, ref_id, changes, gone = row
+    return Noted(owner=owner, kind=kind, ref_id=ref_id, changes=changes, gone=gone)
+
+
+def columns_of(noted: Sequence[Noted]) -> dict[str, Any]:
+    """Lines of the outbox as the queries take them that mark several."""
+    return {
+        "kinds": Texts([each.kind for each in noted]),
+        "ids": Texts([each.ref_id for each in noted]),
+        "changes": [each.changes for each in noted],
+    }
+
+
+def _instant(at: datetime) -> datetime:
+    return at.astimezone(UTC)

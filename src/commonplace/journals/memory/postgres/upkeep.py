@@ -1,0 +1,213 @@
+"""Owns what workers of all memories on Postgres agree on: whose vectors are made, what is tidied.
+
+Never sees a text: across users its role is shown the outbox, and which workers there are.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from psycopg import sql
+from psycopg.errors import LockNotAvailable
+
+from commonplace.core.clock import render_time, utc_now
+from commonplace.db.postgres.database import statement
+from commonplace.db.queries import read_queries
+from commonplace.journals.memory.journal import CALLS_KEPT
+from commonplace.journals.memory.postgres import store as memory_postgres
+from commonplace.journals.memory.postgres.backlog import columns_across
+from commonplace.journals.memory.postgres.store import TABLES, noted_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from commonplace.core.clock import Clock
+    from commonplace.db.postgres.database import Connection, Postgres
+
+_log = logging.getLogger(__name__)
+# As long as one table may take.
+_VACUUM_S = 3600.0
+# As long as all tables together may take, and more.
+_TIDYING_S = 86_400.0
+# A transaction for each user.
+_PRUNED_EVERY = timedelta(days=1)
+# A table up to this size is written anew: its users wait meanwhile.
+_REWRITTEN_BYTES = 32 * 1024 * 1024
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    return read_queries("commonplace.journals.memory.postgres", "upkeep.sql")
+
+
+def query(name: str) -> sql.SQL:
+    """One of the queries of upkeep, for the driver."""
+    return statement(_texts()[name])
+
+
+class MemoryUpkeep:
+    """The upkeep of one database, as one worker sees it; implements `core.memory.Upkeep`.
+
+    database: opened as the worker's role. tables: those of the index, tidied like the records'.
+    Thread-safe.
+    """
+
+    def __init__(
+        self, database: Postgres, *, tables: Sequence[str] = (), clock: Clock = utc_now
+    ) -> None:
+        self._database = database
+        # The log holds no text; its rows go with time.
+        self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
+        self._clock = clock
+        self._worker = uuid4()
+        self._is_told = False
+
+    def work_with(self, encoder: str, *, seconds: float) -> str:
+        """Be there with this encoder; see the port. Raises: Unavailable."""
+        asked = {"worker": self._worker, "encoder": encoder, "seconds": seconds}
+        with self._database.across() as conn:
+            conn.execute(query("hold_charge"))
+            with conn.pipeline():
+                conn.execute(query("drop_workers"))
+                conn.execute(query("note_worker"), asked)
+                conn.execute(query("take_charge"), asked)
+                found = conn.execute(query("in_charge"))
+            row = found.fetchone()
+        return "" if row is None else str(row[0])
+
+    def leave(self) -> None:
+        """Be there no more. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("drop_worker"), {"worker": self._worker})
+
+    @contextmanager
+    def tidying(self, *, every_s: float) -> Iterator[bool]:
+        """Whether it is for this process to tidy up; see the port. Raises: Unavailable."""
+        # Held by a transaction, not a session: a proxy gives the next one another session. It has
+        # no snapshot meanwhile, so it keeps nothing from being vacuumed.
+        with self._database.across(deadline_s=_TIDYING_S) as conn:
+            is_ours = _is_so(conn, "take_tidying") and _is_so(
+                conn, "tidying_is_due", every_s=every_s
+            )
+            yield is_ours
+            if is_ours:
+                conn.execute(query("note_tidied"))
+
+    def tidy(self) -> int:
+        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable.
+
+        A small table is written anew: a mere VACUUM leaves bytes of what was there in its pages.
+        """
+        self._prune_calls()
+        with self._database.across() as conn:
+            stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
+        # What a running transaction may still see stays until the next time.
+        if stale and not self._is_held_back() and self._vacuum():
+            self._note_clean(columns_across(stale))
+        return len(stale)
+
+    def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
+        """Users who may have vectors to be let go of; see the port. Raises: Unavailable."""
+        asked = {"encoder": encoder, "kept_s": kept_s}
+        with self._database.across() as conn:
+            row = conn.execute(query("note_whole"), asked).fetchone()
+            if row is None or not row[0]:
+                return []
+            return _users(conn)
+
+    def cleared(self, encoder: str) -> None:
+        """No vector of another encoder than this is left. Raises: Unavailable."""
+        with self._database.across() as conn:
+            conn.execute(query("note_cleared"), {"encoder": encoder})
+
+    def _is_held_back(self) -> bool:
+        """Whether a forgotten transaction, say, keeps all that it kept when all was last tidied.
+
+        Tables are not written anew for nothing: they are locked meanwhile.
+        """
+        with self._vacuuming() as conn:
+            with suppress(LockNotAvailable):
+                conn.execute(query("look_far"))
+            is_held_back = _is_so(conn, "is_held_back")
+        if is_held_back and not self._is_told:
+            _log.warning(
+                "What is deleted stays in the files of %s: an old transaction, a prepared one, a"
+                " replica or its slot may need it still.",
+                self._database.name,
+            )
+        self._is_told = is_held_back
+        return is_held_back
+
+    def _vacuum(self) -> bool:
+        """Whether no table was so busy that it is to be written anew the next time."""
+        is_clean = True
+        for table in map(sql.Identifier, self._tables):
+            with self._vacuuming() as conn:
+                is_clean &= _vacuum_table(conn, table)
+        return is_clean
+
+    @contextmanager
+    def _vacuuming(self) -> Iterator[Connection]:
+        """A connection outside of transactions, for as long as one table may take."""
+        with self._database.bare(deadline_s=_VACUUM_S) as conn:
+            conn.execute(query("vacuum_patiently"))
+            try:
+                yield conn
+            finally:
+                if not conn.closed:
+                    conn.execute(query("vacuum_no_more"))
+
+    def _note_clean(self, stale: dict[str, Any]) -> None:
+        """Those are clean of which nothing was kept back: the tables themselves tell how far."""
+        with self._database.across() as conn:
+            row = conn.execute(query("horizon"), {"tables": list(self._tables)}).fetchone()
+            if row is not None:
+                conn.execute(query("clean"), {"horizon": row[0], **stale})
+                conn.execute(query("note_horizon"), {"horizon": row[0]})
+
+    def _prune_calls(self) -> None:
+        """Each user's own, as that user, once a day: across users the log is not seen."""
+        every = {"every_s": _PRUNED_EVERY.total_seconds()}
+        with self._database.across() as conn:
+            if not _is_so(conn, "pruning_is_due", **every):
+                return
+            users = _users(conn)
+        before = render_time(self._clock() - CALLS_KEPT)
+        for user in users:
+            with self._database.within(user, commit="soon") as conn:
+                conn.execute(
+                    memory_postgres.query("prune_calls"), {"user_id": user, "before": before}
+                )
+        with self._database.across() as conn:
+            conn.execute(query("note_pruned"))
+
+
+def _vacuum_table(conn: Connection, table: sql.Identifier) -> bool:
+    """Whether nobody was in the way, as far as the table's size asks for it.
+
+    Frozen, a table tells how far back it may hold what is dead, and no page of it is passed over.
+    """
+    size = conn.execute(query("size"), {"table": table.as_string()}).fetchone()
+    is_small = size is not None and size[0] <= _REWRITTEN_BYTES
+    vacuums = ("VACUUM (FULL, FREEZE) {}",) * is_small
+    for vacuum in (*vacuums, "VACUUM (FREEZE, INDEX_CLEANUP ON) {}"):
+        try:
+            conn.execute(statement(vacuum).format(table))
+        except LockNotAvailable:
+            continue
+        return vacuum in vacuums or not is_small
+    return False
+
+
+def _users(conn: Connection) -> list[str]:
+    return [str(user) for (user,) in conn.execute(query("users")).fetchall()]
+
+
+def _is_so(conn: Connection, name: str, **given: object) -> bool:
+    row = conn.execute(query(name), given or None).fetchone()
+    return row is not None and bool(row[0])

@@ -1,0 +1,155 @@
+"""Owns what the rows of memory are, whatever database holds them: records, calls, pages of a list.
+
+Never asks a database.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import parse_time, render_time
+from commonplace.core.errors import Invalid
+from commonplace.core.ids import check_key, key_id, new_id
+from commonplace.core.memory import (
+    Call,
+    Gratitude,
+    JournalEntry,
+    Message,
+    Preferences,
+    Record,
+    Records,
+    Todo,
+)
+from commonplace.core.text import opening
+from commonplace.journals.memory.entry import KEYS, render_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from commonplace.core.memory import Draft, Kind
+
+MOST_LISTED = 1000
+
+UNREADABLE = "unreadable"
+"""The flag that holds the flags of preferences, as text, where they are not a JSON object."""
+
+_BEYOND = "9999-12-31T23:59:59.999999Z"
+
+
+def record_of(
+    kind: Kind, row: tuple[Any, ...], *, instant: Callable[[Any], datetime] = parse_time
+) -> Record:
+    """A record from the columns that the queries of its kind read it in.
+
+    instant: from what a column of times gives.
+    """
+    if kind == "message":
+        ref_id, role, text, at = row
+        return Message(id=ref_id, role=role, text=text, at=instant(at))
+    *rest, created, updated = row
+    at, changed = instant(created), instant(updated)
+    match kind:
+        case "journal":
+            ref_id, title, body, is_draft = rest
+            return JournalEntry(
+                id=ref_id, title=title, body=body, is_draft=bool(is_draft), at=at, updated=changed
+            )
+        case "todo":
+            ref_id, title, done = rest
+            return Todo(id=ref_id, title=title, done=bool(done), at=at, updated=changed)
+        case "gratitude":
+            ref_id, text = rest
+            return Gratitude(id=ref_id, text=text, at=at, updated=changed)
+        case "preference":
+            language, religion, flags = rest
+            return Preferences(
+                language=language,
+                religion=religion,
+                flags=_flags(flags),
+                at=at,
+                updated=changed,
+            )
+
+
+def _flags(text: str) -> dict[str, Any]:
+    try:
+        flags = json.loads(text)
+    except (ValueError, RecursionError):
+        flags = None
+    # What another program left there is kept, and hides nothing else that is this user's.
+    return flags if isinstance(flags, dict) else {UNREADABLE: text}
+
+
+def row_of(record: Record) -> dict[str, Any]:
+    """The columns that the query which saves a record takes."""
+    row: dict[str, Any] = {"id": record.id, "created_at": render_time(record.at)}
+    match record:
+        case Message():
+            return {**row, "role": record.role, "content": record.text}
+        case JournalEntry():
+            row |= {"title": record.title, "body": record.body, "is_draft": record.is_draft}
+        case Todo():
+            row |= {"title": record.title, "done": record.done}
+        case Gratitude():
+            row |= {"content": record.text}
+        case Preferences():
+            row |= {"language": record.language, "religion": record.religion}
+            row |= {"flags": render_flags(record.flags)}
+    return {**row, "updated_at": render_time(record.updated)}
+
+
+def id_of(draft: Draft, owner: str, *, now: datetime, random_bytes: Callable[[int], bytes]) -> str:
+    """The id of a new record: what its key stands for, else one in the order of time."""
+    if draft.key:
+        return key_id(KEYS, owner, check_key(f"{draft.kind} {draft.key}"))
+    return new_id(draft.at or now, random_bytes(10))
+
+
+def page_asked(limit: int, cursor: str) -> dict[str, Any]:
+    """What the query of a list takes: where it begins, and one more than is shown.
+
+    Raises: Invalid.
+    """
+    if not 1 <= limit <= MOST_LISTED:
+        raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
+    before, slash, ref_id = cursor.partition("/")
+    if cursor and (not slash or len(before) != len(_BEYOND) or not cursor.isascii()):
+        raise Invalid(
+            f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
+        )
+    return {"before": before or _BEYOND, "before_id": ref_id, "limit": limit + 1}
+
+
+def page_of(records: Sequence[Record], limit: int) -> Records:
+    """The records of a page, of which there is one more if another page follows."""
+    last = records[limit - 1] if len(records) > limit else None
+    return Records(
+        records=tuple(records[:limit]), cursor=f"{render_time(last.at)}/{last.id}" if last else ""
+    )
+
+
+def row_of_call(call: Call, now: datetime) -> dict[str, Any]:
+    """The columns that the query which logs a call takes."""
+    return {
+        "tool": call.tool,
+        "status": call.status,
+        "duration_ms": call.duration_ms,
+        "top_k_effective": call.top_k_effective,
+        "filters": json.dumps(dict(call.filters), ensure_ascii=False, sort_keys=True),
+        "created_at": render_time(call.at or now),
+    }
+
+
+def call_of(row: tuple[Any, ...], *, instant: Callable[[Any], datetime] = parse_time) -> Call:
+    """A call from the columns that the query of the log reads it in."""
+    tool, status, duration_ms, top_k, filters, at = row
+    return Call(
+        tool=tool,
+        status=status,
+        duration_ms=duration_ms,
+        top_k_effective=top_k,
+        filters=json.loads(filters),
+        at=instant(at),
+    )

@@ -1,0 +1,115 @@
+"""Owns how the index follows a user's memory: its mark, and what its outbox says has changed.
+
+Never writes to the memory, and never logs a record's text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.memory import KINDS
+from commonplace.core.values import Drop, Put
+from commonplace.journals.memory.entry import JOURNAL, change_noted, change_of, ref_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from commonplace.core.memory import MemoryStore
+    from commonplace.core.values import Change, Since
+    from commonplace.journals.memory.database import MemoryDatabase
+
+_AT_ONCE = 500
+_UNREADABLE = "unreadable"
+
+
+class MemorySource:
+    """One user's memory, as the index follows it. database: what holds the records of the store."""
+
+    def __init__(self, store: MemoryStore, database: MemoryDatabase) -> None:
+        self._store = store
+        self._database = database
+
+    @property
+    def name(self) -> str:
+        """`memory`."""
+        return JOURNAL
+
+    @property
+    def is_prompt(self) -> bool:
+        """Its mark reads the end of one table."""
+        return True
+
+    def mark(self) -> str:
+        """Which file it is, and how far its outbox goes; empty where there is none."""
+        try:
+            state = self._database.ask("state")
+        except CommonplaceError as exc:
+            return f"{_UNREADABLE} {exc.message}"
+        return f"{state[0][0]} {state[0][1]}" if state else ""
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts and drops of what changed since, in the order it did; else of all that differs.
+
+        Raises: Unavailable where the file cannot be read.
+        """
+        name, _, known = (since.mark or "").partition(" ")
+        state = self._database.ask("state")
+        if state and state[0][0] == name and known.isdecimal():
+            yield from self._changed(int(known), since)
+        else:
+            yield from everything(self._store, since)
+
+    def _changed(self, seq: int, since: Since) -> Iterator[Change]:
+        asked = {"user_id": self._store.owner, "limit": _AT_ONCE}
+        while rows := self._database.ask("changed_since", seq=seq, **asked):
+            for number, kind, ref_id in rows:
+                seq = number
+                record = self._store.find(kind, ref_id)
+                ref = ref_of(kind, ref_id)
+                change = change_noted(kind, ref_id, record)
+                stamp = change.doc.stamp if isinstance(change, Put) else None
+                if since.stamps(ref).get(ref) != stamp:
+                    yield change
+
+
+class MemoryListed:
+    """One user's memory where no order of changes is kept: what differs is found by looking.
+
+    changes: how often anything changed, never less than before.
+    """
+
+    name = JOURNAL
+
+    def __init__(self, store: MemoryStore, changes: Callable[[], str]) -> None:
+        self._store = store
+        self._changes = changes
+
+    def mark(self) -> str:
+        """How often anything changed."""
+        try:
+            return self._changes()
+        except CommonplaceError as exc:
+            return f"{_UNREADABLE} {exc.message}"
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts and drops of all that differs. Raises: Unavailable."""
+        return everything(self._store, since)
+
+
+def everything(store: MemoryStore, since: Since) -> Iterator[Change]:
+    """Puts and drops of all records that are not as they are known. Raises: Unavailable."""
+    known = since.stamps(f"{JOURNAL}:")
+    seen: set[str] = set()
+    for kind in KINDS:
+        cursor = ""
+        while True:
+            found = store.list_records(kind, limit=_AT_ONCE, cursor=cursor)
+            for change in map(change_of, found.records):
+                if isinstance(change, Put):
+                    seen.add(change.doc.ref)
+                    if known.get(change.doc.ref) != change.doc.stamp:
+                        yield change
+            if not (cursor := found.cursor):
+                break
+    yield from (Drop(ref) for ref in sorted(known.keys() - seen))

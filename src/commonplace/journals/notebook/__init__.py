@@ -1,0 +1,1 @@
+"""The notebook: sections in git, each an overview with its entries as commits."""

@@ -1,0 +1,225 @@
+"""Owns overviews that a sync could not merge: where they are kept, and how one is settled.
+
+Never forgets a text before the branch holds what became of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.text import opening
+from commonplace.journals.git.commit import Draft, Moved, commit, until_settled
+from commonplace.journals.git.history import parse_commit
+from commonplace.journals.git.refs import RefMove, list_refs, move_refs
+from commonplace.journals.git.trees import Change, read_file
+from commonplace.journals.notebook.drafts import Hand, upkeep_draft
+from commonplace.journals.notebook.format import (
+    Message,
+    parse_file,
+    parse_message,
+    plain_overview,
+    render_file,
+    version_of,
+)
+from commonplace.journals.notebook.merge import END, merge
+from commonplace.journals.notebook.names import file_of, parse_section
+from commonplace.journals.notebook.tree import WorkTree, next_leaf
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.notebook.join import Clash
+    from commonplace.journals.notebook.journal import Notebook
+
+OPEN = "refs/commonplace/conflicts"
+_BASE, _OURS = "base.md", "ours.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewClash:
+    """An overview of ours that waits beside the one on the branch.
+
+    section: its name now. base: what both began from. ours: what was written here. theirs: what the
+    branch holds now, with its version. at: when the sync met it. ref: where it is kept.
+    """
+
+    section: str
+    base: str
+    ours: str
+    theirs: str
+    version: str
+    at: datetime
+    ref: str
+
+    @property
+    def marked(self) -> str:
+        """Both texts as one, with what differs between marks."""
+        return merge(self.ours, self.theirs, base=self.base).text
+
+
+def clash_key(clash: Clash) -> str:
+    """The name under which a clash is kept: the same texts of one section are one clash."""
+    said = f"{clash.section}\0{clash.base}\0{clash.ours}"
+    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def clash_draft(clash: Clash, hand: Hand, *, merge: str) -> Draft:
+    """What keeps a clash: a commit of its own, on no branch. merge: what left it aside."""
+    summary = f"An overview of {clash.section} that waits to be settled"
+    return upkeep_draft(
+        hand,
+        Message(summary=summary, text=merge, section=clash.section, verb="conflict"),
+        puts={
+            _BASE: clash.base.encode("utf-8", "surrogateescape"),
+            _OURS: clash.ours.encode("utf-8", "surrogateescape"),
+        },
+    )
+
+
+def merge_of(repo: GitRepo, name: str) -> str:
+    """The commit whose merge left a clash aside that is kept so. Raises: Unavailable, Denied."""
+    (kept,) = repo.read_blobs(name, [""])
+    return parse_message(parse_commit(name, kept.content).message).text if kept else ""
+
+
+def open_place(branch: str) -> str:
+    """Below which the clashes of a branch are kept."""
+    return f"{OPEN}/{branch.removeprefix('refs/heads/')}"
+
+
+def may_have_clashes(repo: GitRepo) -> bool:
+    """Whether any may wait, from git's files alone. Never raises."""
+    try:
+        if (repo.shared / OPEN).is_dir():
+            return True
+        return OPEN.encode() in (repo.shared / "packed-refs").read_bytes()
+    except OSError:
+        return False
+
+
+class Clashes:
+    """The overviews of one notebook that wait to be settled."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._repo = notebook.repo
+
+    def list_open(self) -> list[OverviewClash]:
+        """All that wait, oldest first. Raises: Unavailable, Denied."""
+        if not may_have_clashes(self._repo):
+            return []
+        head = self._repo.head().commit
+        found = [x for ref, name in self._refs().items() if (x := self._read(ref, name, head))]
+        return sorted(found, key=lambda x: (x.at, x.section, x.ref))
+
+    def forget_settled(self) -> None:
+        """Forget those whose text the branch holds by now. Raises: Moved, Unavailable, Denied."""
+        if may_have_clashes(self._repo):
+            head = self._repo.head().commit
+            refs = self._refs()
+            gone = [RefMove(x, "") for x, name in refs.items() if not self._read(x, name, head)]
+            move_refs(self._repo, gone, why="commonplace: settled")
+
+    def _refs(self) -> dict[str, str]:
+        """Where they are kept: those of this branch, and of branches that were given a new name."""
+        branch = self._repo.head().branch
+        branches = list_refs(self._repo, "refs/heads/").keys() - {branch}
+        others = tuple(f"{open_place(x)}/" for x in branches)
+        kept = list_refs(self._repo, f"{OPEN}/")
+        return {ref: name for ref, name in kept.items() if not ref.startswith(others)}
+
+    def sections(self) -> list[str]:
+        """The sections in which one waits; asks git only where there may be any."""
+        return list(dict.fromkeys(x.section for x in self.list_open()))
+
+    def find(self, section: str) -> OverviewClash:
+        """The oldest that waits in a section. Raises: NotFound, Invalid, Unavailable."""
+        name = parse_section(section)
+        found = next((x for x in self.list_open() if x.section == name), None)
+        if found is None:
+            raise NotFound(
+                f"No overview of {opening(name, 80)} waits to be settled.",
+                hint="List those that do: commonplace notebook conflicts",
+            )
+        return found
+
+    def settle(self, clash: OverviewClash, text: str | None) -> tuple[str, ...]:
+        """Put a text in the overview's place, None for the one that is there; the clash is over.
+
+        Sentences on what of the folder was left as it was.
+        Raises: Conflict where the overview is another by now; Invalid, Denied, Unavailable.
+        """
+        notes: tuple[str, ...] = ()
+        wanted = clash.theirs if text is None else plain_overview(text)
+        if text is not None and text != clash.ours:
+            _refuse_marks(wanted)
+        if wanted != clash.theirs:
+            with self._repo.locked() as repo:
+                notes = until_settled(lambda: self._attempt(clash, wanted, repo))
+        # Last: whoever is killed before finds it waiting still.
+        move_refs(self._repo, [RefMove(clash.ref, "")], why="commonplace: settled")
+        return notes
+
+    def _attempt(self, clash: OverviewClash, wanted: str, repo: GitRepo) -> tuple[str, ...]:
+        head = repo.writable_head()
+        if self._notebook.ledger.catch_up() != head.commit:
+            raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+        path = file_of(clash.section)
+        leaf, content = read_file(repo, head.commit, path) or (None, b"")
+        current = parse_file(content)
+        if current.version != clash.version:
+            raise Conflict(
+                f"The overview of {clash.section} has changed meanwhile; nothing was written.",
+                hint=f"Settle it again: commonplace notebook resolve {clash.section}",
+            )
+        content = render_file(wanted, self._notebook.count(clash.section, current))
+        after = next_leaf(repo, head, leaf, content)
+        message = Message(
+            summary=f"Settle the overview of {clash.section}",
+            text="",
+            section=clash.section,
+            verb="overview",
+        )
+        notebook = self._notebook
+        hand = Hand(person=notebook.person, now=notebook.clock(), zone=notebook.zone)
+        draft = upkeep_draft(hand, message, puts={path: content}, modes={path: after.mode})
+        with WorkTree(repo).following(
+            head, {path: Change(leaf, after)}, {path: content}, edits="refused"
+        ) as notes:
+            commit(repo, head, draft)
+        return tuple(notes)
+
+    def _read(self, ref: str, name: str, head: str) -> OverviewClash | None:
+        """A clash as it is now; None where there is none left."""
+        kept, base, ours = self._repo.read_blobs(name, ["", _BASE, _OURS])
+        if kept is None or ours is None:
+            return None
+        told = parse_commit(kept.name, kept.content)
+        section = self._notebook.ledger.name_now(parse_message(told.message).section)
+        (now,) = self._repo.read_blobs(head, [file_of(section)])
+        theirs = parse_file(now.content if now else b"").overview
+        text = ours.content.decode("utf-8", "replace")
+        if text == theirs:
+            return None  # somebody wrote just that
+        return OverviewClash(
+            section=section,
+            base=base.content.decode("utf-8", "replace") if base else "",
+            ours=text,
+            theirs=theirs,
+            version=version_of(theirs),
+            at=told.at,
+            ref=ref,
+        )
+
+
+def _refuse_marks(text: str) -> None:
+    marks = [line for line in text.splitlines() if line.startswith("<!-- version ") or line == END]
+    if marks:
+        raise Invalid(
+            f"{len(marks)} marks are left in the text.",
+            hint="Settle each place between marks, take the marks out, then save again.",
+        )

@@ -1,0 +1,104 @@
+"""Owns the commits of a sync: one of our own upkeep, and an entry that is put on another history.
+
+Never alters what somebody wrote; who wrote it, and when, stays with it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from commonplace.journals.git.commit import Draft
+from commonplace.journals.git.history import raw_message, zone_of
+from commonplace.journals.notebook.format import (
+    Message,
+    compose_message,
+    move_message,
+    parse_message,
+    render_message,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.journals.git.history import Commit
+    from commonplace.journals.notebook.format import Entry
+
+_SECTION_LINE = re.compile(rb"^Section:[^\n]*$", re.MULTILINE | re.IGNORECASE)
+_UNNAMEABLE = str.maketrans("<>\n\r\0", "     ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hand:
+    """Who commits, and when. zone: the owner's."""
+
+    person: str
+    now: datetime
+    zone: tzinfo
+
+
+def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Draft:
+    """A commit that is the same entry on another history; its files are put there at the end.
+
+    content: the bytes of the commit's object. Its author and his time are as they were.
+    """
+    message = _named(parse_message(commit.message), entry, raw_message(content))
+    author = " ".join(commit.author.translate(_UNNAMEABLE).split()) or "unknown"
+    address = "".join(commit.address.translate(_UNNAMEABLE).split()) or "unknown"
+    return Draft(
+        message=message.replace(b"\0", b""),
+        author=f"{author} <{address}>",
+        committer=hand.person,
+        at=commit.at,
+        now=hand.now,
+        zone=zone_of(content),
+    )
+
+
+def move_draft(hand: Hand, old: str, new: str) -> Draft:
+    """A commit that says of a section's entries that they are under another name now."""
+    return upkeep_draft(hand, move_message(old, new))
+
+
+def upkeep_draft(
+    hand: Hand,
+    message: Message,
+    *,
+    puts: Mapping[str, bytes] | None = None,
+    modes: Mapping[str, str] | None = None,
+    links: Mapping[str, tuple[str, str]] | None = None,
+    drops: Sequence[str] = (),
+    others: Sequence[str] = (),
+) -> Draft:
+    """A commit of our own, which is no entry. others: its further parents."""
+    return Draft(
+        message=render_message(message),
+        author=hand.person,
+        committer=hand.person,
+        at=hand.now,
+        now=hand.now,
+        zone=hand.zone,
+        puts=puts or {},
+        modes=modes or {},
+        links=links or {},
+        drops=drops,
+        others=others,
+    )
+
+
+def _named(message: Message, entry: Entry, raw: bytes) -> bytes:
+    """The message of an entry, which names its section and its id; all else is as it was."""
+    if entry.by_hand:
+        said = compose_message(replace(message, entry_id=entry.id, section=entry.section))
+        return said.encode("utf-8", "replace")
+    if message.section == entry.section:
+        return raw
+    body, sign, last = raw.rstrip(b"\n").rpartition(b"\n\n")
+    line = f"Section: {entry.section}".encode()
+    if _SECTION_LINE.search(last):
+        last = _SECTION_LINE.sub(lambda _: line, last)
+    else:
+        last = line + b"\n" + last
+    return body + sign + last + b"\n"

@@ -1,0 +1,325 @@
+"""Owns the notebook's two forms: a section's file, and the commit message that is an entry.
+
+Pure; what is rendered here is read back as it was written. Never asks git to read a trailer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import first_words, well_formed
+from commonplace.journals.notebook.names import SUFFIX, file_of, find_section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from commonplace.journals.git.history import Commit, Touch
+
+DEFAULT_AUTHOR = "Journal Server <journal@localhost>"
+"""Who commits where nobody is named; told as nobody wherever an author is shown."""
+
+JOURNAL = "notebook"
+ENTRY = "entry"
+OVERVIEW = "overview"
+LARGEST = 10 * 1024 * 1024
+SUMMARY_LENGTH = 72
+_LONGEST_SUMMARY = 500
+_LONGEST_CONTEXT = 2000
+
+HAND = uuid.UUID("0b8a2a36-5a5e-5c44-9d0b-3c6b6f1c7a52")
+KEYS = uuid.UUID("a3c0b7f4-52f9-5c39-8a51-0c8f6c1d2e90")
+
+_COUNT = re.compile(r"<!-- entry count: (?P<count>[0-9]{1,12}) -->")
+_LONE_COUNT = re.compile(rf"^{_COUNT.pattern}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
+_TRAILER = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*): ?(?P<value>.*)")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_OLD_CONTEXT = re.compile(r"\Awork_context:[ \t]*(?P<context>[^\n]*)(?:\n|\Z)")
+_HEADING = re.compile(r"^[#>*\-\s]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionFile:
+    """What a section's file holds.
+
+    count: what its count line says, the last of them where a merge by hand left several; None where
+    it has none. lines: how many count lines it has.
+    """
+
+    overview: str
+    count: int | None
+    lines: int
+
+    @property
+    def version(self) -> str:
+        """The overview's version: the first 12 hex digits of its sha256."""
+        return version_of(self.overview)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What a commit message says. entry_id: empty for a commit by hand. verb: of our own upkeep.
+
+    section: as the message itself names it, for an entry whose change is empty. moved_from: the
+    section's former name.
+    """
+
+    summary: str
+    text: str
+    work_context: str = ""
+    entry_id: str = ""
+    section: str = ""
+    verb: str = ""
+    moved_from: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry of one section. hash: its commit's now, which a rebase changes; id: for good.
+
+    author, address: the commit's. by_hand: somebody committed it without us.
+    """
+
+    section: str
+    id: str
+    hash: str
+    at: datetime
+    summary: str
+    text: str
+    work_context: str = ""
+    author: str = ""
+    address: str = ""
+    by_hand: bool = False
+
+    @property
+    def ref(self) -> str:
+        """Its address for good: `notebook:api/errors#<entry id>`."""
+        return ref_of(self.section, self.id)
+
+    @property
+    def said_by(self) -> str:
+        """Who wrote it, empty where nobody was named."""
+        return "" if f"{self.author} <{self.address}>" == DEFAULT_AUTHOR else self.author
+
+
+def ref_of(section: str, entry_id: str = "") -> str:
+    """The ref of a section's overview, or of one of its entries."""
+    return f"{JOURNAL}:{section}#{entry_id}" if entry_id else f"{JOURNAL}:{section}"
+
+
+def version_of(overview: str) -> str:
+    """The version of an overview, as it is read: the first 12 hex digits of its sha256."""
+    return hashlib.sha256(well_formed(overview).encode()).hexdigest()[:12]
+
+
+def parse_file(content: bytes, *, errors: str = "replace") -> SectionFile:
+    """A section's file, or what people made of it; never raises.
+
+    A count line is taken out wherever it stands but in a fenced listing: what was written below it
+    is kept. errors: what becomes of bytes that are no UTF-8; `surrogateescape` where they are to be
+    written again.
+    """
+    text = content.decode("utf-8", errors)
+    lone = list(_LONE_COUNT.finditer(text))
+    if not lone:
+        return SectionFile(overview=text.rstrip("\r\n"), count=None, lines=0)
+    last = lone[-1]
+    is_last = not text[last.end() :].strip()
+    if len(lone) > 1 or not is_last:
+        lone = [x for x in lone if (x is last and is_last) or not _is_fenced(text, x.start())]
+    count = int(lone[-1]["count"]) if lone else None
+    if is_last:
+        text = text[: last.end()]
+    for found in reversed(lone):
+        text = text[: found.start()] + text[found.end() :]
+    return SectionFile(overview=text.rstrip("\r\n"), count=count, lines=len(lone))
+
+
+def _is_fenced(text: str, at: int) -> bool:
+    """Whether a place lies in a fenced listing."""
+    return len(_FENCE.findall(text, 0, at)) % 2 == 1
+
+
+def render_file(overview: str, count: int) -> bytes:
+    """A section's file; line ends after the overview's last line are not kept."""
+    body = overview.rstrip("\r\n")
+    start = f"{body}\n\n" if body else ""
+    return f"{start}<!-- entry count: {count} -->\n".encode("utf-8", "surrogateescape")
+
+
+def plain_overview(overview: str) -> str:
+    """A new overview as it will be read back. Raises: Invalid."""
+    return parse_file(render_file(checked_text(overview, "overview"), 0)).overview
+
+
+def parse_message(message: str) -> Message:
+    """What a commit message says; only its last paragraph counts as ours, the last id in it wins.
+
+    Never raises. Source of the older form (`work_context:` first): the notebook's design.
+    """
+    body, _, last = message.rstrip("\n").rpartition("\n\n")
+    ours = _parse_trailers(last) if body else {}
+    if "entry-id" not in ours and "commonplace" not in ours:
+        return _parse_plain(message)
+    summary, _, text = body.partition("\n\n")
+    return Message(
+        summary=summary,
+        text=text,
+        work_context=ours.get("work-context", ""),
+        entry_id=ours.get("entry-id", ""),
+        section=ours.get("section", ""),
+        verb=ours.get("commonplace", ""),
+        moved_from=ours.get("moved-from", ""),
+    )
+
+
+def move_of(message: Message) -> tuple[str, str] | None:
+    """The former name and the new one, where a message says that a section was moved."""
+    named = (message.moved_from, message.section)
+    is_move = message.verb == "move" and all(find_section(file_of(x)) for x in named)
+    return named if is_move else None
+
+
+def move_message(old: str, new: str) -> Message:
+    """The message that says that a section was moved; `move_of` reads it."""
+    summary = f"Move {old} to {new}"
+    return Message(summary=summary, text="", section=new, verb="move", moved_from=old)
+
+
+def _parse_trailers(paragraph: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in paragraph.split("\n"):
+        match = _TRAILER.fullmatch(line.rstrip("\r"))
+        if match is None:
+            continue
+        key, value = match["key"].lower(), match["value"].strip()
+        if key == "entry-id":
+            if not _UUID.fullmatch(value):
+                continue
+            value = value.lower()
+        found[key] = value
+    return found
+
+
+def _parse_plain(message: str) -> Message:
+    text = message.strip("\r\n")
+    found = _OLD_CONTEXT.match(text)
+    context = found["context"].strip() if found else ""
+    if found:
+        text = text[found.end() :].lstrip("\r\n")
+    return Message(summary=summary_of(text) or context, text=text, work_context=context)
+
+
+def render_message(message: Message) -> bytes:
+    """A commit message: summary, the text as it is, and one paragraph of ours.
+
+    Raises: Invalid for NUL, which git keeps in no message, and for what is too long.
+    """
+    return checked_text(compose_message(message), "message").encode()
+
+
+def compose_message(message: Message) -> str:
+    """A commit message of what was committed already, however long it is."""
+    trailers = [
+        ("Work-Context", message.work_context),
+        ("Section", message.section),
+        ("Moved-From", message.moved_from),
+        ("Commonplace", message.verb),
+        ("Entry-Id", message.entry_id),
+    ]
+    last = "\n".join(f"{key}: {value}" for key, value in trailers if value)
+    body = f"{message.summary}\n\n{message.text}" if message.text else message.summary
+    return f"{body}\n\n{last}\n"
+
+
+def entry_message(
+    *, section: str, entry_id: str, text: str, summary: str | None, work_context: str | None
+) -> Message:
+    """The message of an entry to be written, checked. Raises: Invalid."""
+    text = checked_text(text, "entry")
+    if not text.strip():
+        raise Invalid("The entry is empty.", hint="Say what was done or learned.")
+    given = " ".join(checked_text(summary or "", "summary").split())
+    context = " ".join(checked_text(work_context or "", "work context").split())
+    return Message(
+        summary=first_words(given, _LONGEST_SUMMARY) if given else summary_of(text),
+        text=text,
+        work_context=first_words(context, _LONGEST_CONTEXT),
+        entry_id=entry_id,
+        section=section,
+    )
+
+
+def checked_text(text: str, what: str) -> str:
+    """A text that may be written: lone surrogates become U+FFFD. Raises: Invalid."""
+    if "\0" in text:
+        raise Invalid(f"The {what} holds a NUL character.", hint="Take it out, then write again.")
+    text = well_formed(text)
+    size = len(text.encode())
+    if size > LARGEST:
+        raise Invalid(
+            f"The {what} is {size:,} bytes long.", hint=f"Write at most {LARGEST:,} bytes at once."
+        )
+    return text
+
+
+def summary_of(text: str) -> str:
+    """A line for a text that was given none: its first line with a word in it."""
+    for line in text.splitlines():
+        if bare := _HEADING.sub("", line).strip():
+            return first_words(bare, SUMMARY_LENGTH)
+    return first_words(text, SUMMARY_LENGTH)
+
+
+def hand_id(commit: Commit) -> str:
+    """The entry id of a commit made by hand: a rebase that changes its hash alone leaves it.
+
+    It follows from who wrote the commit, when, what it says, and what it made of which sections.
+    """
+    files = [f"{x.path} {x.blob}" for x in _touched_sections(commit)]
+    said = (commit.author, commit.address, str(int(commit.at.timestamp())), commit.message, *files)
+    return str(uuid.uuid5(HAND, well_formed("\0".join(said))))
+
+
+def _touched_sections(commit: Commit) -> list[Touch]:
+    return [x for x in commit.touched if x.is_file and find_section(x.path)]
+
+
+def entry_of(commit: Commit, message: Message, *, section: str, entry_id: str) -> Entry:
+    """The entry that a commit is in one section."""
+    return Entry(
+        section=section,
+        id=entry_id,
+        hash=commit.hash,
+        at=commit.at,
+        summary=message.summary,
+        text=message.text,
+        work_context=message.work_context,
+        author=commit.author,
+        address=commit.address,
+        by_hand=not message.entry_id,
+    )
+
+
+def entries_of(commit: Commit, message: Message | None = None) -> Iterator[Entry]:
+    """The entries a commit is: one with our id, one for each section a commit by hand touched.
+
+    A merge is none, nor is our own upkeep.
+    """
+    message = message or parse_message(commit.message)
+    if len(commit.parents) > 1 or (message.verb and not message.entry_id):
+        return
+    touched = [t.path.removesuffix(SUFFIX) for t in _touched_sections(commit)]
+    if message.entry_id:
+        # Its own word first: a rebase that keeps it may leave it without a change of its own.
+        named = find_section(file_of(message.section))
+        touched = [named] if named else touched[:1]
+    entry_id = message.entry_id or (hand_id(commit) if touched else "")
+    for section in touched:
+        yield entry_of(commit, message, section=section, entry_id=entry_id)

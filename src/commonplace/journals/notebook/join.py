@@ -1,0 +1,354 @@
+"""Owns what a sync makes of two histories that parted: the tree of the commit that merges them.
+
+Never moves a branch, and never loses a line of an overview that neither side took out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.journals.git.commit import commit_chains
+from commonplace.journals.git.history import read_history
+from commonplace.journals.git.refs import list_refs
+from commonplace.journals.git.run import lacking
+from commonplace.journals.git.trees import Leaf, list_leaves
+from commonplace.journals.notebook.drafts import upkeep_draft
+from commonplace.journals.notebook.format import (
+    Message,
+    move_of,
+    parse_file,
+    parse_message,
+    render_file,
+)
+from commonplace.journals.notebook.merge import merge, settle
+from commonplace.journals.notebook.names import SUFFIX, file_of, find_section, refuse_twin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from commonplace.journals.git.commit import Draft
+    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.notebook.drafts import Hand
+
+MERGED = Message(summary="Merge what both sides wrote", text="", verb="merge")
+RECOUNTED = Message(summary="Count the entries again", text="", verb="recount")
+
+_AT_ONCE = 200
+# Merges made crosswise again and again: from here on all that differs is a clash.
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The commits of two histories. base: where they parted, empty for nowhere."""
+
+    base: str
+    ours: str
+    theirs: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """An overview that both sides changed in one place. section: its name in what comes of it."""
+
+    section: str
+    base: str
+    ours: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An overview that was merged, whose count is still to be put below it."""
+
+    mode: str
+    overview: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Joined:
+    """What came of a merge. files: all of the tree, by path. clashes: theirs stands in the file.
+
+    moves: sections that both sides moved, by ours and by the name that they have now.
+    """
+
+    files: dict[str, Leaf | Text] = field(default_factory=dict)
+    clashes: list[Clash] = field(default_factory=list)
+    moves: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A section's file in the base and on both sides, by whatever name; None where it is not."""
+
+    base: Leaf | None = None
+    ours: Leaf | None = None
+    theirs: Leaf | None = None
+
+
+_Moves: TypeAlias = "Sequence[tuple[str, str]]"
+
+
+class Join:
+    """Merges the trees of two commits: sections by their names and blocks, other files whole.
+
+    Used once.
+    """
+
+    def __init__(self, repo: GitRepo, sides: Sides) -> None:
+        self._repo = repo
+        self._base = list_leaves(repo, sides.base)
+        self._ours = list_leaves(repo, sides.ours)
+        self._theirs = list_leaves(repo, sides.theirs)
+        self.our_moves = list(_moves(repo, sides.ours, without=(sides.theirs, sides.base)))
+        self._their_moves = list(_moves(repo, sides.theirs, without=(sides.ours, sides.base)))
+        trees = (self._base, self._ours, self._theirs)
+        self._odd = {path for tree in trees for path, leaf in tree.items() if not leaf.is_file}
+        self._overviews: dict[str, str] = {}
+        self._made = Joined()
+
+    def run(self) -> Joined:
+        """Merge them. Raises: Conflict where a file and a folder have one name; Unavailable."""
+        places = self._places()
+        self._read_overviews(part for parts in places.values() for part in parts)
+        for section, parts in sorted(places.items()):
+            self._settle_section(section, parts)
+        self._settle_others()
+        self._refuse_nesting()
+        self._note_twins()
+        return self._made
+
+    def _places(self) -> dict[str, list[_Part]]:
+        """What every section of the merged tree is made of, by the name that it has there.
+
+        A section that either side moved is one with what it was in the base, and what the other
+        side wrote under the old name goes along.
+        """
+        base, ours, theirs = (self._sections(x) for x in (self._base, self._ours, self._theirs))
+        found: dict[str, list[_Part]] = {}
+        for section, leaf in base.items():
+            here, there = (_follow(section, x) for x in (self.our_moves, self._their_moves))
+            name = here if there == section else there
+            if here not in {section, name}:
+                self._made.moves.append((here, name))
+                self._made.notes.append(
+                    f"{section} was moved to {there} there, and to {here} here: it is {name}."
+                )
+            part = _Part(leaf, ours.pop(here, None), theirs.pop(there, None))
+            found.setdefault(name, []).append(part)
+        for name, leaf in ours.items():
+            # Begun on both sides under one name: they are merged against nothing.
+            place = self.name_of(name)
+            is_one = place == name == _follow(name, self.our_moves)
+            twin = theirs.pop(name, None) if is_one else None
+            found.setdefault(place, []).append(_Part(ours=leaf, theirs=twin))
+        for name, leaf in theirs.items():
+            found.setdefault(_follow(name, self.our_moves), []).append(_Part(theirs=leaf))
+        return found
+
+    def name_of(self, section: str) -> str:
+        """What a section of ours is called in the merged tree, once that is made."""
+        return _follow(section, (*self._their_moves, *self._made.moves))
+
+    def _sections(self, tree: Mapping[str, Leaf]) -> dict[str, Leaf]:
+        return {
+            section: leaf
+            for path, leaf in tree.items()
+            if path not in self._odd and (section := find_section(path)) is not None
+        }
+
+    def _settle_section(self, section: str, parts: Sequence[_Part]) -> None:
+        # What they have under this name is there for the others already: it stands.
+        there = self._theirs.get(file_of(section))
+        first, *more = sorted(parts, key=lambda part: there is None or part.theirs != there)
+        made = self._settled(section, first)
+        for part in more:  # two sections got one name: they are one
+            other = self._settled(section, part)
+            if other is None or made is None:
+                made = made or other
+                continue
+            self._made.notes.append(f"Two sections are called {section} now: they are one.")
+            text, added = self._text(made), self._text(other)
+            joined = settle("", added, text)
+            if joined is None:
+                self._made.clashes.append(Clash(section=section, base="", ours=added))
+            made = Text(made.mode, text if joined is None else joined)
+        if made is not None:
+            self._made.files[file_of(section)] = made
+
+    def _settled(self, section: str, part: _Part) -> Leaf | Text | None:
+        base, ours, theirs = part.base, part.ours, part.theirs
+        if ours in (base, theirs):
+            return theirs
+        if theirs == base:
+            return ours
+        if ours is None:
+            self._made.notes.append(f"{section} was removed here, and written to there: it stays.")
+        if ours is None or theirs is None:
+            return ours or theirs
+        before, mine, other = (self._text(x) for x in (base, ours, theirs))
+        text = settle(before, mine, other)
+        if text is None:
+            self._made.clashes.append(Clash(section=section, base=before, ours=mine))
+            text = other
+        changed = ours if base is None or theirs.mode == base.mode else theirs
+        return Text(changed.mode, text)
+
+    def _text(self, file: Leaf | Text | None) -> str:
+        if isinstance(file, Leaf):
+            self._read([file.blob])
+            return self._overviews[file.blob]
+        return file.overview if file else ""
+
+    def _read_overviews(self, parts: Iterable[_Part]) -> None:
+        """Read at once those that both sides changed."""
+        wanted = {
+            leaf.blob
+            for part in parts
+            if part.ours not in (part.base, part.theirs) and part.theirs != part.base
+            for leaf in (part.base, part.ours, part.theirs)
+            if leaf is not None
+        }
+        self._read(sorted(wanted))
+
+    def _read(self, blobs: Sequence[str]) -> None:
+        missing = [x for x in blobs if x not in self._overviews]
+        for start in range(0, len(missing), _AT_ONCE):
+            some = missing[start : start + _AT_ONCE]
+            for name, blob in zip(some, self._repo.read_objects(some), strict=True):
+                if blob is None:
+                    raise lacking(self._repo.folder)
+                file = parse_file(blob.content, errors="surrogateescape")
+                self._overviews[name] = file.overview
+
+    def _settle_others(self) -> None:
+        """Files that are no section's: one side's, or both beside each other."""
+        files = self._made.files
+        paths = self._base.keys() | self._ours.keys() | self._theirs.keys()
+        for path in sorted(x for x in paths if x in self._odd or find_section(x) is None):
+            base, ours, theirs = (x.get(path) for x in (self._base, self._ours, self._theirs))
+            wanted = theirs
+            if ours not in (base, theirs) and theirs in (base, None):
+                wanted = ours
+            elif ours is not None and ours not in (base, theirs):
+                beside = _beside(path, ours.blob)
+                self._made.notes.append(f"{path} is another on both sides: yours is {beside} now.")
+                files[beside] = ours
+            if wanted is not None:
+                files[path] = wanted
+
+    def _refuse_nesting(self) -> None:
+        folders = {x for path in self._made.files for x in _folders(path)}
+        for path in sorted(self._made.files.keys() & folders):
+            raise Conflict(
+                f"{path} is a file on one side and a folder on the other.",
+                hint=f"Rename it with plain git in {self._repo.folder}, commit, and sync again.",
+            )
+
+    def _note_twins(self) -> None:
+        added = self._made.files.keys() - self._theirs.keys()
+        there = [x for path in self._theirs if (x := find_section(path))]
+        for section in filter(None, map(find_section, added)):
+            try:
+                refuse_twin(section, there)
+            except Invalid as exc:
+                self._made.notes.append(f"{exc.message} Some disks hold only one of them.")
+
+
+def find_base(
+    repo: GitRepo, one: str, other: str, *, hand: Hand, place: str, deepest: int = _DEEPEST
+) -> str:
+    """The commit where two histories part, empty for none.
+
+    Where they part at several, since people merged crosswise, that is a commit that merges these:
+    against one of them alone an older text would pass for the newer one. It is kept below the ref
+    `place`, and belongs to no history. Raises: Unavailable, Denied.
+    """
+    base, *others = repo.list_common(one, other) or [""]
+    if others and not deepest:
+        return ""
+    for another in others:
+        ref = f"{place}/{base}-{another}"
+        if not (known := list_refs(repo, ref)):
+            below = find_base(repo, base, another, hand=hand, place=place, deepest=deepest - 1)
+            try:
+                joined = Join(repo, Sides(base=below, ours=another, theirs=base)).run()
+            except Conflict:
+                return ""
+            for clash in joined.clashes:
+                path = file_of(clash.section)
+                theirs = joined.files[path]
+                assert isinstance(theirs, Text)
+                both = merge(clash.ours, theirs.overview, base=clash.base).text
+                joined.files[path] = Text(theirs.mode, both)
+            draft = joined_draft(
+                hand,
+                joined.files,
+                onto=list_leaves(repo, base),
+                count=lambda _: 0,
+                others=[another],
+            )
+            commit_chains(repo, [(ref, base, [draft])])
+            known = list_refs(repo, ref)
+        base = known[ref]
+    return base
+
+
+def joined_draft(
+    hand: Hand,
+    files: Mapping[str, Leaf | Text],
+    *,
+    onto: Mapping[str, Leaf],
+    count: Callable[[str], int],
+    others: Sequence[str] = (),
+    message: Message = MERGED,
+) -> Draft:
+    """The commit that has these files. onto: those of its first parent; others: further parents.
+
+    count: how many entries a section has.
+    """
+    texts = {path: x for path, x in files.items() if isinstance(x, Text)}
+    return upkeep_draft(
+        hand,
+        message,
+        puts={
+            path: render_file(x.overview, count(path.removesuffix(SUFFIX)))
+            for path, x in texts.items()
+        },
+        modes={path: x.mode for path, x in texts.items()},
+        links={
+            path: (x.mode, x.blob)
+            for path, x in files.items()
+            if isinstance(x, Leaf) and x != onto.get(path)
+        },
+        drops=sorted(onto.keys() - files.keys()),
+        others=others,
+    )
+
+
+def _moves(repo: GitRepo, one: str, *, without: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for commit in read_history(repo, one, since=without, paths=False):
+        if move := move_of(parse_message(commit.message)):
+            yield move
+
+
+def _follow(name: str, moves: _Moves) -> str:
+    """What a section that was there before these moves is called after them."""
+    for old, new in moves:
+        name = new if name == old else name
+    return name
+
+
+def _beside(path: str, blob: str) -> str:
+    folder, sign, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        return f"{path}.{blob[:7]}"
+    return f"{folder}{sign}{stem}.{blob[:7]}{dot}{ending}"
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path

@@ -1,0 +1,369 @@
+"""Owns the ledger: which entries a notebook's history holds, by section, id and hash.
+
+Derived from git alone; never holds an entry's text beyond its summary. May be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from commonplace.core.errors import Corrupted, Unavailable
+from commonplace.core.files import make_folder
+from commonplace.db.queries import read_queries
+from commonplace.db.sqlite import Database, connect, transaction, translated
+from commonplace.journals.git.history import read_history
+from commonplace.journals.notebook.format import entries_of, move_of, parse_message, ref_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from commonplace.journals.git.history import Commit
+    from commonplace.journals.git.repo import GitRepo
+
+_LAYOUT = 3
+_TRIES = 20
+_TABLES = ("entries", "by_section", "by_hash", "moves")
+
+
+@cache
+def _sql() -> Mapping[str, str]:
+    return read_queries("commonplace.journals.notebook", "ledger.sql")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """An entry in a list: where it is now, its id for good, its commit now, its first line."""
+
+    id: str
+    section: str
+    hash: str
+    at: datetime
+    summary: str
+
+    @property
+    def ref(self) -> str:
+        """Its address for good: `notebook:api/errors#<entry id>`."""
+        return ref_of(self.section, self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionTally:
+    """How many entries a section has, and when the newest was."""
+
+    count: int
+    newest: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """A commit that brings two histories together; no entry."""
+
+
+_Row: TypeAlias = "_Move | _Merge | dict[str, object]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """What of a history is gone, then what has come; anew: instead of all that was."""
+
+    gone: list[_Row] = field(default_factory=list)
+    come: list[_Row] = field(default_factory=list)
+    anew: bool = False
+
+
+class _Unclear(Exception):
+    """Only the whole history says what the ledger must hold."""
+
+
+class _Moves:
+    """The moves of a whole history, and which of them lie below each of its commits.
+
+    What was written beside a move, on another branch, is moved as well once both are merged; what
+    was written after it, under a name that a move has freed, is not.
+    """
+
+    def __init__(self) -> None:
+        self._moves: list[_Move] = []
+        self._below: dict[str, int] = {}  # a bit for each move; no commit without one is kept
+
+    def rows_of(self, commit: Commit) -> Iterator[_Row]:
+        """The rows of the next commit, oldest first, with the names that moves beside it gave."""
+        below = 0
+        for parent in commit.parents:
+            below |= self._below.get(parent, 0)
+        for row in _rows_of(commit):
+            if isinstance(row, _Move):
+                below |= 1 << len(self._moves)
+                self._moves.append(row)
+            elif isinstance(row, dict) and below != (1 << len(self._moves)) - 1:
+                for number, move in enumerate(self._moves):
+                    if row["section"] == move.old and not below >> number & 1:
+                        row["section"] = move.new
+            yield row
+        if below:
+            self._below[commit.hash] = below
+
+
+class Ledger:
+    """The entries of one repository's branch, in a database of ours. Thread-safe."""
+
+    def __init__(self, repo: GitRepo, path: Path) -> None:
+        self._repo = repo
+        self._path = path
+        self._lock = threading.Lock()
+        self._made: Database | None = None
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+                self._made = None
+
+    def catch_up(self, to: str | None = None) -> str:
+        """Read what the history has more, or has in another's place; the commit it is at then.
+
+        to: the commit whose history it is to hold; the branch's where none is named.
+        Raises: Unavailable, Denied, NotFound.
+        """
+        for _ in range(_TRIES):
+            known = self._head()
+            head = self._repo.head().commit if to is None else to
+            if known == head:
+                return head
+            # No lock is held while git reads: whoever is first files what was read.
+            if self._apply(self._read(known, head), at=known, head=head):
+                return head
+        raise Unavailable(
+            f"The notebook {self._repo.folder} moves all the time.", hint="Try again."
+        )
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds no history yet: catching up reads all of it."""
+        return not self._head()
+
+    def append(self, commit: Commit) -> None:
+        """File one commit of ours, if the ledger stands at its parent; else it is read later."""
+        parent = commit.parents[0] if commit.parents else ""
+        self._apply(_Step(come=list(_rows_of(commit))), at=parent, head=commit.hash)
+
+    def copy_to(self, path: Path) -> Ledger:
+        """A ledger of its own that holds what this one holds now; the file must not be there."""
+        copy = Ledger(self._repo, path)
+        with self._database().using() as conn, copy._database().using() as fresh, translated(path):
+            conn.backup(fresh)
+        return copy
+
+    def total(self) -> int:
+        """How many entries there are, each counted once in each of its sections."""
+        return int(self._ask("total")[0][0])
+
+    def count(self, section: str) -> int:
+        """How many entries a section has."""
+        return int(self._ask("count", section=section)[0][0])
+
+    def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[Line]:
+        """Entries of a section, newest first."""
+        return _lines(self._ask("newest", section=section, start=start, length=length))
+
+    def by_id(self, entry_id: str) -> list[Line]:
+        """The entry with an id; several lines for a commit by hand in several sections."""
+        return _lines(self._ask("by_id", id=entry_id))
+
+    def by_hash(self, prefix: str) -> list[Line]:
+        """The entries whose commit's hash begins so, at most 50."""
+        return _lines(self._ask("by_hash", low=prefix, high=f"{prefix}g"))
+
+    def place(self, entry_id: str, named: str) -> str:
+        """Where an entry is now that its commit puts into the section `named`."""
+        found = self._ask("place", id=entry_id, named=named)
+        return found[0][0] if found else named
+
+    def around(self, section: str, entry_id: str) -> tuple[Line | None, Line | None]:
+        """The entries before and after one, in its section."""
+        before = _lines(self._ask("before", section=section, id=entry_id))
+        after = _lines(self._ask("after", section=section, id=entry_id))
+        return next(iter(before), None), next(iter(after), None)
+
+    def tallies(self) -> dict[str, SectionTally]:
+        """Each section that ever had an entry."""
+        return {
+            section: SectionTally(count=count, newest=_instant(newest))
+            for section, count, newest in self._ask("tallies")
+        }
+
+    def name_now(self, section: str) -> str:
+        """What a section is called now; the name itself where it never moved."""
+        seen = {section}
+        while found := self._ask("moved_to", old=section):
+            section = found[0][0]
+            if section in seen:
+                break
+            seen.add(section)
+        return section
+
+    def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        with self._database().using() as conn:
+            return conn.execute(_sql()[query], values).fetchall()
+
+    def _head(self) -> str:
+        found = self._ask("state")
+        return found[0][1] if found and found[0][0] == _LAYOUT else ""
+
+    def _read(self, known: str, head: str) -> _Step:
+        """What leads from one commit's history to another's."""
+        common = self._repo.common(known, head) if known and head else ""
+        if common:
+            step = _Step(
+                gone=[] if common == known else list(self._rows(known, since=head)),
+                come=list(self._rows(head, since=known)),
+            )
+            if not self._must_begin_anew(step):
+                return step
+        return self._whole(head)
+
+    def _rows(self, head: str, *, since: str) -> Iterator[_Row]:
+        for commit in read_history(self._repo, head, since=since):
+            if len(commit.parents) > 1:
+                yield _Merge()
+            yield from _rows_of(commit)
+
+    def _whole(self, head: str) -> _Step:
+        """A whole history, with each entry where the moves beside it have put it."""
+        moves = _Moves()
+        commits = read_history(self._repo, head) if head else ()
+        return _Step(come=[row for commit in commits for row in moves.rows_of(commit)], anew=True)
+
+    def _must_begin_anew(self, step: _Step) -> bool:
+        """Whether only a whole history tells where entries are: with merges, what lies beside what.
+
+        Every clone is to read the same, whatever it read before.
+        """
+        if any(isinstance(x, _Move) for x in step.gone):
+            return True
+        if not any(isinstance(x, _Merge) for x in step.come):
+            return False
+        named = {x["named"] for x in step.come if isinstance(x, dict)}
+        return any(isinstance(x, _Move) for x in step.come) or any(
+            old in named for (old,) in self._ask("former_names")
+        )
+
+    def _apply(self, step: _Step, *, at: str, head: str) -> bool:
+        """Take a step from one commit to another; False where the ledger is elsewhere by now."""
+        try:
+            with self._database().using() as conn, transaction(conn):
+                layout, known = conn.execute(_sql()["state"]).fetchone()
+                if (known if layout == _LAYOUT else "") != at:
+                    return False
+                _take(conn, step)
+                conn.execute(_sql()["set_state"], {"head": head, "layout": _LAYOUT})
+        except _Unclear:
+            return self._apply(self._whole(head), at=at, head=head)
+        return True
+
+    def _database(self) -> Database:
+        with self._lock:
+            if self._made is None:
+                self._made = self._opened()
+            return self._made
+
+    def _opened(self) -> Database:
+        make_folder(self._path.parent)
+        try:
+            return self._laid_out()
+        except Corrupted:
+            # Derived: it is made again from the history.
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    os.unlink(f"{self._path}{suffix}")
+            return self._laid_out()
+
+    def _laid_out(self) -> Database:
+        database = Database(self._path, open_connection=_connect)
+        try:
+            with database.using() as conn, translated(self._path), transaction(conn):
+                conn.execute(_sql()["create_state"])
+                conn.execute(_sql()["begin_state"], {"layout": _LAYOUT})
+                if conn.execute(_sql()["state"]).fetchone()[0] != _LAYOUT:
+                    # Derived: nothing of another layout is worth keeping.
+                    conn.execute(_sql()["drop_entries"])
+                    conn.execute(_sql()["drop_moves"])
+                    conn.execute(_sql()["set_state"], {"head": "", "layout": _LAYOUT})
+                for name in _TABLES:
+                    conn.execute(_sql()[f"create_{name}"])
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+def _take(conn: sqlite3.Connection, step: _Step) -> None:
+    """Take out what is gone, and file what has come. Raises: _Unclear."""
+    sql = _sql()
+    gone = [x for x in step.gone if isinstance(x, dict)]
+    if step.anew:
+        conn.execute(sql["clear_entries"])
+        conn.execute(sql["clear_moves"])
+    conn.executemany(sql["drop_copy"], gone)
+    conn.executemany(sql["drop_gone"], gone)
+    _add(conn, step.come)
+    if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
+        raise _Unclear  # another copy of it is left, and nobody knows its hash
+
+
+def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
+    """File entries and moves, in the order of the history."""
+    sql = _sql()
+    for is_entry, same in groupby(rows, lambda x: isinstance(x, dict)):
+        if is_entry:
+            conn.executemany(sql["add_entry"], (x for x in same if isinstance(x, dict)))
+            continue
+        for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
+            conn.execute(sql["add_move"], names)
+            conn.execute(sql["move_entries"], names)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return connect(path, synchronous="normal")
+
+
+def _rows_of(commit: Commit) -> Iterator[_Row]:
+    message = parse_message(commit.message)
+    if move := move_of(message):
+        yield _Move(*move)
+    for entry in entries_of(commit, message):
+        yield {
+            "id": entry.id,
+            "named": entry.section,
+            "section": entry.section,
+            "hash": entry.hash,
+            "at": int(entry.at.timestamp()),
+            "summary": entry.summary.encode("utf-8", "replace").decode(),
+        }
+
+
+def _lines(rows: Iterable[tuple[Any, ...]]) -> list[Line]:
+    return [
+        Line(id=id_, section=section, hash=hash_, at=_instant(at), summary=summary)
+        for id_, section, hash_, at, summary in rows
+    ]
+
+
+def _instant(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,60 @@
+"""Owns the newest entries of one section, told by git alone while the ledger knows no history yet.
+
+Never walks through other sections' commits where git keeps filters of changed paths, and never
+guesses: a section's former names are those its moves tell.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from commonplace.journals.git.history import read_newest
+from commonplace.journals.notebook.format import entries_of, parse_message
+from commonplace.journals.notebook.ledger import Line
+from commonplace.journals.notebook.names import file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.git.repo import GitRepo
+
+_MORE = 8
+
+
+def newest_entries(
+    repo: GitRepo, head: str, section: str, *, start: int, length: int
+) -> list[Line]:
+    """Entries of a section, those under its former names included, in the order of the history.
+
+    An entry whose commit changed no file is not seen: the ledger knows those.
+    Raises: Unavailable, Denied.
+    """
+    if not head:
+        return []
+    return list(
+        islice(_entries(repo, head, section, start + length + _MORE), start, start + length)
+    )
+
+
+def _entries(repo: GitRepo, head: str, section: str, most: int) -> Iterator[Line]:
+    told: set[str] = set()
+    named, at = section, head
+    while at:
+        commits = read_newest(repo, at, file_of(named), most=most)
+        at = ""
+        for commit in commits:
+            message = parse_message(commit.message)
+            if message.verb == "move" and message.section == named:
+                named, at = message.moved_from, next(iter(commit.parents), "")
+                break
+            for entry in entries_of(commit, message):
+                if entry.section == named and entry.id not in told:
+                    told.add(entry.id)
+                    yield Line(
+                        id=entry.id,
+                        section=section,
+                        hash=entry.hash,
+                        at=entry.at,
+                        summary=entry.summary,
+                    )

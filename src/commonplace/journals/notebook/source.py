@@ -1,0 +1,204 @@
+"""Owns how the index follows the notebook: its mark, its entries and its overviews.
+
+Never writes to the repository, and never logs an entry's text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import local_date, render_date
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.git.history import read_history
+from commonplace.journals.git.trees import compare_trees
+from commonplace.journals.notebook.format import (
+    ENTRY,
+    JOURNAL,
+    OVERVIEW,
+    entries_of,
+    parse_file,
+    parse_message,
+    ref_of,
+)
+from commonplace.journals.notebook.names import file_of, find_section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.values import Change, Since
+    from commonplace.journals.git.history import Commit
+    from commonplace.journals.notebook.format import Entry
+    from commonplace.journals.notebook.journal import Notebook
+
+_AT_ONCE = 200
+_UNREADABLE = "unreadable"
+
+
+class NotebookSource:
+    """One notebook, as the index follows it."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+
+    @property
+    def name(self) -> str:
+        """`notebook`."""
+        return JOURNAL
+
+    @property
+    def is_prompt(self) -> bool:
+        """Its mark reads two small files of git's."""
+        return True
+
+    def mark(self) -> str:
+        """The commit the branch is at; empty where there is none."""
+        try:
+            return self._notebook.repo.head().commit if self._notebook.exists else ""
+        except CommonplaceError as exc:
+            return f"{_UNREADABLE} {exc.message}"
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of the entries that came since, oldest first, then of overviews; drops of the gone.
+
+        One stream of git's history. Where the branch was rewritten, what lies in the old history
+        alone is looked at as well. Where the two share nothing, or a section was moved, all of it
+        is read, and what differs from the stamps is handed over.
+        Raises: Unavailable, Denied where the repository cannot be read.
+        """
+        repo = self._notebook.repo
+        head = self._notebook.ledger.catch_up()
+        mark = since.mark or ""
+        if mark.isalnum() and head and (common := repo.common(mark, head)):
+            gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
+            left = [x for commit in gone for x in self._docs(commit)]
+            come = _Commits(read_history(repo, head, since=mark))
+            yield from self._puts(come, since)
+            if not (come.moved or gone.moved):
+                yield from self._drops(left, since)
+                # What a merge made of both sides, and a hand in one, neither side's commits tell.
+                paths = compare_trees(repo, mark, head)
+                changed = {x for path in paths if (x := find_section(path)) is not None}
+                touched = sorted(changed | come.touched | gone.touched)
+                yield from self._overviews(head, touched, since)
+                return
+        yield from self._everything(head, since)
+
+    def _drops(self, docs: Sequence[Doc], since: Since) -> Iterator[Change]:
+        """Of docs that a history no longer leads to, those that are nowhere else in it."""
+        for doc in docs:
+            entry_id = doc.ref.rpartition("#")[2]
+            if not self._notebook.ledger.by_id(entry_id) and since.stamps(doc.ref).get(doc.ref):
+                yield Drop(doc.ref)
+
+    def _everything(self, head: str, since: Since) -> Iterator[Change]:
+        known = since.stamps(f"{JOURNAL}:")
+        seen: set[str] = set()
+        if head:
+            for commit in read_history(self._notebook.repo, head):
+                for doc in self._docs(commit):
+                    if known.get(doc.ref) != doc.stamp:
+                        yield Put(doc)
+                    seen.add(doc.ref)
+        for section in self._sections(head):
+            for doc in section:
+                if known.get(doc.ref) != doc.stamp:
+                    yield Put(doc)
+                seen.add(doc.ref)
+        yield from (Drop(ref) for ref in sorted(known.keys() - seen))
+
+    def _puts(self, commits: Iterable[Commit], since: Since) -> Iterator[Change]:
+        for commit in commits:
+            for doc in self._docs(commit):
+                if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
+                    yield Put(doc)
+
+    def _docs(self, commit: Commit) -> Iterator[Doc]:
+        for entry in entries_of(commit):
+            place = self._notebook.ledger.place(entry.id, entry.section)
+            yield entry_doc(entry, section=place, zone=self._notebook.zone)
+
+    def _sections(self, head: str) -> Iterator[list[Doc]]:
+        files = self._notebook.repo.list_files(head)
+        names = sorted(x for path in files if (x := find_section(path)) is not None)
+        for start in range(0, len(names), _AT_ONCE):
+            yield [x for x in self._read(head, names[start : start + _AT_ONCE]) if x is not None]
+
+    def _overviews(self, head: str, names: Sequence[str], since: Since) -> Iterator[Change]:
+        for name, doc in zip(names, self._read(head, names), strict=True):
+            ref = ref_of(name)
+            known = since.stamps(ref).get(ref)
+            if doc is not None and doc.stamp != known:
+                yield Put(doc)
+            elif doc is None and known is not None:
+                yield Drop(ref)
+
+    def _read(self, head: str, names: Sequence[str]) -> list[Doc | None]:
+        blobs = self._notebook.repo.read_blobs(head, [file_of(x) for x in names])
+        found: list[Doc | None] = []
+        for name, blob in zip(names, blobs, strict=True):
+            text = parse_file(blob.content).overview if blob and blob.kind == "blob" else ""
+            found.append(self._notebook.overview_doc(name, text) if text.strip() else None)
+        return found
+
+
+class _Commits:
+    """Commits on their way; remembers which sections they touched and whether one was moved."""
+
+    def __init__(self, commits: Iterable[Commit]) -> None:
+        self._commits = commits
+        self.touched: set[str] = set()
+        self.moved = False
+
+    def __iter__(self) -> Iterator[Commit]:
+        for commit in self._commits:
+            self.moved = self.moved or parse_message(commit.message).verb == "move"
+            self.touched |= {x for t in commit.touched if (x := find_section(t.path)) is not None}
+            yield commit
+
+
+def entry_doc(entry: Entry, *, section: str, zone: tzinfo) -> Doc:
+    """What the index holds of an entry: all that was said of it, under the section it is in now."""
+    facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
+    said = "\n".join((*facts, entry.text))
+    token = hashlib.sha256(said.encode("utf-8", "replace"))
+    return Doc(
+        ref=ref_of(section, entry.id),
+        journal=JOURNAL,
+        scope=section,
+        kind=ENTRY,
+        at=entry.at,
+        text=entry_text(entry),
+        stamp=token.hexdigest()[:16],
+        headings=(entry.work_context,) if entry.work_context else (),
+        author=entry.said_by,
+        dated=render_date(local_date(entry.at, zone)),
+    )
+
+
+def entry_text(entry: Entry) -> str:
+    """What is searched of an entry: its text, and what summary and context add to it."""
+    flat = " ".join(entry.text.split())
+
+    def adds(line: str) -> bool:
+        return bool(line) and line.removesuffix("...") not in flat
+
+    before = f"{entry.summary}\n\n" if adds(entry.summary) else ""
+    after = f"\n\n{entry.work_context}" if adds(entry.work_context) else ""
+    return f"{before}{entry.text}{after}"
+
+
+def overview_doc(section: str, text: str, *, version: str, at: datetime, zone: tzinfo) -> Doc:
+    """What the index holds of a section's overview."""
+    return Doc(
+        ref=ref_of(section),
+        journal=JOURNAL,
+        scope=section,
+        kind=OVERVIEW,
+        at=at,
+        text=text,
+        stamp=f"{version} {int(at.timestamp())}",
+        dated=render_date(local_date(at, zone)),
+    )

@@ -1,0 +1,63 @@
+"""Owns the table of contents: sections and the folders around them, as a tree of nodes.
+
+Pure; reads nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from commonplace.journals.notebook.ledger import SectionTally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A section, or a folder without a file of its own (a group), with what lies below it.
+
+    last_updated: of itself, of a group the newest below it; None where nothing says. subsections:
+    as far as the depth asked for reaches. below: how many sections lie below it, at any depth.
+    """
+
+    id: str
+    type: Literal["section", "group"]
+    last_updated: datetime | None
+    entry_count: int
+    subsections: tuple[Node, ...] = ()
+    below: int = 0
+
+
+def grow(
+    sections: Iterable[str], tallies: Mapping[str, SectionTally], *, top: str, depth: int
+) -> tuple[Node, ...]:
+    """The nodes right below `top`, by name, each with what lies below it to the depth.
+
+    top: empty for the root. depth: 1 or more.
+    """
+    start = f"{top}/" if top else ""
+    below: dict[str, list[str]] = {}
+    for section in sections:
+        if section.startswith(start):
+            name = start + section[len(start) :].partition("/")[0]
+            below.setdefault(name, []).append(section)
+    return tuple(
+        _node(name, inside, tallies, depth=depth) for name, inside in sorted(below.items())
+    )
+
+
+def _node(name: str, inside: list[str], tallies: Mapping[str, SectionTally], *, depth: int) -> Node:
+    is_section = name in inside
+    counted = [name] if is_section else inside
+    newest = [tallies[x].newest for x in counted if x in tallies]
+    return Node(
+        id=name,
+        type="section" if is_section else "group",
+        last_updated=max(newest, default=None),
+        entry_count=tallies[name].count if is_section and name in tallies else 0,
+        subsections=grow(inside, tallies, top=name, depth=depth - 1) if depth > 1 else (),
+        below=len(inside) - is_section,
+    )

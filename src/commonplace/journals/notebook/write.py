@@ -1,0 +1,287 @@
+"""Owns how the notebook is written to: a checked write becomes one commit that moves the branch.
+
+Never writes over an overview that was not read, and never over what a person changed in the folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.journals.git.commit import (
+    Draft,
+    Moved,
+    commit,
+    commit_all,
+    until_settled,
+)
+from commonplace.journals.git.history import Commit
+from commonplace.journals.git.index import IndexLocked
+from commonplace.journals.git.run import lacking
+from commonplace.journals.git.trees import FOLDER, Change, list_leaves, read_file
+from commonplace.journals.notebook.format import (
+    Entry,
+    Message,
+    SectionFile,
+    entry_of,
+    move_message,
+    parse_file,
+    render_file,
+    render_message,
+)
+from commonplace.journals.notebook.names import (
+    Address,
+    file_of,
+    parse_new_section,
+    refuse_twin,
+)
+from commonplace.journals.notebook.tree import WorkTree, next_leaf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from commonplace.journals.git.repo import GitRepo, Head
+    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.ledger import Line
+
+
+class OverviewConflict(Conflict):
+    """The overview is another than the one that was read, or was not read at all.
+
+    section: whose. base_version: what was read, empty for nothing. version, current: what is there
+    now. yours: what was to be written. Nothing was written.
+    """
+
+    def __init__(
+        self, *, section: str, base_version: str, version: str, current: str, yours: str
+    ) -> None:
+        self.section = section
+        self.base_version = base_version
+        self.version = version
+        self.current = current
+        self.yours = yours
+        read = f"you read {base_version}" if base_version else "you have not read it"
+        super().__init__(
+            f"The overview of {section} is at version {version}, {read}; nothing was written.",
+            hint=f"Read {section}, merge both texts, then write with base_version {version}.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An entry that is on the branch. overview, version: the section's, with it.
+
+    entry_count: of the section, with it. repeated: an earlier call with the same key wrote it.
+    notes: sentences on what of the folder was left as it is.
+    """
+
+    entry: Entry
+    overview: str
+    version: str
+    entry_count: int
+    repeated: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A write, checked. yours: the new overview, None for the one that is there.
+
+    base_version: of the overview that was read, empty for none. is_keyed: the message's id follows
+    from an idempotency key.
+    """
+
+    section: str
+    message: Message
+    yours: str | None
+    base_version: str
+    at: datetime
+    is_keyed: bool
+
+
+class Writer:
+    """Writes to one notebook. clock: the present, aware. person: author and committer."""
+
+    def __init__(self, notebook: Notebook, *, clock: Callable[[], datetime], person: str) -> None:
+        self._notebook = notebook
+        self._repo = notebook.repo
+        self._ledger = notebook.ledger
+        self._clock = clock
+        self._person = person
+
+    def write(self, asked: Asked) -> Written:
+        """Add an entry in one commit, tried anew while others move the branch.
+
+        Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
+        """
+        with self._repo.locked() as repo:
+            return until_settled(lambda: self._attempt(asked, repo))
+
+    def move(
+        self, old: str, new: str, *, below: bool
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        """Give a section another name, and with `below` those below it, all or none of them.
+
+        Each former name with the new one; sentences on what of the folder was left.
+        Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
+        """
+        with self._repo.locked() as repo:
+            return until_settled(lambda: self._attempt_move(old, new, repo, below=below))
+
+    def _attempt(self, asked: Asked, repo: GitRepo) -> Written:
+        head = self._settled_head()
+        if asked.is_keyed and (known := self._ledger.by_id(asked.message.entry_id)):
+            return self._repeated(known[0], repo)
+        path = file_of(asked.section)
+        found = read_file(repo, head.commit, path)
+        if found is None:
+            sections = self._notebook.list_sections()
+            if asked.section in sections:
+                raise lacking(repo.folder)
+            refuse_twin(asked.section, sections)
+        leaf, former = found or (None, b"")
+        if leaf is not None and leaf.mode == FOLDER:
+            raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
+        file = _checked(asked, former)
+        count = self._notebook.count(asked.section, file) + 1
+        overview = file.overview if asked.yours is None else asked.yours
+        content = render_file(overview, count)
+        after = next_leaf(repo, head, leaf, content)
+        draft = self._draft(asked.message, asked.at, puts={path: content}, modes={path: after.mode})
+        edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
+        try:
+            with WorkTree(repo).following(
+                head, {path: Change(leaf, after)}, {path: content}, edits=edits
+            ) as notes:
+                made = self._commit(repo, head, draft)
+        except IndexLocked as exc:
+            if leaf is None or edits == "refused":
+                raise
+            # An entry changes no file then, so that nothing falls behind; the next one counts it.
+            made = self._commit(repo, head, replace(draft, puts={}))
+            notes = [str(exc)]
+        shown = parse_file(content)
+        return Written(
+            entry=entry_of(
+                made, asked.message, section=asked.section, entry_id=asked.message.entry_id
+            ),
+            overview=shown.overview,
+            version=shown.version,
+            entry_count=count,
+            notes=tuple(notes),
+        )
+
+    def _settled_head(self) -> Head:
+        """The head, with the ledger standing at it. Raises: Moved, Conflict."""
+        head = self._repo.writable_head()
+        if self._ledger.catch_up() != head.commit:
+            raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+        return head
+
+    def _repeated(self, line: Line, repo: GitRepo) -> Written:
+        try:
+            notes = WorkTree(repo).refresh()  # what the first call left if it was killed
+        except IndexLocked as exc:
+            notes = (str(exc),)
+        section = self._notebook.read_section(line.section)
+        return Written(
+            entry=self._notebook.read_entry(Address(line.section, line.id)),
+            overview=section.overview,
+            version=section.version,
+            entry_count=section.entry_count,
+            repeated=True,
+            notes=notes,
+        )
+
+    def _attempt_move(
+        self, old: str, new: str, repo: GitRepo, *, below: bool
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        head = self._settled_head()
+        sections = self._notebook.list_sections()
+        pairs = _pairs(old, new, sections, below=below)
+        if not pairs:
+            raise self._notebook.no_section(old)
+        stay = sorted(set(sections) - {x for x, _ in pairs})
+        for _, target in pairs:
+            if target in stay or self._ledger.count(target):
+                raise Conflict(
+                    f"There is, or was, a section {target} already.", hint="Choose another name."
+                )
+            refuse_twin(target, stay)
+        leaves = list_leaves(repo, head.commit)
+        files = [(file_of(x), file_of(y)) for x, y in pairs]
+        changes = {x: Change(leaves[x], None) for x, _ in files}
+        changes |= {y: Change(leaves.get(y), leaves[x]) for x, y in files}
+        with WorkTree(repo).following(head, changes) as notes:
+            commit_all(repo, head, [self._move_draft(*pair) for pair in pairs])
+        self._ledger.catch_up()
+        return pairs, tuple(notes)
+
+    def _move_draft(self, old: str, new: str) -> Draft:
+        renames = {file_of(old): file_of(new)}
+        return self._draft(move_message(old, new), self._clock(), renames=renames)
+
+    def _draft(
+        self,
+        message: Message,
+        at: datetime,
+        *,
+        puts: dict[str, bytes] | None = None,
+        modes: dict[str, str] | None = None,
+        renames: dict[str, str] | None = None,
+    ) -> Draft:
+        return Draft(
+            message=render_message(message),
+            author=self._person,
+            committer=self._person,
+            at=at,
+            now=self._clock(),
+            zone=self._notebook.zone,
+            puts=puts or {},
+            modes=modes or {},
+            renames=renames or {},
+        )
+
+    def _commit(self, repo: GitRepo, head: Head, draft: Draft) -> Commit:
+        name, _, address = self._person.partition(" <")
+        made = Commit(
+            hash=commit(repo, head, draft),
+            parents=(head.commit,) if head.commit else (),
+            author=name,
+            address=address.removesuffix(">"),
+            at=draft.at.replace(microsecond=0),
+            message=draft.message.decode(),
+        )
+        self._ledger.append(made)
+        return made
+
+
+def _pairs(
+    old: str, new: str, sections: Iterable[str], *, below: bool
+) -> tuple[tuple[str, str], ...]:
+    """Each section that a move is of, with its new name; a folder alone goes with all below it."""
+    known = set(sections)
+    pairs = [(old, new)] if old in known else []
+    if below or not pairs:
+        inside = sorted(x for x in known if x.startswith(f"{old}/"))
+        if inside and f"{new}/".startswith(f"{old}/"):
+            raise Invalid(f"{new} lies in {old}.", hint="Choose a name outside it.")
+        pairs += [(x, parse_new_section(new + x.removeprefix(old))) for x in inside]
+    return tuple(pairs)
+
+
+def _checked(asked: Asked, content: bytes) -> SectionFile:
+    """The section's file as it is, its bytes kept. Raises: OverviewConflict."""
+    current = parse_file(content)
+    is_read = asked.base_version == current.version or not (current.overview or asked.base_version)
+    if asked.yours is not None and asked.yours != current.overview and not is_read:
+        raise OverviewConflict(
+            section=asked.section,
+            base_version=asked.base_version,
+            version=current.version,
+            current=current.overview,
+            yours=asked.yours,
+        )
+    return parse_file(content, errors="surrogateescape")

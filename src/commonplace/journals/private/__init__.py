@@ -1,0 +1,1 @@
+"""The private journal: Markdown files by day, with their `.embedding` beside them."""

@@ -1,0 +1,269 @@
+"""Owns the private journal: its verbs over the user's and the project's folder of Markdown files.
+
+Never alters a file it was not asked to alter, and never returns what lies outside its folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid
+from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
+from commonplace.core.text import well_formed
+from commonplace.core.values import Interval
+from commonplace.journals.private.format import Entry, decode, split_frontmatter, version_of
+from commonplace.journals.private.ignored import IgnoredDays
+from commonplace.journals.private.known import KnownRoots
+from commonplace.journals.private.open import PrivatePages
+from commonplace.journals.private.places import (
+    Place,
+    lexical_place,
+    list_day,
+    list_days,
+    parse_place,
+    places_of,
+    read_at,
+    read_bytes,
+    read_entry,
+)
+from commonplace.journals.private.repair import find_problems, repair_root
+from commonplace.journals.private.source import Notices, RootSource
+from commonplace.journals.private.write import Writer, Written, checked_thoughts, refuse_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.core.values import Problem
+    from commonplace.journals.private.roots import Kind, Root, Roots
+
+__all__ = ["Entry", "PrivateJournal", "Written"]
+
+# A day folder is a local date of whichever zone wrote it, so an entry's instant may lie outside it.
+_DAY_MARGIN = timedelta(days=2)
+
+
+class PrivateJournal:
+    """Thoughts of one owner, in files that private-journal-mcp reads and writes as well.
+
+    zone: the owner's. clock: the present, aware. keys: our folder for idempotency keys.
+    random_micros: 0..999, the last digits of a file name. known: our folder where the roots of all
+    projects are kept; None to keep none.
+    """
+
+    def __init__(
+        self,
+        *,
+        roots: Roots,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        keys: Path,
+        random_micros: Callable[[], int],
+        known: Path | None = None,
+    ) -> None:
+        self._note = roots.note
+        self._roots = roots.each()
+        self._zone = zone
+        self._clock = clock
+        self._keys = keys
+        self._notices = Notices()
+        self._ignored = IgnoredDays()
+        self._writer = Writer(self._roots, zone, keys, self._ignored, random_micros)
+        self._known = KnownRoots(known)
+        self._sources = [self._follow(x) for x in self._roots]
+
+    @property
+    def note(self) -> str:
+        """What every answer says besides: where it is written without a home, what is refused."""
+        links = (x.link() for x in self._roots)
+        refused = [
+            f"The project's journal is left out: {x} is a symbolic link." for x in links if x
+        ]
+        return " ".join(filter(None, [self._note, *refused]))
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The distinct roots, the user's first."""
+        return self._roots
+
+    def scopes(self, kind: Kind) -> tuple[str, ...]:
+        """The scopes that a search of this kind looks at; never empty, which would mean any."""
+        return tuple(x.scope for x in self._of_kind(kind))
+
+    def _of_kind(self, kind: Kind) -> list[Root]:
+        return [x for x in self._roots if kind == "both" or kind in x.kinds]
+
+    def sources(self) -> list[RootSource]:
+        """What the index follows: one source for each distinct root."""
+        return list(self._sources)
+
+    def pages(self) -> PrivatePages:
+        """What opens refs of this journal, those of the owner's other projects included."""
+        return PrivatePages(self._roots, self._known, self._zone)
+
+    def keep_roots(self) -> None:
+        """Keep where the project's root lies or will lie, for processes of other projects.
+
+        Never raises. To be called before anything is written: a write does nothing beside it.
+        """
+        for root in self._roots:
+            self._known.keep(root)
+
+    def other_sources(self) -> list[RootSource]:
+        """Sources of the owner's other projects, as far as their roots are known and there."""
+        own = {x.scope for x in self._roots}
+        others = [x for x in self._known.each() if x.scope not in own]
+        return [self._follow(x) for x in others]
+
+    def _follow(self, root: Root) -> RootSource:
+        return RootSource(root, self._zone, self._notices, self._known, self._ignored)
+
+    def path_of(self, ref: str) -> Path:
+        """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
+        return lexical_place(ref, self._roots).path
+
+    def write(
+        self,
+        thoughts: Mapping[str, str],
+        *,
+        at: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Write thoughts: `project_notes` to the project's root, all others to the user's.
+
+        thoughts: field to text, kept as it is; blank ones count as absent. at: aware, default now.
+        Both roots: two files of one time, the user's first. The same key twice is one entry.
+        Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
+        """
+        checked = checked_thoughts(thoughts)
+        return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
+
+    def read_entry(self, path_or_ref: str) -> Entry:
+        """The entry under a ref or a path; only `.md` files inside a root, all links followed.
+
+        Raises: Invalid, Denied, NotFound, Unavailable; each names the reason.
+        """
+        return read_entry(parse_place(path_or_ref, self._roots), self._zone)
+
+    def list_entries(
+        self, *, limit: int, kind: Kind = "both", within: Interval | None = None
+    ) -> list[Entry]:
+        """The newest entries inside the interval, newest first; a broken file is passed over."""
+        if limit < 1:
+            return []
+        newest: list[tuple[datetime, str, Place]] = []
+        asked = within or Interval()
+        for root, day in self._days_newest_first(kind):
+            span = _span_of(day)
+            full = len(newest) >= limit
+            if (full and newest[0][0] >= span[1]) or (asked.start and span[1] <= asked.start):
+                break
+            if asked.end and asked.end <= span[0]:
+                continue
+            for at, place in self._times_of(root, day):
+                if asked.holds(at):
+                    heapq.heappush(newest, (at, place.ref, place))
+                    if len(newest) > limit:
+                        heapq.heappop(newest)
+        return list(self._readable(place for _, _, place in sorted(newest, reverse=True)))
+
+    def _days_newest_first(self, kind: Kind) -> list[tuple[Root, str]]:
+        days: list[tuple[Root, str]] = []
+        for root in self._of_kind(kind):
+            if root.link():  # `note` says so
+                continue
+            try:
+                days += [(root, x.name) for x in list_days(root)]
+            except FileNotFoundError:
+                continue
+            except OSError as exc:
+                self._notices.tell(root.path, os.strerror(exc.errno or 0))
+        return sorted(days, key=lambda pair: pair[1], reverse=True)
+
+    def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, Place]]:
+        try:
+            listing = list_day(root, day)
+        except OSError as exc:
+            self._notices.tell(root.path / day, os.strerror(exc.errno or 0))
+            return
+        for place in places_of(root, day, listing):
+            try:
+                yield read_at(place, self._zone), place
+            except CommonplaceError as exc:
+                self._notices.tell(place.path, exc.message)
+
+    def _readable(self, places: Iterator[Place]) -> Iterator[Entry]:
+        for place in places:
+            try:
+                yield read_entry(place, self._zone)
+            except CommonplaceError as exc:
+                self._notices.tell(place.path, exc.message)
+
+    def edit(self, ref: str, content: str, *, expected: str | None = None) -> Entry:
+        """Put a new text in place of an entry's whole file, and let its `.embedding` be made anew.
+
+        The frontmatter stays when the new text has none. expected: the `version` that was read.
+        Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is another by now.
+        """
+        text = well_formed(content)
+        if not text.strip():
+            raise Invalid("The new text is empty.", hint="Delete the entry instead.")
+        refuse_large([text])
+        place = parse_place(ref, self._roots)
+        with locked(place.path.parent):
+            frontmatter = split_frontmatter(decode(_current(place, expected)))[0]
+            if frontmatter and not split_frontmatter(text)[0]:
+                text = frontmatter.rstrip("\r\n") + "\n" + ("" if text[0] == "\n" else "\n") + text
+            # Before and after: another process may be filing the old text's vector at this moment.
+            remove_file(place.sidecar)
+            replace_file(place.path, text.encode())
+            remove_file(place.sidecar)
+        return read_entry(place, self._zone)
+
+    def delete(self, ref: str, *, expected: str | None = None) -> None:
+        """Remove an entry and its `.embedding`, and its day folder when that is empty then.
+
+        Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is not `expected`.
+        """
+        place = parse_place(ref, self._roots)
+        folder = place.path.parent
+        with locked(folder):
+            _current(place, expected)
+            remove_file(place.sidecar)
+            remove_file(place.path)
+            remove_file(place.sidecar)
+            remove_leftovers(folder)
+        if folder != place.root.path:
+            with contextlib.suppress(OSError):  # others lie in it, or came meanwhile
+                os.rmdir(folder)
+                sync_folder(folder.parent)
+
+    def problems(self) -> list[Problem]:
+        """What is wrong in the folders now; reads every file, changes nothing."""
+        return [x for root in self._roots for x in find_problems(root, self._ignored)]
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
+        remove_leftovers(self._keys)
+        return [x for root in self._roots for x in repair_root(root, self._ignored)]
+
+
+def _current(place: Place, expected: str | None) -> bytes:
+    content, _ = read_bytes(place)
+    if expected is not None and version_of(content) != expected:
+        raise Conflict(
+            f"{place.ref} has changed since it was read.", hint="Read it again, then repeat."
+        )
+    return content
+
+
+def _span_of(day: str) -> tuple[datetime, datetime]:
+    """The instants that the entries of a day folder lie between, whatever zone named it."""
+    named = min(max(date.fromisoformat(day), date(2, 1, 1)), date(9998, 1, 1))
+    midnight = datetime(named.year, named.month, named.day, tzinfo=UTC)
+    return midnight - _DAY_MARGIN, midnight + timedelta(days=1) + _DAY_MARGIN

@@ -1,0 +1,377 @@
+"""Owns the way from a ref or a path to the bytes of one entry, and the listing of day folders.
+
+Never opens what lies outside a root: every text is hostile until parsed, every link is suspect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
+from commonplace.core.files import is_leftover, translated
+from commonplace.journals.private.format import (
+    EPOCH,
+    FRONTMATTER_LIMIT,
+    Entry,
+    decode,
+    entry_at,
+    parse_day,
+    parse_entry,
+    parse_frontmatter,
+    version_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.journals.private.roots import Root
+
+LARGEST_FILE = 32 * 1024 * 1024
+LONGEST_PATH = 4096
+SUFFIX = ".md"
+SIDECAR = ".embedding"
+
+_SCHEME = "private:"
+_ENCODED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_USUAL_NAME = re.compile(r"[0-9a-zA-Z_-]+\.md")
+_UNKNOWN_NS = 0
+_LIST_HINT = "Use a ref or a path that a search or a list has shown."
+_BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one entry lies: a root, and the file's path below it with `/` and `.md`."""
+
+    root: Root
+    relative: str
+
+    @property
+    def ref(self) -> str:
+        """Its address: `private:user/2026-11-21/23-19-45-015109`."""
+        return f"{_SCHEME}{self.root.scope}/{self.relative.removesuffix(SUFFIX)}"
+
+    @property
+    def path(self) -> Path:
+        """Its absolute path, as it is shown."""
+        return self.root.path / self.relative
+
+    @property
+    def sidecar(self) -> Path:
+        """The absolute path of its `.embedding`."""
+        return self.root.path / (self.relative.removesuffix(SUFFIX) + SIDECAR)
+
+
+class Day(NamedTuple):
+    """A day folder of a root. mtime_ns: of the folder."""
+
+    name: str
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What lies in a day folder.
+
+    entries: name with `.md` to stamp, empty where the disk does not give it. sidecars: stems that
+    have an `.embedding`. refused: what looks like an entry and is not read (a link, a name that no
+    ref can hold). leftovers: whether temps of writes, running or killed, lie there.
+    """
+
+    entries: dict[str, str]
+    sidecars: frozenset[str]
+    refused: tuple[str, ...]
+    leftovers: bool = False
+
+    @classmethod
+    def empty(cls) -> Listing:
+        """A folder that is not there."""
+        return cls(entries={}, sidecars=frozenset(), refused=())
+
+
+def parse_place(text: str, roots: Sequence[Root]) -> Place:
+    """The place a ref or a path names, with all links followed and inside a root.
+
+    A relative path is read below each root, never below the working directory.
+    Raises: Invalid, Denied, NotFound; each names the reason.
+    """
+    refuse_malformed(text)
+    if text.startswith(_SCHEME):
+        return _parse_ref(text, roots)
+    if not text.endswith(SUFFIX):
+        raise Invalid(f"{_shown(text)} is not a {SUFFIX} file.", hint=_LIST_HINT)
+    if os.path.isabs(text):
+        return _resolved(text, roots, text)
+    found = [x for x in roots if os.path.lexists(x.path / text)]
+    return _resolved(str((found or roots)[0].path / text), roots, text)
+
+
+def lexical_place(ref: str, roots: Sequence[Root]) -> Place:
+    """The place a ref of ours names, whether it exists or not; touches no disk.
+
+    Raises: Invalid, Denied, NotFound when no root of this scope is open here.
+    """
+    refuse_malformed(ref)
+    scope, _, relative = ref.removeprefix(_SCHEME).partition("/")
+    if not ref.startswith(_SCHEME) or not relative:
+        raise Invalid(f"{_shown(ref)} is not a ref of the private journal.", hint=_LIST_HINT)
+    root = next((x for x in roots if x.scope == scope), None)
+    if root is None:
+        raise NotFound(
+            f"{_shown(ref)} lies in a journal that is not open here.",
+            hint="Open the project it belongs to.",
+        )
+    return Place(root=root, relative=relative.removesuffix(SUFFIX) + SUFFIX)
+
+
+def _parse_ref(ref: str, roots: Sequence[Root]) -> Place:
+    place = lexical_place(ref, roots)
+    return _resolved(str(place.path), (place.root,), ref)
+
+
+def refuse_malformed(text: str) -> None:
+    """Raise Invalid or Denied for what is neither a ref nor a path of any entry."""
+    hint = _LIST_HINT
+    if not text or not text.strip():
+        raise Invalid("The path is empty.", hint=hint)
+    if len(text) > LONGEST_PATH:
+        raise Invalid(
+            f"The path has {len(text)} characters; {LONGEST_PATH} are allowed.", hint=hint
+        )
+    if not _is_plain(text):
+        raise Invalid(f"{_shown(text)} holds a control character.", hint=hint)
+    if _ENCODED.search(text):
+        raise Invalid(f"{_shown(text)} holds a percent-encoded character.", hint=hint)
+    if os.sep == "/" and ("\\" in text or _DRIVE.match(text)):
+        raise Invalid(f"{_shown(text)} is a path of another system.", hint=hint)
+    if text.startswith(("~", "//")):
+        raise Denied(f"{_shown(text)} is neither absolute nor below a journal.", hint=hint)
+    if any(part in {".", ".."} for part in text.replace(os.sep, "/").split("/")):
+        raise Denied(f"{_shown(text)} climbs with `..` or `.`.", hint=hint)
+    if "//" in text:
+        raise Invalid(f"{_shown(text)} holds an empty name.", hint=hint)
+
+
+def _is_plain(name: str) -> bool:
+    if name.isascii():
+        return name.isprintable()
+    return not any(unicodedata.category(x) in {"Cc", "Cs", "Zl", "Zp"} for x in name)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 200 else f"{text[:200]}...")  # noqa: PLR2004  two lines
+
+
+def _resolved(path: str, roots: Sequence[Root], asked: str) -> Place:
+    """The place of an absolute path; containment is judged before existence, which would tell."""
+    real = os.path.realpath(path)
+    for root in roots:
+        if os.path.abspath(path).startswith(f"{root.path}{os.sep}"):
+            root.refuse_link()
+    own = [(x.real(), x) for x in roots if x.link() is None]
+    inside = [(x, root) for x, root in own if real.startswith(x.rstrip(os.sep) + os.sep)]
+    if not inside:
+        raise Denied(f"{_shown(asked)} lies outside the journal's folders.", hint=_LIST_HINT)
+    real_root, root = max(inside, key=lambda pair: len(pair[0]))
+    if not real.endswith(SUFFIX):
+        raise Denied(f"{_shown(asked)} leads to something that is no entry.", hint=_LIST_HINT)
+    if not os.path.lexists(real):
+        raise NotFound(f"There is no entry {_shown(asked)}.", hint=_LIST_HINT)
+    return Place(root=root, relative=os.path.relpath(real, real_root).replace(os.sep, "/"))
+
+
+def read_bytes(place: Place, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_result]:
+    """The file's bytes, at most `limit` and one more, and its status; no link is followed.
+
+    Raises: NotFound, Denied (a link, or no regular file), Unavailable.
+    """
+    place.root.refuse_link()
+    with translated(place.path):
+        descriptor = _open_beneath(place.root.real(), place.relative)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise Denied(f"{place.path} is not a regular file.", hint=_LIST_HINT)
+            parts: list[bytes] = []
+            rest = limit + 1
+            while rest > 0 and (part := os.read(descriptor, min(rest, 1 << 20))):
+                parts.append(part)
+                rest -= len(part)
+            return b"".join(parts), status
+        finally:
+            os.close(descriptor)
+
+
+def _open_beneath(real_root: str, relative: str) -> int:
+    """Open folder by folder, following no link: a swap after the check gains nothing."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    if not _BENEATH:
+        path = os.path.join(real_root, *relative.split("/"))
+        if os.path.realpath(path) != path:
+            raise Denied(f"{path} is reached through a link.", hint=_LIST_HINT)
+        return os.open(path, flags | getattr(os, "O_BINARY", 0))
+    *folders, name = relative.split("/")
+    with contextlib.ExitStack() as opened:
+        at = os.open(real_root, flags | os.O_DIRECTORY)
+        opened.callback(os.close, at)
+        for folder in folders:
+            at = os.open(folder, flags | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            opened.callback(os.close, at)
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
+
+
+def read_entry(place: Place, zone: tzinfo) -> Entry:
+    """The entry at a place. Raises: NotFound, Denied, Unavailable, Invalid when over 32 MB."""
+    content, status = read_bytes(place)
+    if len(content) > LARGEST_FILE:
+        raise Invalid(
+            f"{place.path} is larger than {LARGEST_FILE >> 20} MB.", hint="Split the file."
+        )
+    raw = decode(content)
+    parsed = parse_entry(raw)
+    return Entry(
+        ref=place.ref,
+        scope=place.root.scope,
+        path=place.path,
+        at=_at(place, parsed.frontmatter, status, zone),
+        headings=parsed.headings,
+        text=parsed.text,
+        raw=raw,
+        stamp=stamp_of(status),
+        version=version_of(content),
+    )
+
+
+def read_at(place: Place, zone: tzinfo) -> datetime:
+    """When the entry at a place was written, from the beginning of its file alone."""
+    content, status = read_bytes(place, FRONTMATTER_LIMIT)
+    return _at(place, parse_frontmatter(decode(content)), status, zone)
+
+
+def _at(place: Place, keys: Mapping[str, str], status: os.stat_result, zone: tzinfo) -> datetime:
+    *folders, name = place.relative.removesuffix(SUFFIX).split("/")
+    try:
+        mtime = EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
+    except OverflowError:
+        mtime = EPOCH
+    return entry_at(keys, folders[-1] if folders else "", name, mtime, zone)
+
+
+def stamp_of(status: os.stat_result) -> str:
+    """A token that changes with the file: its size and its mtime in nanoseconds."""
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def list_days(root: Root) -> list[Day]:
+    """The day folders of a root, oldest first; links are none. Raises OSError."""
+    return [Day(*day) for day in sorted(day_times(root).items())]
+
+
+def day_times(root: Root) -> dict[str, int]:
+    """The mtime_ns of each day folder of a root by name, in no order. Raises OSError.
+
+    Every search asks this of every root, so it is one pass over bare numbers.
+    """
+    _raise_at_link(root)
+    times: dict[str, int] = {}
+    with _scanned(root.path) as names:
+        for name in names:
+            if not _names_day(name.name):
+                continue
+            try:
+                if name.is_dir(follow_symlinks=False):
+                    times[name.name] = name.stat(follow_symlinks=False).st_mtime_ns
+            except FileNotFoundError:
+                continue
+            except OSError:
+                # One that the disk refuses is still there, and hides no other.
+                times[name.name] = _UNKNOWN_NS
+    return times
+
+
+def _raise_at_link(root: Root) -> None:
+    if link := root.link():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(link))
+
+
+@contextlib.contextmanager
+def _scanned(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What lies in a folder, each to be asked for its status without walking the path again."""
+    if os.scandir not in os.supports_fd:
+        with os.scandir(folder) as names:
+            yield names
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.scandir(descriptor) as names:
+            yield names
+    finally:
+        os.close(descriptor)
+
+
+@lru_cache(maxsize=8192)
+def _names_day(name: str) -> bool:
+    return parse_day(name) is not None
+
+
+def list_day(root: Root, day: str) -> Listing:
+    """What lies in a day folder; hidden names are nobody's. Raises OSError."""
+    entries: dict[str, str] = {}
+    sidecars: set[str] = set()
+    refused: list[str] = []
+    leftovers = False
+    _raise_at_link(root)
+    with _scanned(root.path / day) as names:
+        for name in names:
+            if name.name.startswith("."):
+                leftovers = leftovers or is_leftover(name.name)
+                continue
+            if name.name.endswith(SIDECAR):
+                sidecars.add(name.name.removesuffix(SIDECAR))
+            elif name.name.endswith(SUFFIX):
+                if not _can_be_named(root, day, name.name):
+                    refused.append(name.name)
+                    continue
+                try:
+                    if not name.is_file(follow_symlinks=False):
+                        refused.append(name.name)
+                        continue
+                    entries[name.name] = stamp_of(name.stat(follow_symlinks=False))
+                except FileNotFoundError:
+                    continue
+                except OSError:  # as in `day_times`
+                    entries[name.name] = ""
+    return Listing(
+        entries=dict(sorted(entries.items())),
+        sidecars=frozenset(sidecars),
+        refused=tuple(sorted(refused)),
+        leftovers=leftovers,
+    )
+
+
+def _can_be_named(root: Root, day: str, name: str) -> bool:
+    """Whether the ref of a file leads back to it, and so can be shown and read."""
+    if _USUAL_NAME.fullmatch(name):
+        return True
+    place = Place(root=root, relative=f"{day}/{name}")
+    try:
+        return lexical_place(place.ref, (root,)) == place
+    except CommonplaceError:
+        return False
+
+
+def places_of(root: Root, day: str, listing: Listing) -> Iterator[Place]:
+    """The places of a day folder's entries, by name."""
+    return (Place(root=root, relative=f"{day}/{name}") for name in listing.entries)

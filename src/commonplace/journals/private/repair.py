@@ -1,0 +1,184 @@
+"""Owns what `doctor` says of a private root, and the little it may mend there.
+
+Never alters an entry: a broken one is named, and its owner decides.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Denied, NotFound
+from commonplace.core.files import remove_file, remove_leftovers, translated
+from commonplace.core.values import Problem
+from commonplace.journals.private.embedding import find_fault
+from commonplace.journals.private.format import decode, is_torn, parse_day
+from commonplace.journals.private.places import (
+    LARGEST_FILE,
+    SIDECAR,
+    SUFFIX,
+    Listing,
+    Place,
+    list_day,
+    list_days,
+    places_of,
+    read_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from commonplace.journals.private.ignored import IgnoredDays
+    from commonplace.journals.private.roots import Root
+
+_OTHERS = 0o077
+
+
+def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
+    """What is wrong with a root now; reads every entry and every `.embedding`, changes nothing."""
+    try:
+        root.refuse_link()
+    except Denied as exc:
+        yield Problem(what=exc.message, hint=exc.hint)
+        return
+    try:
+        days = list_days(root)
+        links = _linked_days(root)
+    except FileNotFoundError:
+        return
+    except OSError as exc:
+        yield Problem(
+            what=f"{root.path} cannot be listed: {os.strerror(exc.errno or 0)}.",
+            hint="Check its owner and mode.",
+        )
+        return
+    if _is_open_to_others(root):
+        yield Problem(
+            what=f"{root.path} can be entered by other users of this machine.",
+            hint="Make it yours alone: chmod 700.",
+            repairable=True,
+        )
+    if ignored.missing(root, [day.name for day in days]):
+        yield Problem(
+            what=f"Git may not ignore {root.path}: `git add` would add private notes.",
+            hint="Repair has it ignored; or name the folder in your own settings (private.path).",
+            repairable=True,
+        )
+    for link in links:
+        yield Problem(
+            what=f"{root.path / link} is a symbolic link named like a day; it is not followed.",
+            hint="Replace it by the folder it leads to, or remove it.",
+        )
+    for day in days:
+        yield from _problems_of_day(root, day.name)
+
+
+def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
+    folder = root.path / day
+    try:
+        listing = list_day(root, day)
+    except OSError as exc:
+        yield Problem(
+            what=f"{folder} cannot be listed: {os.strerror(exc.errno or 0)}.",
+            hint="Check its owner and mode.",
+        )
+        return
+    for name in listing.refused:
+        yield Problem(
+            what=f"{str(folder / name)!r} is not read: it is not a plain file with a plain name.",
+            hint="Move the file itself here, under a name of letters, digits, '-' and '_'.",
+        )
+    for place in places_of(root, day, listing):
+        what, hint = _fault_of(place)
+        if what:
+            yield Problem(what=what, hint=hint)
+    for path in _orphans(folder, listing):
+        yield Problem(
+            what=f"{path} holds the text of an entry that is gone.",
+            hint="Remove it, or write the entry again from its text.",
+        )
+    for place, reason in corrupt_sidecars(root, day, listing):
+        yield Problem(
+            what=f"{place.sidecar} {reason}.",
+            hint="Repair removes it; it is made anew from the entry.",
+            repairable=True,
+        )
+
+
+def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
+    """Remove corrupt `.embedding` files and leftovers, close the root to users and to git.
+
+    Says each thing that was done.
+
+    Raises: Denied, Unavailable.
+    """
+    try:
+        days = list_days(root)
+    except OSError:
+        return
+    if _is_open_to_others(root):
+        with translated(root.path):
+            os.chmod(root.path, 0o700)
+        yield f"Closed {root.path} to other users."
+    for day in days:
+        if note := ignored.ensure(root, day.name):
+            yield note
+    for folder in (root.path, *(root.path / x.name for x in days)):
+        removed = remove_leftovers(folder)
+        if removed:
+            yield f"Removed {removed} leftovers of interrupted writes from {folder}."
+    for day in days:
+        try:
+            listing = list_day(root, day.name)
+        except OSError:
+            continue
+        for place, reason in corrupt_sidecars(root, day.name, listing):
+            remove_file(place.sidecar)
+            yield f"Removed {place.sidecar}: it {reason}."
+
+
+def _linked_days(root: Root) -> list[str]:
+    with os.scandir(root.path) as names:
+        return sorted(x.name for x in names if parse_day(x.name) and x.is_symlink())
+
+
+def _is_open_to_others(root: Root) -> bool:
+    return os.name != "nt" and bool(os.stat(root.path).st_mode & _OTHERS)
+
+
+def _fault_of(place: Place) -> tuple[str, str]:
+    try:
+        content, _ = read_bytes(place)
+    except NotFound:
+        return "", ""
+    except CommonplaceError as exc:
+        return exc.message, exc.hint
+    if not content:
+        return f"{place.path} is empty.", "Remove it, or write into it."
+    if len(content) > LARGEST_FILE:
+        return f"{place.path} is too large to be read.", "Split the file."
+    if is_torn(decode(content)):
+        return f"{place.path} has frontmatter that never ends.", "Close it with a line of `---`."
+    return "", ""
+
+
+def _orphans(folder: Path, listing: Listing) -> Iterator[Path]:
+    for stem in sorted(listing.sidecars):
+        if f"{stem}{SUFFIX}" not in listing.entries:
+            yield folder / f"{stem}{SIDECAR}"
+
+
+def corrupt_sidecars(
+    root: Root, day: str, listing: Listing, *, fault_of: Callable[[bytes], str] = find_fault
+) -> Iterator[tuple[Place, str]]:
+    """The entries of a day whose `.embedding` cannot be used, each with the reason."""
+    for place in places_of(root, day, listing):
+        if place.path.name.removesuffix(SUFFIX) in listing.sidecars:
+            beside = place.relative.removesuffix(SUFFIX) + SIDECAR
+            try:
+                content, _ = read_bytes(Place(root=root, relative=beside))
+            except CommonplaceError:
+                continue
+            if reason := fault_of(content):
+                yield place, reason

@@ -1,0 +1,341 @@
+"""Owns how the index follows one root: its mark, its changes, and the vectors beside its entries.
+
+Never raises for a folder that is absent or a file that is broken, and never logs an entry's text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import math
+import os
+import time
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import local_date, render_date
+from commonplace.core.errors import CommonplaceError, NotFound
+from commonplace.core.files import remove_file, remove_leftovers, translated, write_derived
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.private.embedding import (
+    DIMENSIONS,
+    MAKER,
+    Embedding,
+    find_fault_at_a_glance,
+    render_embedding,
+)
+from commonplace.journals.private.format import reference_text, to_millis
+from commonplace.journals.private.places import (
+    SUFFIX,
+    Listing,
+    Place,
+    day_times,
+    lexical_place,
+    list_day,
+    list_days,
+    places_of,
+    read_entry,
+    stamp_of,
+)
+from commonplace.journals.private.repair import corrupt_sidecars
+from commonplace.journals.private.watch import FolderWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.values import Change, Since, Vector
+    from commonplace.journals.private.format import Entry
+    from commonplace.journals.private.ignored import IgnoredDays
+    from commonplace.journals.private.known import KnownRoots
+    from commonplace.journals.private.roots import Root
+
+JOURNAL = "private"
+KIND = "entry"
+
+# Two changes within one tick of a disk's clock leave one mtime: a young folder is counted too.
+_RACY_NS = 2_000_000_000
+_UNREADABLE = "unreadable"
+
+_log = logging.getLogger(__name__)
+
+
+class Notices:
+    """Logs what is wrong with a path, once for each path."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, path: object, reason: str) -> None:
+        """Log one line, unless this path has had its own."""
+        if str(path) not in self._told:
+            self._told.add(str(path))
+            _log.warning("%r is passed over: %s", str(path), reason)
+
+
+class RootSource:
+    """One root of the private journal, as the index follows it.
+
+    known: keeps where a project's root lies, for processes of other projects. ignored: which days
+    git ignores: no file is put into any other.
+    """
+
+    def __init__(
+        self,
+        root: Root,
+        zone: tzinfo,
+        notices: Notices,
+        known: KnownRoots,
+        ignored: IgnoredDays,
+    ) -> None:
+        self._root = root
+        self._zone = zone
+        self._notices = notices
+        self._known = known
+        self._ignored = ignored
+        self._offered: dict[str, Entry] = {}
+        self._examined: set[str] = set()
+        self._watch = FolderWatch(root.path)
+        # The times of the folders when last none was young, the mark they made, and since when the
+        # system would have told that anything changed.
+        self._settled: tuple[dict[str, int], str, int | None] = ({}, "{}", None)
+
+    @property
+    def name(self) -> str:
+        """`private:user`, or `private:project@1f2e3d4c`."""
+        return self._root.source
+
+    @property
+    def is_prompt(self) -> bool:
+        """Its mark only asks folders for their times."""
+        return True
+
+    def mark(self) -> str:
+        """The mtime of each day folder, as JSON; with the number of entries where it is young."""
+        settled, mark, told_since = self._settled
+        if self._watch.is_still(told_since):
+            return mark
+        # Who asks once, as a command does, would only pay for watches.
+        told_since = self._watch.token(settled.keys()) if settled else None
+        try:
+            days = day_times(self._root)
+        except FileNotFoundError:
+            return "{}"
+        except OSError:
+            return _UNREADABLE
+        if days == settled:
+            self._settled = settled, mark, told_since
+            return mark
+        now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
+        marks: dict[str, str] = {}
+        young = False
+        for name, mtime_ns in sorted(days.items()):
+            marks[name] = f"{mtime_ns}"
+            if now - mtime_ns < _RACY_NS:
+                marks[name] += f":{self._count(name)}"
+                young = True
+        mark = json.dumps(marks, separators=(",", ":"))
+        if not young:
+            self._settled = days, mark, None
+        return mark
+
+    def _count(self, day: str) -> int:
+        try:
+            return sum(x.endswith(SUFFIX) for x in os.listdir(self._root.path / day))
+        except OSError:
+            return 0
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts of what is new or altered and drops of what is gone, oldest day first.
+
+        Raises: Denied, Unavailable, Invalid where the root is there and cannot be listed.
+        """
+        self._root.refuse_link()
+        if os.path.isdir(self._root.path):
+            self._known.keep(self._root)
+        remove_leftovers(self._root.path)
+        before = _parse_mark(since.mark)
+        # What is filed is asked for before the disk is, here and for each day: else an entry that
+        # another process writes and files in between would look like one that has gone.
+        known = since.stamps(f"{self.name}/") if before is None else {}
+        with translated(self._root.path):
+            try:
+                days = {x.name: x for x in list_days(self._root)}
+            except FileNotFoundError:
+                days = {}
+        if before is None:
+            gone = {x.removeprefix(f"{self.name}/").partition("/")[0] for x in known} - days.keys()
+            changed = gone | days.keys()
+        else:
+            changed = {x for x, day in days.items() if before.get(x) != str(day.mtime_ns)}
+            changed |= before.keys() - days.keys()
+        for day in sorted(changed):
+            yield from self._scan_day(day, since, is_there=day in days)
+
+    def _scan_day(self, day: str, since: Since, *, is_there: bool) -> Iterator[Change]:
+        known = since.stamps(f"{self.name}/{day}/")
+        listing = self._listed(day) if is_there else Listing.empty()
+        if listing is None:
+            return
+        present: set[str] = set()
+        places = places_of(self._root, day, listing)
+        for place, stamp in zip(places, listing.entries.values(), strict=True):
+            ref = place.ref
+            present.add(ref)
+            if known.get(ref) != stamp:
+                entry = self._read(place)
+                if entry is not None:
+                    yield Put(doc_of(entry, self._zone))
+        yield from (Drop(ref) for ref in sorted(known.keys() - present))
+
+    def _listed(self, day: str) -> Listing | None:
+        folder = self._root.path / day
+        try:
+            listing = list_day(self._root, day)
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            self._notices.tell(folder, os.strerror(exc.errno or 0))
+            return None
+        if listing.leftovers:
+            remove_leftovers(folder)
+        for name in listing.refused:
+            self._notices.tell(folder / name, "it is not a plain file with a plain name")
+        return listing
+
+    def _read(self, place: Place) -> Entry | None:
+        try:
+            return read_entry(place, self._zone)
+        except NotFound:
+            return None
+        except CommonplaceError as exc:
+            self._notices.tell(place.path, exc.message)
+            return None
+
+    def keeps(self, identity: str) -> bool:
+        """Whether private-journal-mcp would understand this encoder's vectors."""
+        return identity.startswith(MAKER)
+
+    def wanting(self, refs: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+        """(ref, text) of the entries without an `.embedding`, newest first, or of these refs.
+
+        text: as private-journal-mcp takes it from the file. Blank texts, and folders that cannot
+        be written to or that git does not ignore, want nothing. Without refs, a corrupt
+        `.embedding` is removed first.
+        """
+        for place in self._all_bare() if refs is None else self._bare(refs):
+            entry = self._read(place)
+            text = reference_text(entry.raw)[0] if entry else ""
+            if entry and text:
+                self._offered[place.ref] = entry
+                yield place.ref, text
+
+    def _all_bare(self) -> Iterator[Place]:
+        try:
+            days = list_days(self._root)
+        except OSError:
+            return
+        missing = self._ignored.missing(self._root, [x.name for x in days])
+        for day in reversed(days):
+            listing = self._listed(day.name)
+            if (
+                day.name not in missing
+                and listing
+                and os.access(self._root.path / day.name, os.W_OK)
+            ):
+                removed = self._remove_corrupt(day.name, listing)
+                for place in places_of(self._root, day.name, listing):
+                    stem = place.path.name.removesuffix(SUFFIX)
+                    if stem not in listing.sidecars or place in removed:
+                        yield place
+
+    def _remove_corrupt(self, day: str, listing: Listing) -> list[Place]:
+        """The entries whose `.embedding` was corrupt; each day is examined once in a process."""
+        if day in self._examined:
+            return []
+        self._examined.add(day)
+        removed = []
+        found = corrupt_sidecars(self._root, day, listing, fault_of=find_fault_at_a_glance)
+        for place, reason in found:
+            with contextlib.suppress(CommonplaceError):
+                remove_file(place.sidecar)
+                self._notices.tell(place.sidecar, f"it {reason}, and is made again")
+                removed.append(place)
+        return removed
+
+    def _bare(self, refs: Sequence[str]) -> Iterator[Place]:
+        for ref in refs:
+            with contextlib.suppress(CommonplaceError):
+                place = lexical_place(ref, (self._root,))
+                is_missing = self._ignored.missing(self._root, [place.path.parent.name])
+                can_be_kept = os.access(place.path.parent, os.W_OK) and not is_missing
+                if can_be_kept and not os.path.lexists(place.sidecar):
+                    yield place
+
+    def keep(self, ref: str, vector: Vector, identity: str) -> None:
+        """Write the `.embedding` of an entry that has none.
+
+        A vector of another encoder, a text that changed since it was handed over, a lost race
+        and a folder that cannot be written to leave things as they are.
+        """
+        # A sum is finite only where every number is; one by one they take ten times as long.
+        fits = vector.shape == (DIMENSIONS,) and math.isfinite(float(vector.sum()))
+        if not self.keeps(identity) or not fits:
+            return
+        place = lexical_place(ref, (self._root,))
+        entry = self._offered.pop(ref, None) or self._read(place)
+        if entry is None or _stamp_now(place) != entry.stamp:
+            return
+        text, sections = reference_text(entry.raw)
+        if not text:
+            return
+        content = render_embedding(
+            Embedding(
+                vector=tuple(vector.tolist()),
+                text=text,
+                sections=sections,
+                timestamp=to_millis(entry.at),
+                path=str(place.path),
+            )
+        )
+        try:
+            # Not synced: 10 ms an entry here, and a torn one is found and mended by `doctor`.
+            write_derived(place.sidecar, content.encode(), mode=0o600)
+            if (
+                _stamp_now(place) != entry.stamp
+            ):  # edited or deleted meanwhile: this text is no more
+                remove_file(place.sidecar)
+        except FileExistsError:
+            return
+        except CommonplaceError as exc:
+            self._notices.tell(self._root.path, f"no .embedding can be written: {exc.message}")
+
+
+def _stamp_now(place: Place) -> str:
+    try:
+        return stamp_of(os.lstat(place.path))
+    except OSError:
+        return ""
+
+
+def doc_of(entry: Entry, zone: tzinfo) -> Doc:
+    """What the index holds of an entry."""
+    return Doc(
+        ref=entry.ref,
+        journal=JOURNAL,
+        scope=entry.scope,
+        kind=KIND,
+        at=entry.at,
+        text=entry.text,
+        stamp=entry.stamp,
+        headings=entry.headings,
+        dated=render_date(local_date(entry.at, zone)),
+    )
+
+
+def _parse_mark(mark: str | None) -> dict[str, str] | None:
+    try:
+        found = json.loads(mark) if mark else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

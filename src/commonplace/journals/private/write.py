@@ -1,0 +1,267 @@
+"""Owns how thoughts become files of the private journal, once, under a name nothing else has.
+
+Never says "written" before a file is whole on disk, and never writes two entries under one name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
+from commonplace.core.files import (
+    drop_reserved,
+    locked,
+    make_folder,
+    remove_leftovers,
+    translated,
+    write_new,
+)
+from commonplace.core.text import nearest, well_formed
+from commonplace.journals.private.format import (
+    EARLIEST,
+    HEADINGS,
+    LATEST,
+    first_micros,
+    from_millis,
+    parse_day,
+    render_day,
+    render_entry,
+    render_stem,
+    to_millis,
+)
+from commonplace.journals.private.ignored import EVERYTHING, IGNORE
+from commonplace.journals.private.keys import Plan, find_plan, key_path, save_plan
+from commonplace.journals.private.places import SUFFIX, Place, lexical_place, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.journals.private.ignored import IgnoredDays
+    from commonplace.journals.private.roots import Root
+
+LARGEST_WRITE = 10 * 1024 * 1024
+
+_NAMES_TRIED = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write made. refs: user's first; repeated: an earlier call with the key made them.
+
+    notes: sentences on what was done so that git ignores them.
+    """
+
+    refs: tuple[str, ...]
+    at: datetime
+    repeated: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def checked_thoughts(thoughts: Mapping[str, str]) -> dict[str, str]:
+    """The fields that hold something, in the order of the file. Raises: Invalid."""
+    for field, text in thoughts.items():
+        if field not in HEADINGS:
+            near = nearest(field, list(HEADINGS))
+            raise Invalid(
+                f"{field!r} is not a thought category.",
+                hint=f"Use {near}." if near else f"Use one of: {', '.join(HEADINGS)}.",
+            )
+        if not isinstance(text, str):
+            raise Invalid(f"{field} must be a text.", hint="Give a string, or leave it out.")
+    kept = {x: thoughts[x] for x in HEADINGS if x in thoughts and thoughts[x].strip()}
+    if not kept:
+        raise Invalid(
+            "At least one thought category must be provided.",
+            hint=f"Fill one of: {', '.join(HEADINGS)}.",
+        )
+    refuse_large(kept.values())
+    return kept
+
+
+def refuse_large(texts: Iterable[str]) -> None:
+    """Raise Invalid when the texts together are over 10 MB."""
+    size = sum(len(well_formed(x).encode()) for x in texts)
+    if size > LARGEST_WRITE:
+        raise Invalid(
+            f"The text has {size / (1 << 20):.1f} MB; {LARGEST_WRITE >> 20} MB are allowed.",
+            hint="Write it as several entries.",
+        )
+
+
+class Writer:
+    """Writes the entries of one owner; safe beside any number of other processes.
+
+    roots: the user's first. zone: the owner's. keys: our folder for idempotency keys. ignored: what
+    keeps git away. random_micros: 0..999, the last digits of a file name.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Root],
+        zone: tzinfo,
+        keys: Path,
+        ignored: IgnoredDays,
+        random_micros: Callable[[], int],
+    ) -> None:
+        self._roots = roots
+        self._zone = zone
+        self._keys = keys
+        self._ignored = ignored
+        self._random_micros = random_micros
+
+    def write(self, thoughts: Mapping[str, str], at: datetime, key: str | None) -> Written:
+        """Write checked thoughts, one file a root; the same key twice is one entry.
+
+        Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
+        """
+        parts = self._routed(thoughts)
+        for root in parts:
+            root.refuse_link()
+        moment = from_millis(to_millis(_checked_at(at)))
+        if key is not None and key.strip():
+            make_folder(self._keys)
+            with locked(self._keys):
+                return self._write_once(parts, moment, key_path(self._keys, key))
+        refs: list[str] = []
+        notes: list[str] = []
+        for root, part in parts.items():
+            with _telling(refs):
+                refs.append(self._write_part(root, part, moment, notes).ref)
+        return Written(refs=tuple(refs), at=moment, notes=tuple(notes))
+
+    def _routed(self, thoughts: Mapping[str, str]) -> dict[Root, dict[str, str]]:
+        parts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
+        for field, text in thoughts.items():
+            parts[self._roots[-1 if field == "project_notes" else 0]][field] = text
+        return {root: part for root, part in parts.items() if part}
+
+    def _write_part(
+        self, root: Root, part: Mapping[str, str], at: datetime, notes: list[str]
+    ) -> Place:
+        content = render_entry(part, at, self._zone).encode()
+        while True:  # a name lost here was won by another write
+            place = self._free_place(root, at)
+            with contextlib.suppress(FileExistsError):
+                self._make(place, content, notes)
+                return place
+
+    def _free_place(self, root: Root, at: datetime) -> Place:
+        """A name of this time that nothing has yet, not even an `.embedding` left alone."""
+        day, start = render_day(at, self._zone), first_micros(at, self._random_micros())
+        for tried in range(_NAMES_TRIED):
+            stem = render_stem(at, self._zone, (start + tried) % 1_000_000)
+            place = Place(root=root, relative=f"{day}/{stem}{SUFFIX}")
+            if not os.path.lexists(place.path) and not os.path.lexists(place.sidecar):
+                return place
+        raise Conflict(
+            f"{_NAMES_TRIED} names of {at.isoformat()} are taken.", hint="Write with another time."
+        )
+
+    def _make(self, place: Place, content: bytes, notes: list[str]) -> None:
+        """Write a new file in its day folder, which a deletion may take away until it is there."""
+        for _ in range(3):
+            _make_day(place)
+            if note := self._ignored.ensure(place.root, place.path.parent.name):
+                notes.append(note)
+            remove_leftovers(place.path.parent)
+            with contextlib.suppress(NotFound):
+                write_new(place.path, content, mode=0o600)
+                return
+        write_new(place.path, content, mode=0o600)
+
+    def _write_once(
+        self, parts: Mapping[Root, dict[str, str]], at: datetime, path: Path
+    ) -> Written:
+        plan = find_plan(path)
+        if plan is None:
+            refs = tuple(self._free_place(x, at).ref for x in parts)
+            plan = Plan(refs=refs, millis=to_millis(at))
+            save_plan(path, plan)
+        at, repeated = from_millis(plan.millis), True
+        notes: list[str] = []
+        if not plan.done:
+            for number, (root, part) in enumerate(_matched(parts, plan).items()):
+                place = lexical_place(plan.refs[number], (root,))
+                if os.path.lexists(place.path) and not drop_reserved(place.path):
+                    continue
+                repeated = False
+                content = render_entry(part, at, self._zone).encode()
+                with _telling(plan.refs[:number]):
+                    while not self._is_made(place, content, notes):
+                        place = self._free_place(root, at)
+                        plan = plan.moved(number, place.ref)
+                        save_plan(path, plan)
+            with contextlib.suppress(CommonplaceError):  # without it, what is there tells as well
+                save_plan(path, plan.finished())
+        return Written(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
+
+    def _is_made(self, place: Place, content: bytes, notes: list[str]) -> bool:
+        """Write the file, or find it written by a twin of this call; False: the name is taken."""
+        try:
+            self._make(place, content, notes)
+        except FileExistsError:
+            return read_bytes(place)[0] == content
+        return True
+
+
+def _matched(parts: Mapping[Root, dict[str, str]], plan: Plan) -> Mapping[Root, dict[str, str]]:
+    planned = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
+    if planned != [x.scope for x in parts]:
+        raise Conflict(
+            "This idempotency key was used for thoughts that belong elsewhere.",
+            hint="Use a new key for a new entry.",
+        )
+    return parts
+
+
+def _checked_at(at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise Invalid(f"The time {at} has no zone.", hint="Add one, such as Z or +02:00.")
+    if not EARLIEST <= at < LATEST:
+        raise Invalid(f"The time {at} is out of range.", hint="Use a year from 1971 to 2199.")
+    return at.astimezone(UTC)
+
+
+def _make_day(place: Place) -> None:
+    """Make the folders of a place, closed to others; a new project's is ignored by git."""
+    root, day = place.root.path, place.path.parent
+    place.root.refuse_link()
+    make_folder(root)
+    if "user" not in place.root.kinds:
+        remove_leftovers(root)
+        _ignore_new(root)
+    if os.path.islink(day):
+        raise Denied(
+            f"{day} is a symbolic link; entries are not written through it.",
+            hint="Replace it by a folder.",
+        )
+    make_folder(day)
+
+
+def _ignore_new(root: Path) -> None:
+    """Keep git away from a root that holds no day yet; one in use is its owner's affair."""
+    ignore = root / IGNORE
+    with translated(root):
+        if os.path.lexists(ignore) or any(parse_day(x) for x in os.listdir(root)):
+            return
+    with contextlib.suppress(FileExistsError):
+        write_new(ignore, EVERYTHING, mode=0o600)
+
+
+@contextlib.contextmanager
+def _telling(refs: Sequence[str]) -> Iterator[None]:
+    """Name what is already written in an error that comes after it."""
+    try:
+        yield
+    except CommonplaceError as exc:
+        if not refs:
+            raise
+        told = f"{exc.message} Already written: {', '.join(refs)}."
+        hint = f"{exc.hint} Then write only what is missing.".strip()
+        raise type(exc)(told, hint=hint) from exc

@@ -1,0 +1,146 @@
+"""Owns how entries are added to a timeline: rows and marks, in one go.
+
+Never begins or ends a transaction: the caller's holds all of it, or none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_time
+from commonplace.core.ids import check_key, key_id, new_id
+from commonplace.journals.timeline.database import entry_of, sql
+from commonplace.journals.timeline.entry import (
+    KEYS,
+    RAW,
+    Draft,
+    Entry,
+    check_time,
+    content_hash,
+    pack_id,
+    parse_content,
+    parse_metadata,
+    parse_own_type,
+    render_metadata,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.journals.timeline.marks import Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """An entry that is recorded; is_new: False for one that its key had added before."""
+
+    entry: Entry
+    is_new: bool
+
+
+class Adding:
+    """Adds entries to one owner's timeline in a transaction of the caller's.
+
+    What is added one by one costs by its statements and its Python; many share one look at the
+    owner's zones, and one mark for each hour.
+    """
+
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        *,
+        owner: str,
+        marks: Marks,
+        now: datetime,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._conn = conn
+        self._owner = owner
+        self._marks = marks
+        self._now = now
+        self._noted = render_time(now)
+        self._random_bytes = random_bytes
+        self._known = marks.known(conn, now)
+        self._last = 0
+
+    def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
+        """Add them in their order, and mark every period that holds one. Raises: Invalid."""
+        raw: list[datetime] = []
+        added = [self._add(draft, raw) for draft in drafts]
+        known = self._known
+        marked = self._marks.mark_new(self._conn, raw, change=self._last, known=known)
+        if marked is not known.marked:
+            self._known = replace(known, marked=marked)
+        return added
+
+    def keep(self) -> None:
+        """Keep for the next time what is known now that the transaction is committed."""
+        self._marks.keep(self._known)
+
+    def _add(self, draft: Draft, raw: list[datetime]) -> Added:
+        """Add one; the time of what is new raw activity goes into `raw`."""
+        at = check_time(draft.at or self._now)
+        if draft.key:
+            made = key_id(KEYS, self._owner, check_key(draft.key))
+        else:
+            made = draft.id or new_id(at, self._random_bytes(10))
+        row = self.row(draft, at, made)
+        gone = self._find_gone(made) if draft.key else None
+        if gone is not None:
+            # It was added once; that it is gone since is no reason to have it again.
+            return Added(entry=self._entry(draft, row, at, gone, status="deleted"), is_new=False)
+        done = self._conn.execute(sql()["add"], row)
+        if not done.rowcount:
+            old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
+            return Added(entry=entry_of(old), is_new=False)
+        self._last = seq = done.lastrowid or 0
+        if row["entry_type"] == RAW:
+            raw.append(at)
+        return Added(entry=self._entry(draft, row, at, seq, status="active"), is_new=True)
+
+    def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
+        """What somebody wrote as its row has it. Raises: Invalid."""
+        periods = self._marks.periods(at, self._known.zones.own).row
+        content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
+        metadata = render_metadata(draft.metadata)
+        timestamp = self._noted if at is self._now else render_time(at)
+        return {
+            "id": entry_id,
+            "thread_id": self._owner,
+            "content": content,
+            "entry_type": kind,
+            "timestamp": timestamp,
+            "period_start": periods["hour"],
+            "period_end": periods["hour_end"],
+            "metadata": metadata,
+            "now": self._noted,
+            "hash": content_hash(content, metadata, kind, timestamp),
+        }
+
+    def _entry(
+        self, draft: Draft, row: Mapping[str, Any], at: datetime, seq: int, *, status: str
+    ) -> Entry:
+        hour = self._marks.periods(at, self._known.zones.own).hour
+        return Entry(
+            seq=seq,
+            id=row["id"],
+            thread_id=self._owner,
+            content=row["content"],
+            entry_type=row["entry_type"],
+            at=at,
+            start=hour.start,
+            end=hour.end,
+            metadata=parse_metadata(row["metadata"], draft.metadata),
+            level=0,
+            status=status,
+            created=self._now,
+            updated=self._now,
+            hash=row["hash"],
+        )
+
+    def _find_gone(self, entry_id: str) -> int | None:
+        found = self._conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+        return None if found is None else int(found[0])

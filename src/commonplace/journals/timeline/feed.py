@@ -1,0 +1,201 @@
+"""Owns how entries of other journals count as raw activity of the timeline: linked, never copied.
+
+Never keeps a text of theirs but what a rollup quotes; what leaves its journal leaves every rollup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import parse_time, render_time
+from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
+from commonplace.core.text import body_of
+from commonplace.core.values import Put, Since
+from commonplace.journals.timeline.database import sql
+from commonplace.journals.timeline.entry import LATEST, is_in_reach, ref_of, unpack_id
+from commonplace.journals.timeline.forgetting import blank, erase
+from commonplace.journals.timeline.material import Fed
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Change, Doc, Interval
+    from commonplace.journals.timeline.journal import TimelineJournal
+
+KINDS = frozenset({"entry", "event"})
+"""What of other journals is activity: an overview of a notebook's section is none."""
+
+PRIVATE = "private"
+_AT_ONCE = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a run changed. blanked: rollups that quoted what is another entry now, or none."""
+
+    changed: int = 0
+    blanked: set[str] = field(default_factory=set)
+
+
+def list_fed(
+    journal: TimelineJournal, within: Interval, *, most: int
+) -> list[tuple[datetime, str]]:
+    """When and under which ref other journals add to a span, oldest first; of many the newest."""
+    assert within.start is not None
+    end = LATEST if within.end is None else within.end
+    asked = {"start": render_time(within.start), "end": render_time(end)}
+    rows = journal.database.ask("fed_within", **asked)
+    return [(parse_time(row[3]), row[1]) for row in rows[-most:]]
+
+
+class Feeding:
+    """Follows the sources of other journals, and opens their entries for rollups.
+
+    sources: called once. openers: what opens refs, by journal. See `timeline_material.Feed`.
+    """
+
+    def __init__(
+        self,
+        journal: TimelineJournal,
+        *,
+        sources: Callable[[], Sequence[Source]],
+        openers: Callable[[], Mapping[str, OpensRefs]],
+    ) -> None:
+        self._journal = journal
+        self._sources = sources
+        self._openers = openers
+        self._told: set[str] = set()
+
+    def sync(self, *, forget: Callable[[list[str]], object] | None = None) -> int:
+        """Note what other journals have more, other or no more; how many entries changed.
+
+        forget: called with the refs of rollups whose text left, to take it from the index. Every
+        period that holds one of them is due again. A journal that cannot be read is passed
+        over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
+        """
+        done = _Told()
+        for source in self._sources():
+            mark = source.mark()
+            known = self._journal.database.ask("fed_mark", source=source.name)
+            if known and known[0][0] == mark:
+                continue
+            since = Since(mark=known[0][0] if known else None, stamps=self._stamps)
+            try:
+                changes = iter(source.scan(since))
+                while batch := list(islice(changes, _AT_ONCE)):
+                    self._note(batch, done)
+            except CommonplaceError as exc:
+                self._tell(source.name, exc)
+                continue
+            with self._journal.database.writing() as conn:
+                conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
+        if done.blanked:
+            with suppress(CommonplaceError):
+                erase(self._journal)
+            if forget is not None:
+                forget(sorted(done.blanked))
+        return done.changed
+
+    def read(self, refs: Sequence[str]) -> dict[str, Fed]:
+        """The entries under these refs; see the port. Raises: Unavailable."""
+        openers = self._openers()
+        found: dict[str, Fed] = {}
+        for ref in refs:
+            name = ref.partition(":")[0]
+            with suppress(NotFound, Invalid, Denied):
+                if name in openers:
+                    page = openers[name].read_ref(ref)
+                    metadata = {"tags": list(page.tags)} if page.tags else {}
+                    found[ref] = Fed(
+                        text=body_of(page.text), metadata=metadata, is_private=name == PRIVATE
+                    )
+        return found
+
+    def forget(self, refs: Sequence[str]) -> list[str]:
+        """Take deleted entries out of every rollup, bytes included; the refs of those rollups.
+
+        They are due again. Does not ask the entries' journals. Raises: Unavailable.
+        """
+        if not self._journal.exists:
+            return []
+        done = _Told()
+        with self._journal.database.writing() as conn:
+            gone = [self._drop(conn, ref, done) for ref in refs]
+        if any(gone):
+            erase(self._journal)
+        return sorted(done.blanked)
+
+    def _stamps(self, prefix: str) -> Mapping[str, str]:
+        asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
+        return dict(self._journal.database.ask("fed_stamps", **asked))
+
+    def _note(self, changes: Sequence[Change], done: _Told) -> None:
+        with self._journal.database.writing() as conn:
+            for change in changes:
+                if not isinstance(change, Put):
+                    done.changed += self._drop(conn, change.ref, done)
+                elif change.doc.kind in KINDS and change.doc.text.strip():
+                    # What lies at an end of the calendar is in no period.
+                    put = self._put if is_in_reach(change.doc.at) else self._drop_doc
+                    done.changed += put(conn, change.doc, done)
+
+    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
+        said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
+        digest = hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]
+        old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
+        row = {
+            "ref": doc.ref,
+            "journal": doc.journal,
+            "timestamp": render_time(doc.at),
+            "hash": digest,
+            "stamp": doc.stamp,
+        }
+        conn.execute(sql()["put_fed"], row)
+        if old is not None and old[2] == digest:
+            return False
+        if old is not None:
+            self._blank_above(conn, old[0], done)
+        now = self._journal.clock()
+        # A change of no entry of ours: its number marks what is due again, as every change's does.
+        change = self._journal.note_change(conn, 0)
+        for at in {doc.at, *([parse_time(old[1])] if old else [])}:
+            self._journal.marks.mark(conn, at, change=change, now=now)
+        return True
+
+    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
+        return self._drop(conn, doc.ref, done)
+
+    def _drop(self, conn: sqlite3.Connection, ref: str, done: _Told) -> bool:
+        old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
+        if old is None:
+            return False
+        self._blank_above(conn, old[0], done)
+        conn.execute(sql()["unlink"], {"source": -old[0]})
+        conn.execute(sql()["drop_fed"], {"seq": old[0]})
+        change = self._journal.note_change(conn, 0)
+        now = self._journal.clock()
+        self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
+        return True
+
+    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _Told) -> None:
+        """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
+        now = self._journal.clock()
+        for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
+            blank(self._journal, conn, rollup, now)
+            if name:
+                done.blanked.add(ref_of(unpack_id(name)))
+
+    def _tell(self, name: str, exc: CommonplaceError) -> None:
+        if name not in self._told:
+            self._told.add(name)
+            _log.warning("%s does not feed the timeline: %s", name, exc)

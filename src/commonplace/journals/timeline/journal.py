@@ -1,0 +1,406 @@
+"""Owns one owner's timeline: entries are added, read, listed, altered and deleted here.
+
+Never says an entry is recorded before it is; never rolls up, which `timeline_rollups` does.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.rollups import LEVELS
+from commonplace.core.text import opening, well_formed
+from commonplace.core.values import Drop, Put
+from commonplace.journals.timeline.adding import Added, Adding
+from commonplace.journals.timeline.database import TimelineDatabase, entry_of, sql
+from commonplace.journals.timeline.entry import (
+    JOURNAL,
+    RAW,
+    Draft,
+    Entry,
+    check_time,
+    doc_of,
+    find_rollup_key,
+    pack_id,
+    ref_of,
+    unpack_id,
+)
+from commonplace.journals.timeline.marks import Marks
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.values import Change, Interval
+    from commonplace.journals.timeline.open import TimelinePages
+    from commonplace.journals.timeline.source import TimelineSource
+
+MOST_LISTED = 1000
+
+# A rollup of a level ends at the most so long after a span that it overlaps.
+LONGEST: tuple[timedelta, ...] = (
+    timedelta(),
+    timedelta(hours=2),
+    timedelta(hours=27),
+    timedelta(days=9),
+    timedelta(days=33),
+    timedelta(days=368),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """An entry that is gone. refs: of it and of every rollup it went into: none is as it was."""
+
+    refs: tuple[str, ...]
+    rollups: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Entries newest first, and where the next ones begin; cursor is empty at the end."""
+
+    entries: tuple[Entry, ...]
+    cursor: str = ""
+
+
+class TimelineJournal:
+    """One owner's timeline, there or not; nothing is made before the first write. Thread-safe.
+
+    folder: where `journal.db` lies. zone: what cuts periods, unless the owner has one of their own.
+    prepare: called before the folder is made.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        owner: str,
+        zone: tzinfo,
+        clock: Clock = utc_now,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
+        self.owner = owner
+        self.clock = clock
+        self.database = TimelineDatabase(folder, prepare, self._adopt)
+        self.marks = Marks(owner, zone)
+        self._zone = zone
+        self._random_bytes = random_bytes
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+        return self.database.exists
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone that cuts this owner's periods now."""
+        with self.database.reading() as conn:
+            return self.marks.zone(conn)
+
+    def set_zone(self, name: str) -> None:
+        """Keep a zone for this owner; what is rolled up from now on is cut by it.
+
+        What was rolled up before stays until the new zone has its own. Raises: Invalid.
+        """
+        if find_zone(name) is None:
+            raise Invalid(
+                f"Unknown time zone: {opening(name, 60)!r}.",
+                hint="Use an IANA name such as Europe/Berlin.",
+            )
+        with self.database.writing() as conn:
+            conn.execute(sql()["set_zone"], {"zone": name})
+
+    def add(
+        self,
+        content: str,
+        *,
+        entry_type: str = RAW,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str = "",
+    ) -> Added:
+        """Record one entry. The same key twice is one entry: the first.
+
+        Raises: Invalid for a blank or overlong text, another type, or metadata beyond JSON.
+        """
+        draft = Draft(
+            content=content,
+            entry_type=entry_type,
+            at=at,
+            metadata=metadata or {},
+            key=idempotency_key,
+        )
+        return self.add_many([draft])[0]
+
+    def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
+        """Record several entries in one transaction: all of them, or none.
+
+        Raises: Invalid, as `add` does.
+        """
+        now = self.clock()
+        with self.database.writing() as conn:
+            adding = self._adding(conn, now)
+            added = adding.add_all(drafts)
+        adding.keep()
+        return added
+
+    def _adding(self, conn: sqlite3.Connection, now: datetime) -> Adding:
+        return Adding(
+            conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
+        )
+
+    def read(self, entry_id: str) -> Entry:
+        """The entry with an id, archived or not; a rollup with what it was made from.
+
+        Raises: NotFound, which tells an expired and a deleted entry from one that never was.
+        """
+        entry_id = well_formed(entry_id)
+        entry = self.find(entry_id)
+        if entry is not None:
+            return entry
+        shown = opening(entry_id, 100)
+        gone = self.database.ask("find_tombstone", id=pack_id(entry_id))
+        if gone:
+            why = "it expired" if gone[0][1] else "it was deleted"
+            raise NotFound(f"The entry {shown!r} is no longer kept: {why}.")
+        if find_rollup_key(entry_id):
+            raise NotFound(
+                f"No entry {shown!r}: its period goes on, or nothing happened in it.",
+                hint="Read the period with timeline_rollup.",
+            )
+        raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
+
+    def find(self, entry_id: str) -> Entry | None:
+        """The entry with an id, as `read` gives it; None where there is none."""
+        with self.database.reading() as conn:
+            if conn is None:
+                return None
+            row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
+            return None if row is None else self.whole(conn, entry_of(row))
+
+    def profile(self) -> Entry | None:
+        """The newest snapshot of who the owner is."""
+        found = self.database.ask("profile")
+        return entry_of(found[0]) if found else None
+
+    def list_entries(
+        self,
+        within: Interval,
+        *,
+        level: int | None = None,
+        types: Sequence[str] = (),
+        limit: int = 100,
+        cursor: str = "",
+    ) -> Listed:
+        """What is shown and overlaps a span, newest first; of one level, or of all.
+
+        A rollup stands at the last instant of its period. cursor: of the list before.
+        Raises: Invalid.
+        """
+        if not 1 <= limit <= MOST_LISTED:
+            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
+        if level is not None and not 0 <= level <= len(LEVELS):
+            raise Invalid(f"Invalid level: {level}.", hint=f"Use 0 to {len(LEVELS)}.")
+        asked = _asked(within, types, limit + 1, cursor)
+        with self.database.reading() as conn:
+            if conn is None:
+                return Listed(entries=())
+            levels = range(len(LEVELS) + 1) if level is None else (level,)
+            parts = (conn.execute(sql()["range"], _of_level(asked, x)) for x in levels)
+            newest = heapq.merge(*parts, key=lambda row: (row[5], row[0]), reverse=True)
+            entries = [entry_of(row) for row in islice(newest, limit + 1)]
+        more = len(entries) > limit
+        entries = entries[:limit]
+        last = entries[-1] if more else None
+        return Listed(
+            entries=tuple(entries),
+            cursor=f"{render_time(last.at)}/{last.seq}" if last else "",
+        )
+
+    def update(
+        self,
+        entry_id: str,
+        *,
+        content: str | None = None,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Entry:
+        """Alter an entry; what is None stays. Every rollup of its time, old and new, is due again.
+
+        Raises: NotFound; Invalid for a rollup, which follows what it is made from.
+        """
+        now = self.clock()
+        with self.database.writing() as conn:
+            old = self.own(conn, entry_id)
+            moved = old.at if at is None else check_time(at)
+            draft = Draft(
+                content=old.content if content is None else content,
+                entry_type=old.entry_type,
+                metadata=old.metadata if metadata is None else dict(metadata),
+            )
+            row = self._adding(conn, now).row(draft, moved, old.id)
+            conn.execute(sql()["update"], {**row, "seq": old.seq})
+            if (draft.content, draft.metadata) != (old.content, old.metadata):
+                conn.execute(sql()["note_erasing"], {"erasing": True})
+            change = self.note_change(conn, old.seq)
+            for when in {old.at, moved} if old.entry_type == RAW else ():
+                self.marks.mark(conn, when, change=change, now=now)
+            return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
+
+    def delete(self, entry_id: str) -> Deleted:
+        """Delete an entry for good, its text in every rollup that it went into included.
+
+        Nothing of the text stays in the file; the index is the caller's: it forgets `refs`, and
+        files the rollups again that are made anew. A profile goes likewise.
+        Raises: NotFound; Invalid for a rollup; Unavailable.
+        """
+        from commonplace.journals.timeline.forgetting import delete  # noqa: PLC0415  rarely asked
+
+        return delete(self, well_formed(entry_id))
+
+    def docs(self, entries: Sequence[Entry]) -> list[Change]:
+        """What the index should hold of these entries now."""
+        zone = self.zone
+        changes: list[Change] = []
+        with self.database.reading() as conn:
+            for entry in entries:
+                if conn is None or entry.status != "active" or not entry.content:
+                    changes.append(Drop(entry.ref))
+                    continue
+                covers = self.covers(conn, entry.seq) if entry.level else ()
+                changes.append(Put(doc_of(entry, zone, covers)))
+        return changes
+
+    def covers(self, conn: sqlite3.Connection, seq: int) -> tuple[str, ...]:
+        """The refs that a rollup was made from, oldest first."""
+        found = conn.execute(sql()["links"], {"rollup": seq}).fetchall()
+        return tuple(
+            ref_of(unpack_id(name)) if source > 0 else name for source, name, *_ in found if name
+        )
+
+    def whole(self, conn: sqlite3.Connection, entry: Entry) -> Entry:
+        """An entry with what stands around it: what it went into, and what it was made from."""
+        parents = conn.execute(sql()["parents"], {"source": entry.seq}).fetchall()
+        parent = entry.parent_id or next((row[1] for row in parents), None)
+        if not entry.level:
+            return replace(entry, parent_id=parent)
+        links = conn.execute(sql()["links"], {"rollup": entry.seq}).fetchall()
+        asked = {"tz": entry.zone_name, "level": entry.level}
+        marked = conn.execute(
+            sql()["find_dirty"], {**asked, "period_start": render_time(entry.start)}
+        ).fetchone()
+        return replace(
+            entry,
+            parent_id=parent,
+            sources=tuple(unpack_id(name) for _, name, *_ in links if name),
+            # What expired has no hash of its own to differ by.
+            stale=marked is not None or any(now and then != now for *_, then, now in links),
+        )
+
+    def above(self, refs: Sequence[str]) -> dict[str, frozenset[str]]:
+        """The refs of all rollups that each of these went into; see `core.rollups.Lineage`."""
+        found: dict[str, frozenset[str]] = {}
+        with suppress(CommonplaceError), self.database.reading() as conn:
+            if conn is None:
+                return found
+            for ref in refs:
+                own = ref.startswith(f"{JOURNAL}:")
+                query, key = ("above_id", "id") if own else ("above_ref", "ref")
+                rows = conn.execute(sql()[query], {key: ref.removeprefix(f"{JOURNAL}:")})
+                found[ref] = frozenset(ref_of(name) for (name,) in rows)
+        return found
+
+    def note_change(self, conn: sqlite3.Connection, seq: int) -> int:
+        """Note in the log that an entry changed, or went; the change's number."""
+        return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
+
+    def tallies(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
+        """(type, status, how many, time of the first, of the last) of all entries."""
+        for kind, status, count, first, last in self.database.ask("tallies"):
+            yield kind, status, count, parse_time(first), parse_time(last)
+
+    def source(self) -> TimelineSource:
+        """The timeline as the index follows it."""
+        from commonplace.journals.timeline.source import TimelineSource  # noqa: PLC0415  if used
+
+        return TimelineSource(self)
+
+    def pages(self) -> TimelinePages:
+        """The timeline as whoever opens a ref sees it."""
+        from commonplace.journals.timeline.open import TimelinePages  # noqa: PLC0415  if used
+
+        return TimelinePages(self)
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self.database.close()
+
+    def _adopt(self, path: Path) -> None:
+        """Take over a file of the program that this journal's design was first built in."""
+        from commonplace.journals.timeline.original import adopt, is_original  # noqa: PLC0415  once
+
+        if is_original(path):
+            adopt(
+                path,
+                lambda folder: TimelineJournal(
+                    folder, owner=self.owner, zone=self._zone, clock=self.clock
+                ),
+            )
+
+    def own(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
+        """An entry that somebody wrote. Raises: NotFound, Invalid for a rollup."""
+        row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
+        if row is None:
+            self.read(entry_id)
+            raise NotFound(f"No entry {opening(entry_id, 100)!r}.")
+        entry = entry_of(row)
+        if entry.level:
+            raise Invalid(
+                f"{opening(entry_id, 100)!r} is a rollup: it follows what it is made from.",
+                hint="Alter or delete the entries themselves.",
+            )
+        return entry
+
+
+def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
+    before, _, seq = cursor.partition("/")
+    is_cursor = cursor.isascii() and seq.isdecimal() and len(before) == len(_BEYOND)
+    if cursor and not (is_cursor and len(seq) <= _LONGEST_SEQ):
+        raise Invalid(
+            f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
+        )
+    return {
+        "start": render_time(within.start) if within.start else "",
+        "end": render_time(within.end) if within.end else _BEYOND,
+        "until": within.end,
+        "before": before or _BEYOND,
+        "before_seq": int(seq or 0),
+        "types": json.dumps(list(types)) if types else "",
+        "limit": limit,
+    }
+
+
+def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
+    until = asked["until"]
+    is_far = until is None or until.year >= _LAST_YEAR
+    reach = _BEYOND if is_far else render_time(until + LONGEST[level])
+    values = {key: value for key, value in asked.items() if key != "until"}
+    return {**values, "level": level, "reach": reach}
+
+
+_LAST_YEAR = 9990
+_LONGEST_SEQ = 18  # digits of a number that SQLite holds
+_BEYOND = "9999-12-31T23:59:59.999999Z"

@@ -1,0 +1,240 @@
+"""Owns how a memory system's memories live in a timeline: added, listed, and brought in once.
+
+A profile is a snapshot, all else a raw entry that says which type it was. Never asks a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_time
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening, well_formed
+from commonplace.journals.timeline.database import entry_of
+from commonplace.journals.timeline.entry import (
+    PROFILE,
+    RAW,
+    Draft,
+    check_time,
+    parse_content,
+    render_metadata,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from commonplace.journals.timeline.adding import Added
+    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.journal import TimelineJournal
+
+PROFILE_TYPE = "profile"
+MIGRATED_FROM = "memory_system"
+MOST_LISTED = 10_000
+_AT_ONCE = 500
+_LONGEST_TYPE = 100
+_TEXTS = ("content", "text", "memory")
+_TYPES = ("type", "memory_type", "kind")
+_TIMES = ("created_at", "timestamp", "at", "time")
+_THREADS = ("thread_id", "user_id", "owner")
+_KNOWN = {*_TEXTS, *_TYPES, *_TIMES, *_THREADS, "id", "metadata"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One memory as another system had it. at: None where it tells no time. thread: whose it is.
+
+    key: the same for the same memory, however often it is read.
+    """
+
+    type: str
+    content: str
+    at: datetime | None
+    thread: str
+    key: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import came to. profile: the snapshot made of profile memories, new or not."""
+
+    added: tuple[Entry, ...]
+    repeated: int
+    profile: Entry | None
+
+
+class MemoryBackend:
+    """A memory system's storage on one owner's timeline: the design's second phase.
+
+    filed: told of what was added, so that it is found at once.
+    """
+
+    def __init__(
+        self,
+        journal: TimelineJournal,
+        *,
+        filed: Callable[[Sequence[Entry]], object] = lambda _entries: None,
+    ) -> None:
+        self._journal = journal
+        self._filed = filed
+
+    def create_memory(
+        self,
+        content: str,
+        type: str = "fact",  # noqa: A002  the design's name
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Keep a memory, a `profile` as a new snapshot; its id. Raises: Invalid."""
+        kind = _parse_memory_type(type)
+        added = self._journal.add(
+            content,
+            entry_type=PROFILE if kind == PROFILE_TYPE else RAW,
+            metadata={**(metadata or {}), "memory_type": kind},
+        )
+        self._filed([added.entry])
+        return added.entry.id
+
+    def list_memories(self, type: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:  # noqa: A002  as above
+        """The memories of one type, or all, newest first, as plain dicts. Raises: Invalid."""
+        if not 1 <= limit <= MOST_LISTED:
+            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED:,}.")
+        kind = "" if type is None else _parse_memory_type(type)
+        rows = self._journal.database.ask("memories", memory_type=kind, limit=limit)
+        return [entry_of(row).as_dict() for row in rows]
+
+    def import_memories(
+        self, text: str, *, thread: str = "", tell: Callable[[int, int], None] | None = None
+    ) -> Imported:
+        """Bring in memories from JSON lines, each once however often it is read; see `parse`.
+
+        One profile snapshot is made of all profile memories, at the time of the newest. thread:
+        only those of one thread. Raises: Invalid, naming the line, before anything is written.
+        """
+        memories = _of_thread(list(parse_memories(text)), thread)
+        profiles = [x for x in memories if x.type == PROFILE_TYPE]
+        drafts = [_draft(x) for x in memories if x.type != PROFILE_TYPE]
+        if profiles:
+            drafts.append(_profile(profiles))
+        done: list[Added] = []
+        for start in range(0, len(drafts), _AT_ONCE):
+            done += self._journal.add_many(drafts[start : start + _AT_ONCE])
+            if tell is not None:
+                tell(len(done), len(drafts) - len(done))
+        new = tuple(x.entry for x in done if x.is_new)
+        self._filed(new)
+        return Imported(
+            added=new,
+            repeated=len(done) - len(new),
+            profile=done[-1].entry if profiles else None,
+        )
+
+
+def parse_memories(text: str) -> Iterator[Memory]:
+    """Memories from JSON lines, blank ones aside, in their order.
+
+    A line is an object with `content` (or `text`, `memory`), and may have `type` (else `fact`),
+    `created_at` (or `timestamp`, `at`: ISO 8601, on UTC's clock where no zone is named), `id`,
+    `thread_id` (or `user_id`) and `metadata`; other keys go into the metadata.
+    Raises: Invalid, naming the line.
+    """
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield _memory(json.loads(line))
+        except Invalid as exc:
+            raise Invalid(f"Line {number}: {exc.message}", hint=exc.hint) from exc
+        except (ValueError, RecursionError) as exc:
+            raise Invalid(f"Line {number} is no JSON.", hint="Give one object a line.") from exc
+
+
+def _memory(told: object) -> Memory:
+    if not isinstance(told, dict):
+        raise Invalid("It is no object.", hint='Use {"type": "fact", "content": "…"}.')
+    content = parse_content(str(_first(told, _TEXTS) or ""))
+    kind = _parse_memory_type(str(_first(told, _TYPES) or "fact"))
+    at = _instant(_first(told, _TIMES))
+    own = told.get("metadata")
+    rest = {key: value for key, value in told.items() if key not in _KNOWN}
+    metadata = {
+        "migrated_from": MIGRATED_FROM,
+        **rest,
+        **(own if isinstance(own, dict) else {}),
+        "memory_type": kind,
+    }
+    name = told.get("id")
+    if name is not None:
+        metadata["memory_id"] = name
+    render_metadata(metadata)
+    thread = str(_first(told, _THREADS) or "")
+    when = "" if at is None else render_time(at)
+    said = str(name) if name is not None else f"{kind}\n{when}\n{content}"
+    digest = hashlib.sha256(well_formed(f"{thread}\n{said}").encode()).hexdigest()
+    return Memory(
+        type=kind, content=content, at=at, thread=thread, key=f"memory {digest}", metadata=metadata
+    )
+
+
+def _first(told: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((told[key] for key in keys if told.get(key) not in (None, "")), None)
+
+
+def _instant(told: object) -> datetime | None:
+    if told is None:
+        return None
+    try:
+        at = datetime.fromisoformat(str(told).strip())
+        # What cannot be told in UTC has no place in a calendar of ours.
+        return check_time((at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC))
+    except (ValueError, OverflowError) as exc:
+        raise Invalid(
+            f"Invalid time: {opening(str(told), 60)!r}.", hint="Use ISO 8601, or leave it out."
+        ) from exc
+
+
+def _parse_memory_type(text: str) -> str:
+    kind = " ".join(text.split()).lower()
+    if not kind or len(kind) > _LONGEST_TYPE:
+        raise Invalid(f"Invalid type: {opening(text, 60)!r}.", hint="Use profile, fact or another.")
+    return well_formed(kind)
+
+
+def _of_thread(memories: list[Memory], thread: str) -> list[Memory]:
+    """Those of one thread; of a file that knows one alone, all. Raises: Invalid."""
+    threads = sorted({x.thread for x in memories})
+    if thread:
+        return [x for x in memories if x.thread == thread]
+    if len(threads) > 1:
+        named = ", ".join(repr(opening(x, 40)) for x in threads[:5])
+        raise Invalid(
+            f"The memories are of {len(threads)} threads: {named}.", hint="Name one with --thread."
+        )
+    return memories
+
+
+def _draft(memory: Memory) -> Draft:
+    return Draft(content=memory.content, at=memory.at, metadata=memory.metadata, key=memory.key)
+
+
+def _profile(memories: Sequence[Memory]) -> Draft:
+    """One snapshot of all profile memories, the oldest first, each said once."""
+    start = datetime.min.replace(tzinfo=UTC)
+    told = sorted(memories, key=lambda x: x.at or start)
+    content = "\n".join(dict.fromkeys(x.content.strip() for x in told))
+    digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+    newest = told[-1]
+    return Draft(
+        content=parse_content(content),
+        entry_type=PROFILE,
+        at=newest.at,
+        metadata={
+            "memory_type": PROFILE_TYPE,
+            "migrated_from": newest.metadata["migrated_from"],
+            "memories": len(told),
+        },
+        key=f"profile {digest}",
+    )

@@ -1,0 +1,84 @@
+"""Owns what `doctor` says of a timeline's file, and the little it may mend there.
+
+Never alters an entry: what is damaged is named, and its owner has a backup or has not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Corrupted
+from commonplace.core.values import Problem
+from commonplace.journals.timeline.database import sql
+from commonplace.journals.timeline.forgetting import erase, is_erasing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.journals.timeline.journal import TimelineJournal
+
+_BACKUP = "Restore it from a backup, or set it aside: a new one is begun then."
+
+
+def find_problems(journal: TimelineJournal) -> Iterator[Problem]:
+    """What is wrong with a timeline's file now; changes nothing."""
+    path = journal.database.path
+    try:
+        with journal.database.reading() as conn:
+            pages = "ok" if conn is None else conn.execute(sql()["check_pages"]).fetchone()[0]
+        if pages != "ok":
+            yield Problem(what=f"{path} is damaged.", hint=_BACKUP)
+        elif not _words_fit(journal):
+            yield Problem(
+                what=f"{path} has a word index that does not fit its entries.",
+                hint="Repair makes it anew from the entries.",
+                repairable=True,
+            )
+        elif is_erasing(journal):
+            yield Problem(
+                what=f"{path} may hold bytes of what was deleted.",
+                hint="Repair erases them.",
+                repairable=True,
+            )
+    except Corrupted as exc:
+        yield Problem(what=exc.message, hint=_BACKUP)
+    except CommonplaceError as exc:
+        yield Problem(what=exc.message, hint=exc.hint)
+
+
+def repair(journal: TimelineJournal) -> list[str]:
+    """Make the word index again where it does not fit, and erase what was deleted.
+
+    A sentence for each thing done.
+
+    Raises: Unavailable.
+    """
+    path, done = journal.database.path, []
+    try:
+        if not _words_fit(journal):
+            with journal.database.writing() as conn:
+                conn.execute(sql()["rebuild_words"])
+            done.append(f"Made the word index of {path} anew.")
+        if is_erasing(journal):
+            erase(journal)
+            done.append(f"Erased from {path} what was deleted.")
+    except Corrupted:
+        pass  # `find_problems` names what is wrong
+    return done
+
+
+def _words_fit(journal: TimelineJournal) -> bool:
+    """Whether the words that readers of the file search are those of its entries."""
+    if not journal.database.exists:
+        return True
+    try:
+        # The check is written as an insert; it changes nothing, and is rolled back all the same.
+        with journal.database.bare() as conn:
+            conn.execute("BEGIN IMMEDIATE")
+            try:
+                conn.execute(sql()["check_words"])
+            finally:
+                conn.execute("ROLLBACK")
+    except Corrupted:
+        return False
+    return True

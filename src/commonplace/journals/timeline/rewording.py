@@ -1,0 +1,287 @@
+"""Owns having a model put rollups into words: which, one at a time, and what becomes of a failure.
+
+Never holds a transaction while a model is asked, and stores a text only where the rollup is still
+made from the same: whoever is killed in between has lost that one answer and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.clock import render_time
+from commonplace.core.errors import Denied, Invalid, Unavailable
+from commonplace.core.rollups import LEVELS, MOST_FAILURES, NoSummary, Summary
+from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline.database import entry_of, sql
+from commonplace.journals.timeline.entry import content_hash, render_metadata
+from commonplace.journals.timeline.marks import span_of_row
+from commonplace.journals.timeline.material import facts_of, gather, read_fed
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+
+    from commonplace.core.clock import Level
+    from commonplace.core.rollups import Summariser
+    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.material import Gathered
+    from commonplace.journals.timeline.rollups import Rollups
+
+Tell: TypeAlias = "Callable[[int, int], None]"
+
+CLAIM = timedelta(minutes=15)
+"""How long a rollup is one process's: longer than any model may take."""
+
+RECENT: Mapping[Level, timedelta] = {
+    "hour": timedelta(days=75),
+    "day": timedelta(days=75),
+    "week": timedelta(days=40),
+    "month": timedelta(days=40),
+}
+"""What ended so lately comes before all else. A month that did has no day that is older than the
+days here, so that it is asked for once."""
+
+MOST_IN_A_ROW = 3
+"""After so many periods that got no summary, one after the other, it is the model's fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """A summariser, and the levels it is asked for."""
+
+    summariser: Summariser
+    levels: tuple[Level, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Reworded:
+    """What a run did. stopped: why it ended before everything was put into words; else empty.
+
+    poisoned: periods that are left alone until they change, by their keys.
+    """
+
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    stopped: str = ""
+    poisoned: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """How far a run may go. failed: what it has tried, and tries no second time."""
+
+    most: int | None
+    ends: float | None
+    tell: Tell | None
+    failed: set[int] = field(default_factory=set)
+    told: Reworded = field(default_factory=Reworded)
+
+
+class Rewording:
+    """Puts one owner's rollups into a model's words. Any number of processes may do so at once.
+
+    writers: one for each level at the most; a level without one keeps its extractive text.
+    """
+
+    def __init__(
+        self,
+        rollups: Rollups,
+        writers: Sequence[Writer],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rollups = rollups
+        self._journal = rollups.journal
+        self._writers = writers
+        self._monotonic = monotonic
+
+    def run(
+        self, *, most: int | None = None, within_s: float | None = None, tell: Tell | None = None
+    ) -> Reworded:
+        """Put into words what has only an extractive text, smaller periods before larger.
+
+        The last weeks come first: under a cap a long past takes days, and is read less. What a new
+        text makes stale is rolled up again before its own turn, so that each is asked for once.
+        most, within_s: stop after so many, or before one more is begun after so long. tell: called
+        with (put into words so far, how many have an extractive text still).
+        Raises: Unavailable where the journal cannot be read or written.
+        """
+        ends = None if within_s is None else self._monotonic() + within_s
+        turn = _Turn(most=most, ends=ends, tell=tell)
+        now = self._journal.clock()
+        recent = {level: render_time(now - kept) for level, kept in RECENT.items()}
+        for since in (recent, dict.fromkeys(LEVELS, "")):
+            for level, start in since.items():
+                writer = next((x for x in self._writers if level in x.levels), None)
+                if writer is not None and not turn.told.stopped:
+                    self._rollups.catch_up()
+                    self._reword_level(level, writer.summariser, start, turn)
+        # What the new texts made stale has its extractive text again, whoever writes it anew.
+        self._rollups.catch_up()
+        return turn.told
+
+    def _reword_level(self, level: Level, summariser: Summariser, start: str, turn: _Turn) -> None:
+        """The rollups of a level that end after an instant, the oldest first."""
+        told = turn.told
+        after = (start, 0, 0)
+        in_a_row = 0
+        while not told.stopped and (turn.most is None or told.done < turn.most):
+            if turn.ends is not None and self._monotonic() >= turn.ends:
+                told.stopped = "The time that was given is up."
+                return
+            entry = self._next(level, summariser.generator, after)
+            if entry is None:
+                return
+            after = (render_time(entry.end), entry.level, entry.seq)
+            if entry.seq in turn.failed:
+                continue
+            failed = told.failed
+            self._reword(entry, summariser, told)
+            if turn.tell is not None:
+                turn.tell(told.done, self._left())
+            if told.failed == failed:
+                in_a_row = 0
+                continue
+            turn.failed.add(entry.seq)
+            in_a_row += 1
+            if in_a_row == MOST_IN_A_ROW:
+                told.stopped = f"{in_a_row} periods in a row got no summary of use."
+
+    def _left(self) -> int:
+        """How many have an extractive text, whether or not a model may or will be asked."""
+        levels = json.dumps([LEVELS.index(x) + 1 for each in self._writers for x in each.levels])
+        ((count,),) = self._journal.database.ask("count_upgradable", levels=levels)
+        return int(count)
+
+    def _next(self, level: Level, generator: str, after: tuple[str, int, int]) -> Entry | None:
+        """The next rollup of a level that has only an extractive text."""
+        end, number, seq = after
+        found = self._journal.database.ask(
+            "upgradable",
+            generator=generator,
+            levels=json.dumps([LEVELS.index(level) + 1]),
+            most=MOST_FAILURES,
+            now=render_time(self._journal.clock()),
+            after_end=end,
+            after_level=number,
+            after_seq=seq,
+        )
+        if not found:
+            return None
+        (row,) = self._journal.database.ask("by_seq", seq=found[0][0])
+        return entry_of(row)
+
+    def _reword(self, entry: Entry, summariser: Summariser, told: Reworded) -> None:
+        """One rollup, if it is not another's, and still made from what is there."""
+        gathered = self._gathered(entry)
+        if gathered is None:
+            return
+        found, token = gathered
+        if not summariser.takes(found.material(self._journal.owner)) or not self._claim(entry):
+            return
+        began = self._monotonic()
+        failure, summary = "", Summary(text="", generator=summariser.generator)
+        done = False
+        try:
+            summary = summariser.summarise(found.material(self._journal.owner))
+            done = self._commit(entry, found, token, summary)
+        except (Unavailable, Denied) as exc:
+            failure, told.stopped = "no answer", str(exc)
+            self._unclaim(entry)
+        except Invalid as exc:
+            failure = "no summary"
+            told.failed += 1
+            summary = exc.spent if isinstance(exc, NoSummary) else summary
+            if self._note_failure(entry, token, summary) >= MOST_FAILURES:
+                told.poisoned.append(found.key)
+        except BaseException:
+            self._unclaim(entry)
+            raise
+        took = self._monotonic() - began
+        self._rollups.log(found, summary, took_s=took, done=done, failure=failure)
+        told.done += done
+        told.tokens += summary.tokens_in + summary.tokens_out
+        if summary.cost_usd is None or told.cost_usd is None:
+            told.cost_usd = None
+        else:
+            told.cost_usd += summary.cost_usd
+
+    def _gathered(self, entry: Entry) -> tuple[Gathered, bytes] | None:
+        """What a rollup is made from, with the token it has of that; None where it is due."""
+        with self._journal.database.reading() as conn:
+            if conn is None:
+                return None
+            times = (render_time(entry.start), render_time(entry.end))
+            span = span_of_row(entry.zone_name, entry.level, *times)
+            with snapshot(conn):
+                found = gather(conn, span, self._journal.owner)
+                is_due = self._rollups.rows.mark_of(conn, span) is not None
+                facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+        if facts is None or is_due:
+            return None
+        if found.missing:
+            # Retention has let go of smaller ones.
+            found = self._rollups.computed(span, whole=True)
+        else:
+            found = read_fed(found, self._rollups.feed)
+        return (found, facts[1]) if found.items else None
+
+    def _claim(self, entry: Entry) -> bool:
+        now = self._journal.clock()
+        asked = {"seq": entry.seq, "now": render_time(now), "until": render_time(now + CLAIM)}
+        with self._journal.database.writing() as conn:
+            return conn.execute(sql()["claim"], asked).rowcount == 1
+
+    def _unclaim(self, entry: Entry) -> None:
+        with self._journal.database.writing() as conn:
+            conn.execute(sql()["unclaim"], {"seq": entry.seq})
+
+    def _note_failure(self, entry: Entry, token: bytes, summary: Summary) -> int:
+        """Count a failure of this material, and what it cost; how many there are now."""
+        asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": token}
+        with self._journal.database.writing() as conn:
+            self._spend(conn, summary)
+            conn.execute(sql()["note_failure"], asked)
+            facts = conn.execute(sql()["rollup_facts"], {"seq": entry.seq}).fetchone()
+        return 0 if facts is None else int(facts[5])
+
+    def _spend(self, conn: sqlite3.Connection, summary: Summary) -> None:
+        if summary.model:
+            cost = {
+                "day": render_time(self._journal.clock())[:10],
+                "model": summary.model,
+                "tokens": summary.tokens_in + summary.tokens_out,
+                "cost_usd": summary.cost_usd or 0.0,
+            }
+            conn.execute(sql()["spend"], cost)
+
+    def _commit(self, entry: Entry, found: Gathered, token: bytes, summary: Summary) -> bool:
+        """Store a text; False where the rollup is made from something else by now."""
+        journal = self._journal
+        now = journal.clock()
+        tokens = summary.tokens_in + summary.tokens_out
+        facts = facts_of(found, generator=summary.generator, model=summary.model, tokens=tokens)
+        metadata = render_metadata(facts)
+        hashed = content_hash(summary.text, metadata, entry.entry_type, render_time(entry.at))
+        text = {
+            "seq": entry.seq,
+            "content": summary.text,
+            "metadata": metadata,
+            "hash": hashed,
+            "now": render_time(now),
+            "input_hash": token,
+        }
+        with journal.database.writing() as conn:
+            self._spend(conn, summary)
+            if not conn.execute(sql()["set_text"], text).rowcount:
+                return False
+            conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
+            change = journal.note_change(conn, entry.seq)
+            journal.marks.mark_spans(conn, journal.marks.above(found.span), change=change)
+        return True

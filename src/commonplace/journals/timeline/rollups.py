@@ -1,0 +1,425 @@
+"""Owns rolling up: what is due, and how a period's summary is made, committed and made better.
+
+Never calls a summariser in a transaction or under a lock, and never invents a number.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import parse_time, render_time
+from commonplace.core.errors import Unavailable
+from commonplace.core.rollups import LEVELS, Figures, Item, Summary, merged, parse_figures
+from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline.database import sql
+from commonplace.journals.timeline.entry import ROLLUP_TYPES, Entry, ref_of, rollup_id
+from commonplace.journals.timeline.marks import (
+    Due,
+    Span,
+    bounds,
+    is_open,
+    smaller_of,
+    span_at,
+    span_of_row,
+    zone_name,
+)
+from commonplace.journals.timeline.material import (
+    Gathered,
+    Part,
+    bare,
+    facts_of,
+    gather,
+    has_raw,
+    read_fed,
+)
+from commonplace.journals.timeline.stored import RollupRows, key_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from commonplace.core.clock import Level
+    from commonplace.core.rollups import Summariser
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.material import Feed
+
+_AT_ONCE = 200
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueLevel:
+    """How many periods of a level are due, and when the oldest began."""
+
+    level: Level
+    count: int
+    oldest: datetime
+
+
+class Rollups:
+    """The rollups of one owner's timeline. Any number of processes may do this at once.
+
+    extractive: the summariser that always stands. grace: what more a period waits for late entries
+    than its level does. feed: what opens entries of other journals. monotonic: measures durations.
+    """
+
+    def __init__(
+        self,
+        journal: TimelineJournal,
+        extractive: Summariser,
+        *,
+        grace: timedelta = timedelta(),
+        feed: Feed | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.journal = journal
+        self.extractive = extractive
+        self.rows = RollupRows(journal, extractive.generator)
+        self.grace = grace
+        self.feed = feed
+        self.monotonic = monotonic
+
+    def list_due(self) -> list[DueLevel]:
+        """How many periods of each level are due now."""
+        rows = self.journal.database.ask("count_due", **self._bounds())
+        return [
+            DueLevel(level=LEVELS[level - 1], count=count, oldest=parse_time(oldest))
+            for level, count, oldest in rows
+        ]
+
+    def catch_up(self, *, most: int | None = None, within_s: float | None = None) -> int:
+        """Roll up what is due, the oldest first, smaller periods before larger; how many were made.
+
+        most, within_s: stop after so many, or so long. May be called at any time, any number of
+        times, in any number of processes: the rollups are the same. Raises: Unavailable.
+        """
+        began = self.monotonic()
+        made = 0
+        # What cannot be made now, since a journal it is fed by does not answer, holds up no other.
+        waiting: set[Span] = set()
+        while most is None or made < most:
+            left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
+            due = [x for x in self._due(left + len(waiting)) if x not in waiting]
+            if not due:
+                break
+            for each in due[:left]:
+                if within_s is not None and self.monotonic() - began >= within_s:
+                    return made
+                if self.roll_up(each):
+                    made += 1
+                elif self._is_marked(each):
+                    waiting.add(each)
+        return made
+
+    def read(
+        self, level: Level, at: datetime, *, partial: bool = False, stores: bool = True
+    ) -> Entry | None:
+        """The rollup of the period that holds an instant, rolled up now where it is due.
+
+        None for a period that is still open; with `partial` it is computed, marked so and stored
+        nowhere. One in which nothing was recorded is an entry without text. stores: False for
+        whoever may only read: what is due is computed then. Raises: Unavailable.
+        """
+        now = self.journal.clock()
+        with self.journal.database.reading() as conn:
+            span = span_at(at, level, self.journal.marks.zone(conn))
+            fresh = None if conn is None else self._fresh(conn, span)
+            is_expired = conn is not None and self._is_expired(conn, span)
+        if fresh is not None or is_expired:
+            return fresh or self._nothing(span)
+        if is_open(span, now, self.grace):
+            return self.compute(span) if partial else None
+        if not self.journal.exists:
+            return self._nothing(span)
+        if not stores:
+            return self._told(span)
+        try:
+            self.settle(span)
+        except Unavailable:
+            # What cannot be written now, on a disk that is full say, can be told all the same.
+            return self._told(span)
+        with self.journal.database.reading() as conn:
+            found = None if conn is None else self._stored(conn, span)
+            return self._nothing(span) if found is None or conn is None else found
+
+    def _told(self, span: Span) -> Entry:
+        """A closed period's rollup, computed and not stored."""
+        told = self.compute(span)
+        return replace(told, metadata={**told.metadata, "partial": False})
+
+    def settle(self, span: Span) -> None:
+        """Roll up a period and, before, what it is made from, as far as either is due.
+
+        Of a period that goes on only what is over in it.
+        """
+        for piece in smaller_of(span):
+            if self._is_marked(piece):
+                self.settle(piece)
+        if is_open(span, self.journal.clock(), self.grace):
+            return
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return
+            lacking = self.rows.find(conn, span) is None and self.rows.mark_of(conn, span) is None
+            lacking = lacking and has_raw(conn, span) and not self.rows.is_expired(conn, span)
+        if lacking:
+            # No mark and no rollup, yet something is there: another zone cut it so far.
+            self._mark(span)
+        self.roll_up(span)
+
+    def rebuild(self, level: Level, at: datetime) -> int:
+        """Make a period's rollup and all it is made from anew, from the entries; how many.
+
+        What still goes on of it is left open.
+        """
+        with self.journal.database.writing() as conn:
+            span = span_at(at, level, self.journal.marks.zone(conn))
+            self.journal.marks.begin(conn, span.zone_name, self.journal.clock())
+            change = conn.execute(sql()["last_change"]).fetchone()[0]
+            spans = self._made_or_due(conn, span)
+            self.journal.marks.mark_spans(conn, spans, change=change)
+            whole = {**key_of(span), "level": span.number, "end": render_time(span.end)}
+            conn.execute(sql()["forget_inputs"], {**whole, "thread_id": self.journal.owner})
+        self.settle(span)
+        now = self.journal.clock()
+        return sum(not is_open(each, now, self.grace) for each in spans)
+
+    def roll_up(self, span: Span) -> bool:
+        """Make one rollup if it is due; whether anything was written.
+
+        What it is made from and was never rolled up is made first. Another process that is faster
+        wins, and this one's summary is thrown away.
+        """
+        for _ in range(_TRIES):
+            due, found = self._gather(span)
+            if due is None or found is None:
+                return False
+            is_own = zone_name(self.journal.zone) == span.zone_name
+            if not is_own:
+                return self._hand_over(due)
+            if found.missing:
+                if self._make(found.missing):
+                    continue
+                return False
+            if self._is_made(found):
+                return self._take_mark(due)
+            if self._made_of(found, due):
+                return True
+        return False
+
+    def _made_of(self, found: Gathered, due: Due) -> bool:
+        """Summarise what was gathered and store it; False where it stays due."""
+        try:
+            found = read_fed(found, self.feed)
+        except Unavailable:
+            return False
+        began = self.monotonic()
+        summary = self._summarised(found)
+        done = self.rows.store(found, summary, due)
+        self.log(found, summary, took_s=self.monotonic() - began, done=done)
+        return done
+
+    def figures(self, span: Span) -> Figures:
+        """What is counted in a period now, whether or not it is rolled up."""
+        with self.journal.database.reading() as conn:
+            found = None if conn is None else self._fresh(conn, span)
+            if found is not None and conn is not None:
+                facts = conn.execute(sql()["rollup_facts"], {"seq": found.seq}).fetchone()
+                return parse_figures(json.loads(facts[3]))
+            if conn is not None and self._is_expired(conn, span):
+                return Figures()
+        return self.computed(span).figures
+
+    def is_expired(self, span: Span) -> bool:
+        """Whether retention let go of the rollup of a period, and nothing changed in it since."""
+        with self.journal.database.reading() as conn:
+            return conn is not None and self._is_expired(conn, span)
+
+    def compute_at(self, level: Level, at: datetime) -> Entry:
+        """The period that holds an instant as its rollup would be now; see `compute`."""
+        return self.compute(span_at(at, level, self.journal.zone))
+
+    def compute(self, span: Span) -> Entry:
+        """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
+        found = self.computed(span)
+        summary = self._summarised(found)
+        with self.journal.database.reading() as conn:
+            made = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
+        facts = {**facts_of(found, generator=summary.generator), "partial": True}
+        return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
+
+    def computed(self, span: Span, *, whole: bool = False) -> Gathered:
+        """What a period is made from, smaller ones computed where they are not made.
+
+        What a journal adds that does not answer now is left out; whole: Unavailable is raised.
+        """
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return bare(span)
+            with snapshot(conn):
+                found = gather(conn, span, self.journal.owner)
+                due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
+        try:
+            found = read_fed(found, self.feed)
+        except Unavailable:
+            if whole:
+                raise
+            found = read_fed(found, None)
+        # What is stored of those that are due is behind: it gives way to what is computed.
+        due |= set(found.missing)
+        parts = [x for x in found.parts if x.span not in due]
+        if due:
+            made = (self._part(x, whole=whole) for x in due)
+            parts += [x for x in made if x.figures.entries]
+            figures = merged(x.figures for x in parts)
+            found = replace(found, parts=tuple(parts), figures=figures, missing=())
+        return found
+
+    def log(
+        self, found: Gathered, summary: Summary, *, took_s: float, done: bool, failure: str = ""
+    ) -> None:
+        """One line on what was made from how much, by what, at which cost; no text of entries."""
+        self.journal.database.log(
+            at=render_time(self.journal.clock()),
+            level=found.span.level,
+            period=found.key,
+            timezone=found.span.zone_name,
+            inputs=len(found.links),
+            entries=found.figures.entries,
+            input_hash=found.input_hash.hex(),
+            generator=summary.generator,
+            model=summary.model,
+            tokens_in=summary.tokens_in,
+            tokens_out=summary.tokens_out,
+            cost_usd=summary.cost_usd,
+            duration_ms=round(took_s * 1000, 3),
+            outcome=failure or ("stored" if done else "discarded"),
+        )
+
+    def _summarised(self, found: Gathered) -> Summary:
+        if not found.items:
+            return Summary(text="", generator=self.extractive.generator)
+        return self.extractive.summarise(found.material(self.journal.owner))
+
+    def _bounds(self) -> dict[str, str]:
+        return bounds(self.journal.clock(), self.grace)
+
+    def _made_or_due(self, conn: sqlite3.Connection, whole: Span) -> set[Span]:
+        """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
+        asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
+        times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
+        times += [row[2] for row in conn.execute(sql()["expired_within"], asked)]
+        times += [row[3] for row in conn.execute(sql()["fed_within"], asked)]
+        levels = LEVELS[: whole.number]
+        found = {
+            span
+            for at in sorted(times)
+            for span in self.journal.marks.spans(parse_time(at), whole.zone)
+            if span.level in levels and whole.start <= span.start and span.end <= whole.end
+        }
+        owned = {"tz": whole.zone_name, "level": whole.number, "thread_id": self.journal.owner}
+        rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
+        return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
+
+    def _due(self, limit: int) -> list[Span]:
+        rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
+        return [span_of_row(*row) for row in rows]
+
+    def _gather(self, span: Span) -> tuple[Due | None, Gathered | None]:
+        with self.journal.database.reading() as conn:
+            if conn is None:
+                return None, None
+            with snapshot(conn):
+                mark = self.rows.mark_of(conn, span)
+                if mark is None:
+                    return None, None
+                seen = conn.execute(sql()["last_change"]).fetchone()[0]
+                return Due(span, mark, seen), gather(conn, span, self.journal.owner)
+
+    def _hand_over(self, due: Due) -> bool:
+        """A period of a zone that is the owner's no longer: those of its own zone are due instead.
+
+        The old rollup stays until they are made. Always False: nothing was rolled up.
+        """
+        span, marks = due.span, self.journal.marks
+        with self.journal.database.writing() as conn:
+            zone = marks.zone(conn)
+            self.rows.unmark(conn, due)
+            is_made = self.rows.find(conn, span) is not None
+            at = span.start
+            while at < span.end:
+                own = span_at(at, span.level, zone)
+                if is_made or has_raw(conn, own):
+                    marks.mark_spans(conn, [own], change=due.mark)
+                at = own.end
+        return False
+
+    def _make(self, spans: tuple[Span, ...]) -> bool:
+        """Make smaller rollups that a larger one lacks; whether none is lacking now."""
+        self._mark(*spans)
+        for each in spans:
+            self.roll_up(each)
+        return not any(self._is_marked(x) for x in spans)
+
+    def _mark(self, *spans: Span) -> None:
+        with self.journal.database.writing() as conn:
+            change = conn.execute(sql()["last_change"]).fetchone()[0]
+            self.journal.marks.mark_spans(conn, spans, change=change)
+
+    def _is_marked(self, span: Span) -> bool:
+        with self.journal.database.reading() as conn:
+            return conn is not None and self.rows.mark_of(conn, span) is not None
+
+    def _is_made(self, found: Gathered) -> bool:
+        """Whether the rollup that is there was made from the very same."""
+        with self.journal.database.reading() as conn:
+            old = None if conn is None else self.rows.find(conn, found.span)
+            if old is None or conn is None or old.status != "active":
+                return False
+            facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
+            return bool(facts[1] == found.input_hash)
+
+    def _take_mark(self, due: Due) -> bool:
+        with self.journal.database.writing() as conn:
+            self.rows.unmark(conn, due)
+        return False
+
+    def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+        """The same with what it went into and was made from."""
+        found = self.rows.find(conn, span)
+        return None if found is None else self.journal.whole(conn, found)
+
+    def _is_expired(self, conn: sqlite3.Connection, span: Span) -> bool:
+        """Whether retention let go of a rollup, and nothing changed in its period since."""
+        return self.rows.is_expired(conn, span) and self.rows.mark_of(conn, span) is None
+
+    def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+        found = self._stored(conn, span)
+        return found if found is not None and not found.stale else None
+
+    def _part(self, span: Span, *, whole: bool) -> Part:
+        """A smaller period as a part of a larger one, computed and stored nowhere."""
+        found = self.computed(span, whole=whole)
+        summary = self._summarised(found)
+        item = Item(
+            ref=ref_of(rollup_id(span.level, found.key, span.zone_name)),
+            at=span.start,
+            text=summary.text,
+            kind=ROLLUP_TYPES[span.level],
+            entries=found.figures.entries,
+            points=summary.points,
+            is_private=found.is_private,
+        )
+        return Part(item=item, names=found.names, figures=found.figures, span=span)
+
+    def _nothing(self, span: Span) -> Entry:
+        found = bare(span)
+        facts = facts_of(found, generator=self.extractive.generator)
+        with self.journal.database.reading() as conn:
+            suffix = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
+        return self.rows.entry(span, found, content="", facts=facts, suffix=suffix)

@@ -1,0 +1,102 @@
+"""Owns how the index follows the timeline: its mark, what was added, altered and deleted.
+
+Never writes to the timeline, and never logs an entry's text.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_time
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.rollups import LEVELS
+from commonplace.core.values import Drop, Put
+from commonplace.journals.timeline.database import entry_of, sql
+from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.core.values import Change, Since
+    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.journal import TimelineJournal
+
+_AT_ONCE = 500
+_UNREADABLE = "unreadable"
+
+
+class TimelineSource:
+    """One owner's timeline, as the index follows it."""
+
+    def __init__(self, journal: TimelineJournal) -> None:
+        self._journal = journal
+
+    @property
+    def name(self) -> str:
+        """`timeline`."""
+        return JOURNAL
+
+    @property
+    def is_prompt(self) -> bool:
+        """Its mark reads the ends of two tables."""
+        return True
+
+    def mark(self) -> str:
+        """Which file it is, and the number of its last entry or change; empty for no file."""
+        try:
+            with self._journal.database.reading() as conn:
+                if conn is None:
+                    return ""
+                name, *_ = conn.execute(sql()["state"]).fetchone()
+                return f"{name} {conn.execute(sql()['last_change']).fetchone()[0]}"
+        except CommonplaceError as exc:
+            return f"{_UNREADABLE} {exc.message}"
+
+    def scan(self, since: Since) -> Iterator[Change]:
+        """Puts and drops of what changed since, in the order it did; else of all that differs.
+
+        Raises: Unavailable where the file cannot be read.
+        """
+        name, _, known = (since.mark or "").partition(" ")
+        state = self._ask("state")
+        goes_on = bool(state) and state[0][0] == name and known.isdecimal()
+        if goes_on and int(known) >= state[0][2]:
+            yield from self._changed(int(known), since)
+        else:
+            yield from self._everything(since)
+
+    def _changed(self, seq: int, since: Since) -> Iterator[Change]:
+        changed = iter([entry for entry, _ in self._ask("changed_since", seq=seq)])
+        while batch := list(islice(changed, _AT_ONCE)):
+            entries: list[Entry] = []
+            for number in batch:
+                row = self._ask("by_seq", seq=number)
+                if row:
+                    entries.append(entry_of(row[0]))
+                elif gone := self._ask("tombstone_id", seq=number):
+                    yield Drop(ref_of(unpack_id(gone[0][0])))
+            yield from self._differing(entries, since)
+
+    def _everything(self, since: Since) -> Iterator[Change]:
+        known = since.stamps(f"{JOURNAL}:")
+        seen: set[str] = set()
+        for level in range(len(LEVELS) + 1):
+            after = {"timestamp": "", "seq": 0}
+            while rows := self._ask("all_shown", **after, level=level, limit=_AT_ONCE):
+                entries = [entry_of(row) for row in rows]
+                seen |= {x.ref for x in entries}
+                fresh = [x for x in entries if known.get(x.ref) != x.hash.hex()]
+                yield from self._journal.docs(fresh)
+                after = {"timestamp": render_time(entries[-1].at), "seq": entries[-1].seq}
+        yield from (Drop(ref) for ref in sorted(known.keys() - seen))
+
+    def _differing(self, entries: Sequence[Entry], since: Since) -> Iterator[Change]:
+        for change in self._journal.docs(entries):
+            ref = change.doc.ref if isinstance(change, Put) else change.ref
+            known = since.stamps(ref).get(ref)
+            if known != (change.doc.stamp if isinstance(change, Put) else None):
+                yield change
+
+    def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        return self._journal.database.ask(query, **values)

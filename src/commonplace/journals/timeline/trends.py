@@ -1,0 +1,136 @@
+"""Owns how the timeline went over time: counts of periods, from rows, never from a model.
+
+Only reads; a period that is not rolled up yet is counted from what it is made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import parse_time, period_key
+from commonplace.core.errors import Invalid
+from commonplace.core.rollups import Figures, merged, ranked
+from commonplace.journals.timeline.marks import span_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.clock import Level
+    from commonplace.core.values import Interval
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.marks import Span
+    from commonplace.journals.timeline.rollups import Rollups
+
+MOST_PERIODS = 1000
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """One period: what was counted in it. expired: no more is kept of it."""
+
+    key: str
+    start: datetime
+    end: datetime
+    figures: Figures
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trends:
+    """Periods of one level, oldest first, those without an entry too; and all of them together."""
+
+    level: Level
+    periods: tuple[Trend, ...]
+    total: Figures
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON holds it."""
+        return {
+            "level": self.level,
+            "periods": [
+                {
+                    "period": x.key,
+                    "start": x.start.isoformat(),
+                    **_told(x.figures),
+                    **({"expired": True} if x.expired else {}),
+                }
+                for x in self.periods
+            ],
+            "total": _told(self.total),
+        }
+
+
+def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
+    """The periods of a level that overlap a span, from the first entry to the last, or until now.
+
+    Raises: Invalid where they are more than 1,000.
+    """
+    periods = [_trend(rollups, span) for span in _spans(rollups, within, level)]
+    return Trends(level=level, periods=tuple(periods), total=merged(x.figures for x in periods))
+
+
+def _trend(rollups: Rollups, span: Span) -> Trend:
+    figures = rollups.figures(span)
+    key = period_key(span.start, span.level, span.zone)
+    return Trend(
+        key=key,
+        start=span.start,
+        end=span.end,
+        figures=figures,
+        expired=not figures.entries and rollups.is_expired(span),
+    )
+
+
+def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
+    """When the first and the last thing that is counted was; None where nothing is.
+
+    What other journals add counts, and so does what expired and stands in a summary.
+    """
+    for first, last in journal.database.ask("reach"):
+        return (parse_time(first), parse_time(last)) if first and last else None
+    return None
+
+
+def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datetime] | None:
+    """The first and the last time of which trends of a span tell; None where nothing is recorded.
+
+    What is still to come is only told where the span has an end.
+    """
+    reached = reach(journal)
+    if reached is None:
+        return None
+    first, last = reached
+    if within.end is None:
+        last = max(first, min(last, journal.clock()))
+    return first if within.start is None else max(first, within.start), last
+
+
+def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
+    found = counted(rollups.journal, within)
+    if found is None:
+        return
+    zone: tzinfo = rollups.journal.zone
+    at, last = found
+    for _ in range(MOST_PERIODS):
+        if at > last or (within.end is not None and at >= within.end):
+            return
+        span = span_at(at, level, zone)
+        yield span
+        at = span.end
+    if at <= last and (within.end is None or at < within.end):
+        raise Invalid(
+            f"More than {MOST_PERIODS:,} periods of a {level}.",
+            hint="Ask for a shorter time, or a larger period.",
+        )
+
+
+def _told(figures: Figures) -> dict[str, Any]:
+    return {
+        "entries": figures.entries,
+        "hours_active": figures.hours,
+        "projects": {name: figures.projects[name] for name in ranked(figures.projects, _SHOWN)},
+        "tags": {name: figures.tags[name] for name in ranked(figures.tags, _SHOWN)},
+    }

@@ -1,0 +1,1 @@
+"""Filing: keeps an index behind the journals, and makes the vectors that are missing."""

@@ -1,0 +1,561 @@
+"""Filing: keeps one owner's index behind the journals, and makes the vectors that are missing.
+
+Never writes truth, never raises into a write, and never holds a transaction while it encodes.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import Erasing, Forgetting, KeepsVectors, Leasing
+from commonplace.core.values import Drop, Put, Unencoded
+from commonplace.search import policy
+from commonplace.search.filing.batches import (
+    Spans,
+    encode_aside,
+    encoded_of,
+    groups_of,
+    is_cut,
+    next_limit,
+    spans_of,
+    texts_of,
+    unencoded_of,
+)
+from commonplace.search.filing.source_indexer import DAMAGED, Errand, Lane, log_failure, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from commonplace.core.ports import Encoder, EncoderSlot, OwnerIndex, Source
+    from commonplace.core.values import Change, Vector
+
+# What each entry of a group says, and its vector where one chunk holds all of it.
+Whole: TypeAlias = "dict[str, tuple[str, Vector | None]]"
+
+_log = logging.getLogger(__name__)
+_ENCODING = "encoding"
+_CUT = f"It is long: meaning finds its first {policy.CHUNKS_OF_AN_ENTRY} parts, words all of it."
+_RETRY_S = (1.0, 30.0)
+_PLACES_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """The entry can be found, by words and by meaning."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing must be known."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The entry is written, and not all of it can be found yet; `why` is one sentence.
+
+    passing: it will be in a moment, and nobody need do or know anything. by_words: whether words
+    find it already. cut: words alone will find its end.
+    """
+
+    why: str
+    passing: bool = False
+    by_words: bool = True
+    cut: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the writer must know."""
+        yet = "Not found by meaning yet" if self.by_words else "Written, and no search finds it yet"
+        notes = () if self.passing else (f"{yet}: {self.why}",)
+        return (*notes, _CUT) if self.cut else notes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """A journal of which not all is in the index, and why, as one sentence."""
+
+    journal: str
+    why: str
+
+
+class Filing:
+    """Keeps an index behind its sources; background threads, started if needed, do long work.
+
+    Each source has threads of its own: one that hangs or fails holds up no other, and no search.
+    holder: this process's name in leases. others: sources that only the background looks at.
+    silent_s: how long `sweep` waits for a source from which nothing comes. quoting: told of what is
+    forgotten, it gives the refs of what quoted it, to be forgotten likewise. Thread-safe. `close`
+    it before the process ends.
+    """
+
+    def __init__(
+        self,
+        *,
+        index: OwnerIndex,
+        sources: Sequence[Source],
+        encoder: EncoderSlot,
+        holder: str,
+        others: Sequence[Source] = (),
+        monotonic: Callable[[], float] = time.monotonic,
+        silent_s: float = policy.SILENT_S,
+        quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    ) -> None:
+        self._index = index
+        self._sources = sources
+        self._encoder = encoder
+        self._holder = holder
+        self._monotonic = monotonic
+        self._silent_s = silent_s
+        self._quoting = quoting
+        self._state = threading.Condition()
+        self._over = threading.Condition()
+        self._sweeping = threading.Lock()
+        self._lanes = [self._lane(source) for source in sources]
+        self._others = [self._lane(source) for source in others]
+        self._behind: tuple[Behind, ...] = ()
+        self.cut = 0
+        """Entries encoded so far of which words alone find the end."""
+        self._background = False
+        self._asked = 0
+        self._done = 0
+        # `start` sweeps; a first search before it is not to share the processor with a sweep.
+        self._swept_at = monotonic()
+        self._all_made = False
+        self._patient = True
+        self._closed = False
+        self._filing_since = monotonic()
+        self._has_part = False
+        self._is_long = False
+        self._trouble = ""
+        self._worker: threading.Thread | None = None
+        self._promised: deque[tuple[Encoder, Whole]] = deque()
+        self._keeper = Errand(self._keep_promised, name="places", over=self._over)
+        self._eraser = Errand(self._erase_aside, name="erasing", over=self._over)
+        self._may_erase = False
+        self._erase_at = -math.inf
+
+    def _lane(self, source: Source) -> Lane:
+        return Lane(
+            self._index,
+            source,
+            over=self._over,
+            monotonic=self._monotonic,
+            on_put=self._note_put,
+            on_filed=partial(self._note_filed, source),
+            sweeping=self._sweeping,
+        )
+
+    def file(self, changes: Sequence[Change]) -> Filed | Pending:
+        """File what was just written, so that it is found at once; never raises into the write."""
+        self._may_erase = True
+        by_words = False
+        try:
+            self._index.apply(changes)
+            by_words = True
+            encoder = self._encoder.get()
+            if encoder is None:
+                return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
+            docs = [unencoded_of(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
+            if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
+                self._call()
+                cut = any(is_cut(doc.text, spans_of(encoder, doc.text)) for doc in docs)
+                return self._pending("It is long, and is being encoded.", passing=True, cut=cut)
+            for group in groups_of(encoder, docs):
+                # Its place beside the entry is for others, and no writer waits for it.
+                vectors = encoder.encode_passages(texts_of(group))
+                self._promised.append((encoder, self._put_vectors(encoder, group, vectors)))
+                self._keeper.ask()
+        except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
+            why = _told("An entry is written and waits to be filed", exc)
+            return self._pending(why, by_words=by_words)
+        return Filed()
+
+    def _pending(
+        self, why: str, *, passing: bool = False, by_words: bool = True, cut: bool = False
+    ) -> Pending:
+        with self._state:
+            self._all_made = False
+        return Pending(why, passing=passing, by_words=by_words, cut=cut)
+
+    def forget(self, refs: Sequence[str]) -> Filed | Pending:
+        """Take deleted entries out of the index, every byte of their text; never raises."""
+        trouble = ""
+        try:
+            if self._quoting is not None:
+                refs = [*refs, *self._quoting(refs)]
+        except Exception as exc:  # noqa: BLE001  as in file; the entry itself leaves all the same
+            trouble = _told("What quoted a deleted entry may hold bytes of it", exc)
+        try:
+            if isinstance(self._index, Forgetting):
+                self._index.forget(refs)
+            else:
+                self._index.apply([Drop(ref) for ref in refs])
+        except Exception as exc:  # noqa: BLE001  as in file
+            return Pending(_told("A deleted entry waits to leave the index", exc))
+        return Pending(trouble) if trouble else Filed()
+
+    def refile(self, changes: Sequence[Put]) -> Filed | Pending:
+        """File entries that were edited; their old text leaves as a deleted entry's does."""
+        left = self.forget([change.doc.ref for change in changes])
+        filed = self.file(changes)
+        return left if isinstance(left, Pending) else filed
+
+    def start(self) -> None:
+        """Look at everything once, in the background: entries, edits in place, missing vectors."""
+        self._background = True
+        self._sweep_aside()
+        if not self._lanes:
+            self._call()
+
+    def wake(self) -> None:
+        """Look for missing vectors now: the encoder is there."""
+        self._call()
+
+    def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
+        """Wait at most so long for vectors that are being made; tells how many are missing then.
+
+        A backlog that is longer than one wait is waited for once, not by every search; one that is
+        sure to be longer is not waited for.
+        """
+        pending = self._waiting(identity)
+        if not pending:
+            return ()
+        if self._worker is None and self._encoder.get() is not None:
+            # What was filed before the encoder was there, where nobody called `start` or `wake`.
+            self._call()
+        if pending > policy.VECTORS_SOON:
+            return (_missing(pending),)
+        with self._state:
+            if self._worker is not None and self._patient:
+                self._patient = self._state.wait_for(lambda: self._all_made, wait_s)
+        pending = self._waiting(identity)
+        return (_missing(pending),) if pending else ()
+
+    def _waiting(self, identity: str) -> int:
+        """Entries without a vector; an empty place beside an entry is no search's need."""
+        return 0 if self._all_made else self._index.counts(identity).pending
+
+    def refresh(self, wait_s: float) -> tuple[str, ...]:
+        """File what other programs wrote, waiting at most so long; tells what is not done.
+
+        A filing that proves long is not waited for: what is filed so far can be found. Nor is a
+        source that was silent throughout an earlier wait.
+        """
+        # A process that was killed may have left some.
+        self._background = self._may_erase = True
+        # Those that look in threads of their own begin first.
+        asked = [(lane, lane.look()) for lane in sorted(self._lanes, key=lambda x: x.is_prompt)]
+
+        def under_way(*, with_parts: bool) -> bool:
+            return any(
+                lane.is_worth_waiting and (with_parts or not lane.has_part)
+                for lane, turn in asked
+                if not lane.has_looked(turn)
+            )
+
+        soon_s = min(wait_s, policy.LONG_FILING_S)
+        if not self._wait(lambda: not under_way(with_parts=True), soon_s):
+            self._wait(lambda: not under_way(with_parts=False), wait_s - soon_s)
+        missing = []
+        for lane, turn in asked:
+            if not lane.has_looked(turn):
+                if lane.is_worth_waiting and not lane.has_part:
+                    lane.give_up()
+                missing.append(lane)
+            elif lane.is_in_trouble:
+                missing.append(lane)
+        if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
+            self._sweep_aside()
+        met = [lane for lane in self._lanes if lane.take_damage()]
+        return (*([DAMAGED] if met else []), *self._tell(missing))
+
+    def sweep(self) -> tuple[str, ...]:
+        """File every change in words, edits in place included, now; tells what could not be done.
+
+        Waits for each source as long as it goes on, and no more for one that is silent.
+        """
+        self._swept_at = self._monotonic()
+        asked = [(lane, lane.sweep()) for lane in self._lanes]
+        looked = [(lane, lane.look()) for lane in self._others]
+
+        def under_way() -> list[Lane]:
+            rest = [lane for lane, turn in asked if not lane.has_swept(turn)]
+            rest += [lane for lane, turn in looked if not lane.has_looked(turn)]
+            return [] if self._closed else [lane for lane in rest if not lane.is_silent]
+
+        while rest := under_way():
+            before = [(lane, lane.steps) for lane in rest]
+            if not self._wait(partial(_went_on, before, under_way), self._silent_s):
+                for lane in rest:
+                    lane.give_up()
+        return self._tell([x for x, _ in asked if x.is_silent or x.is_in_trouble])
+
+    def behind(self) -> tuple[Behind, ...]:
+        """What of the sources is not in the index, as the last refresh or sweep found it."""
+        return self._behind
+
+    def _wait(self, is_over: Callable[[], bool], wait_s: float) -> bool:
+        with self._over:
+            return self._over.wait_for(lambda: self._closed or is_over(), wait_s)
+
+    def _tell(self, lanes: list[Lane]) -> tuple[str, ...]:
+        self._behind = tuple(Behind(journal=x.journal, why=x.why()) for x in lanes)
+        return tuple(dict.fromkeys(each.why for each in self._behind))
+
+    def _sweep_aside(self) -> None:
+        self._swept_at = self._monotonic()
+        for lane in self._lanes:
+            lane.sweep(in_turn=True)
+        for lane in self._others:
+            lane.look()
+
+    def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """File everything and make every missing vector, now, in this thread; how many were made.
+
+        progress: called with (made so far, still to make); while words are filed none is made, and
+        what is filed so far is still to make. Without an encoder only words are filed.
+        Raises: Unavailable when the index or a journal cannot be used.
+        """
+        trouble = self._file_all(progress)
+        encoder = self._encoder.get(timeout_s=60.0)
+        made = self._encode_missing(encoder, progress) if encoder else 0
+        self._erase()
+        if trouble is not None:
+            raise trouble
+        return made
+
+    def _file_all(self, progress: Callable[[int, int], None] | None) -> CommonplaceError | None:
+        """File every change in this thread; the first error, after all that could be filed."""
+        filed = 0
+        trouble: CommonplaceError | None = None
+        for lane in [*self._lanes, *self._others]:
+            try:
+                for more in lane.file(sweep=lane in self._lanes):
+                    filed += more
+                    if progress is not None and filed:
+                        progress(0, filed)
+            except CommonplaceError as exc:  # the other journals are filed all the same
+                trouble = trouble or exc
+        return trouble
+
+    def _erase_aside(self) -> None:
+        """Erase what is left of earlier texts, unless that would take too much of the time."""
+        began = self._monotonic()
+        if began >= self._erase_at:
+            self._erase()
+            took = self._monotonic() - began
+            self._erase_at = self._monotonic() + took * policy.ERASING_PAUSE
+
+    def _erase(self) -> None:
+        self._may_erase = False
+        try:
+            if isinstance(self._index, Erasing):
+                self._index.erase()
+        except Exception as exc:  # noqa: BLE001  noted in the index: a later start tries again
+            _told("Bytes of deleted or altered text remain in the index", exc)
+
+    def finish(self, wait_s: float) -> None:
+        """Let what was written be kept beside its entry, waiting at most so long."""
+        turn = self._keeper.turn
+        self._wait(lambda: self._keeper.is_over(turn), wait_s)
+
+    def close(self, wait_s: float = 1.0) -> None:
+        """Stop the background threads after the batch in hand, waiting at most so long at each."""
+        self.finish(wait_s)
+        if self._may_erase:
+            self._erase_at = -math.inf
+            turn = self._eraser.ask()
+            self._wait(lambda: self._eraser.is_over(turn), wait_s)
+        with self._state, self._over:
+            self._closed = True
+            self._state.notify_all()
+            self._over.notify_all()
+        deadline = time.monotonic() + wait_s
+        self._keeper.close()
+        self._eraser.close()
+        lanes = [*self._lanes, *self._others]
+        for lane in lanes:
+            lane.close()
+        if self._worker is not None and self._worker is not threading.current_thread():
+            self._worker.join(wait_s)
+            self._give_lease_back()
+        for lane in lanes:
+            lane.join(max(deadline - time.monotonic(), 0.0))
+
+    def _note_put(self) -> None:
+        with self._state:
+            self._all_made = False
+
+    def _note_filed(self, source: Source) -> None:
+        self._may_erase = True
+        self._eraser.ask()
+        if self._background and (not self._all_made or isinstance(source, KeepsVectors)):
+            self._call()
+
+    def _call(self) -> None:
+        """Have the worker look for missing vectors."""
+        with self._state:
+            self._asked += 1
+            if self._worker is None and not self._closed:
+                self._worker = threading.Thread(target=self._work, name="vectors", daemon=True)
+                self._worker.start()
+            self._state.notify_all()
+
+    def _work(self) -> None:
+        retry_s, longest_s = _RETRY_S
+        while True:
+            with self._state:
+                self._state.wait_for(self._called, None if self._all_made else retry_s)
+                if self._closed:
+                    return
+                self._done = self._asked
+            retry_s = _RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)
+
+    def _called(self) -> bool:
+        return self._closed or self._asked > self._done
+
+    def _make_vectors(self) -> bool:
+        """Whether nothing is left to make; False asks the worker to come back."""
+        encoder = self._encoder.get()
+        if encoder is None:
+            return False
+        try:
+            made = self._encode_missing(encoder, None)
+        except Exception as exc:  # noqa: BLE001  as in _turn
+            _told("Making vectors stopped", exc)
+            return False
+        if made:
+            _log.info("Made the vectors of %d entries.", made)
+        return self._all_made
+
+    def _encode_missing(self, encoder: Encoder, progress: Callable[[int, int], None] | None) -> int:
+        made = 0
+        if not self._lease():
+            # Another process is at it; whether it comes to the end is to be seen.
+            self._all_made = False
+            return made
+        tried: set[str] = set()
+        limit = policy.ENCODE_BATCH
+        left, counted_at = 0, -math.inf
+        try:
+            while not self._interrupted(progress) and self._lease():
+                docs = self._index.unencoded(encoder.identity, limit)
+                if not docs:
+                    if self._fill_places(encoder, tried, progress):
+                        continue  # what was filed meanwhile comes first
+                    break
+                limit = next_limit(docs)
+                if progress is not None and self._monotonic() - counted_at >= policy.COUNT_EVERY_S:
+                    left = self._index.counts(encoder.identity).pending
+                    counted_at = self._monotonic()
+                for group in groups_of(encoder, docs):
+                    self._encode(encoder, group)
+                    self.cut += sum(is_cut(doc.text, spans) for doc, spans in group)
+                    made += len(group)
+                    left -= len(group)
+                    if progress is not None:
+                        progress(made, max(left, 0))
+                    if self._interrupted(progress) or not self._lease():
+                        break
+        finally:
+            if isinstance(self._index, Leasing):
+                self._index.drop_lease(_ENCODING, self._holder)
+        return made
+
+    def _interrupted(self, progress: object) -> bool:
+        # A caller who watches progress wants all of it; the worker lets words go first: side by
+        # side both take three times as long, and until the words are filed nothing else finds them.
+        waits = self._asked > self._done or any(x.is_busy for x in [*self._lanes, *self._others])
+        return self._closed or (progress is None and waits)
+
+    def _lease(self) -> bool:
+        if not isinstance(self._index, Leasing):
+            return True
+        return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
+
+    def _give_lease_back(self) -> None:
+        """A process that ends in the midst of a long text keeps no other from going on."""
+        if isinstance(self._index, Leasing):
+            with suppress(CommonplaceError):
+                self._index.drop_lease(_ENCODING, self._holder)
+
+    def _encode(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> None:
+        vectors = encode_aside(encoder, texts_of(group))
+        self._keep(encoder, self._put_vectors(encoder, group, vectors))
+
+    def _put_vectors(
+        self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]], vectors: Vector
+    ) -> Whole:
+        encoded = list(encoded_of(group, vectors))
+        self._index.put_vectors(encoder.identity, encoded)
+        return {
+            doc.ref: (doc.text, one.vectors[0] if spans == ((0, len(doc.text)),) else None)
+            for (doc, spans), one in zip(group, encoded, strict=True)
+        }
+
+    def _keep_promised(self) -> None:
+        while self._promised:
+            encoder, whole = self._promised.popleft()
+            try:
+                self._keep(encoder, whole)
+            except Exception as exc:  # noqa: BLE001  as in file; a later sweep fills the place
+                _told("A vector was not kept beside its entry", exc)
+
+    def _keep(self, encoder: Encoder, whole: Whole) -> None:
+        """Fill the places that journals keep beside these entries."""
+        for source in self._keeping(encoder):
+            for ref, text in source.wanting(list(whole)):
+                known, vector = whole[ref]
+                if vector is None or known != text:
+                    vector = encode_aside(encoder, [text])[0]
+                source.keep(ref, vector, encoder.identity)
+
+    def _fill_places(self, encoder: Encoder, tried: set[str], progress: object) -> bool:
+        """Fill some places that journals keep for vectors; whether any was not tried before."""
+        self.finish(_PLACES_S)  # what is just being kept is not to be encoded again
+        before = len(tried)
+        for source in self._keeping(encoder):
+            fresh = (place for place in source.wanting() if place[0] not in tried)
+            for ref, text in islice(fresh, policy.ENCODE_BATCH):
+                tried.add(ref)
+                source.keep(ref, encode_aside(encoder, [text])[0], encoder.identity)
+                if self._interrupted(progress):
+                    return True
+        if len(tried) > before:
+            return True
+        with self._state:
+            self._all_made = self._patient = True
+            self._state.notify_all()
+        return False
+
+    def _keeping(self, encoder: Encoder) -> list[KeepsVectors]:
+        """The sources whose entries have a place for vectors of this encoder."""
+        return [
+            x for x in self._sources if isinstance(x, KeepsVectors) and x.keeps(encoder.identity)
+        ]
+
+
+def _went_on(before: list[tuple[Lane, int]], under_way: Callable[[], list[Lane]]) -> bool:
+    return [(lane, lane.steps) for lane in under_way()] != before
+
+
+def _told(what: str, exc: Exception) -> str:
+    """Log what went wrong; returns it as a sentence for an answer."""
+    log_failure(what, exc)
+    return told(exc)
+
+
+def _missing(pending: int) -> str:
+    if pending == 1:
+        return "1 entry waits for its vector; words find it."
+    return f"{pending} entries wait for their vector; words find them."

@@ -1,0 +1,1 @@
+"""Memory's verbs, and the worker that files for many users."""

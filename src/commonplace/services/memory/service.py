@@ -1,0 +1,229 @@
+"""What memory's tools, commands and library work with: one user's store, and what finds it.
+
+Says nothing in words: it keeps records, files what was kept, and finds; others render.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import find_zone
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.memory import (
+    PREFERENCES_ID,
+    AsksTogether,
+    Erases,
+    FindsAll,
+    KeepsCalls,
+    Preferences,
+    TalliesKinds,
+)
+from commonplace.core.ports import Tallying
+from commonplace.core.text import opening
+from commonplace.core.values import Put
+from commonplace.journals.memory.entry import JOURNAL, change_of, parse_id
+from commonplace.journals.memory.journal import not_found
+from commonplace.search.filing.words_only import Later
+from commonplace.services.memory.finding import MemoryFound, MemoryQuestion, search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.memory import Draft, Kind, KindTally, MemoryStore, Record, Records, Saved
+    from commonplace.core.ports import EncoderSlot, OwnerIndex
+    from commonplace.search.filing.words_only import Files
+    from commonplace.search.finder import Finder
+
+ZONE = "timezone"
+"""The flag of the preferences that names the user's own zone."""
+
+_ZONE_SHOWN = 60
+_REMAINS = "Bytes of it remain on the disk while other processes read; a later call erases them."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNumbers:
+    """What settings say of a search: hits, the least cosine, what newness adds."""
+
+    top_k: int
+    min_score: float
+    recency: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySaved:
+    """A record that is kept. notes: what whoever kept it must know."""
+
+    saved: Saved
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """How much of each kind is kept, how much can be found, and how much waits for a vector."""
+
+    kinds: tuple[KindTally, ...]
+    found: int
+    pending: int
+
+
+class MemoryDesk:
+    """One user's memory and what finds it. filing, finder, index: opened at the first use.
+
+    owner_zone: for users whose preferences name none. shows_cards: whether a search may be asked
+    for its diagnostic card.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: MemoryStore,
+        filing: Callable[[], Files],
+        finder: Callable[[], Finder],
+        index: Callable[[], OwnerIndex],
+        encoder: EncoderSlot,
+        clock: Clock,
+        owner_zone: tzinfo,
+        numbers: MemoryNumbers,
+        shows_cards: bool = False,
+    ) -> None:
+        self.store = store
+        # What it can besides, asked once: to look takes 20 us.
+        self.together = store.together if isinstance(store, AsksTogether) else None
+        self.note_call = store.note_call if isinstance(store, KeepsCalls) else None
+        self.find_all = store.find_all if isinstance(store, FindsAll) else None
+        self.filing = filing
+        self.finder = finder
+        self.index = index
+        self.encoder = encoder
+        self.clock = clock
+        self._owner_zone = owner_zone
+        self.numbers = numbers
+        self.shows_cards = shows_cards
+        self._first = threading.Lock()
+        self._is_first = True
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone in which this user's times are read and shown. Raises: Unavailable."""
+        return self.read_zone()[0]
+
+    def read_zone(self) -> tuple[tzinfo, tuple[str, ...]]:
+        """The zone that the user's preferences name as `timezone`, else the owner's.
+
+        With a note where they name one that is unknown. Raises: Unavailable.
+        """
+        found = self.store.find("preference", PREFERENCES_ID)
+        named = found.flags.get(ZONE) if isinstance(found, Preferences) else None
+        if named is None:
+            return self._owner_zone, ()
+        zone = find_zone(named) if isinstance(named, str) else None
+        if zone is not None:
+            return zone, ()
+        note = (
+            f"The timezone of the preferences is unknown: {opening(str(named), _ZONE_SHOWN)!r}."
+            f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
+        )
+        return self._owner_zone, (note,)
+
+    def save(self, draft: Draft) -> MemorySaved:
+        """Keep a record, or alter one, then file it. Raises: Invalid, NotFound, Unavailable."""
+        self._begin()
+        saved = self.store.save(draft)
+        return MemorySaved(saved=saved, notes=self._file(saved))
+
+    def find(self, kind: Kind, ref: str) -> Record:
+        """A record by its id or its address. Raises: Invalid, NotFound, Unavailable."""
+        ref_id = parse_id(kind, ref)
+        record = self.store.find(kind, ref_id)
+        if record is None:
+            raise not_found(kind, ref_id)
+        return record
+
+    def delete(self, kind: Kind, ref: str) -> tuple[str, ...]:
+        """Delete a record for good, every byte of it; notes on what is not done yet.
+
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        ref_id = parse_id(kind, ref)
+        deleted = self.store.delete(kind, ref_id)
+        notes = self.erase()
+        if not deleted:
+            raise not_found(kind, ref_id)
+        return notes
+
+    def list_records(self, kind: Kind, *, limit: int = 20, cursor: str = "") -> Records:
+        """Records of a kind, newest first; see `MemoryStore.list_records`."""
+        return self.store.list_records(kind, limit=limit, cursor=cursor)
+
+    def search(self, asked: MemoryQuestion) -> MemoryFound:
+        """The best records for a question, within the budget. Raises: Invalid, Unavailable."""
+        self._begin()
+        return search(self, asked)
+
+    def stats(self) -> MemoryStats:
+        """How much is kept, and how much of it can be found. Raises: Unavailable."""
+        self._begin()
+        self.filing().refresh(1.0)
+        encoder = self.encoder.get()
+        identity = "" if encoder is None else encoder.identity
+        index = self.index()
+        tallies = index.tally(identity) if isinstance(index, Tallying) else ()
+        mine = [each for each in tallies if each.journal == JOURNAL]
+        kinds = self.store.tallies() if isinstance(self.store, TalliesKinds) else ()
+        return MemoryStats(
+            kinds=tuple(kinds),
+            found=sum(each.docs for each in mine),
+            pending=sum(each.pending for each in mine),
+        )
+
+    def erase(self) -> tuple[str, ...]:
+        """Erase what deleted records left, those of a process that was killed among them.
+
+        Notes on what is not done; never raises: it is tried again.
+        """
+        if not isinstance(self.store, Erases):
+            return ()
+        try:
+            while refs := self.store.to_erase():
+                if notes := self._forget(refs):
+                    return notes
+                if not self.store.erased(refs):
+                    return (_REMAINS,)
+        except CommonplaceError as exc:
+            return (f"It is deleted, and not yet erased: {exc}",)
+        return ()
+
+    def _forget(self, refs: Sequence[str]) -> tuple[str, ...]:
+        forgotten = self.filing().forget(refs)
+        waits = getattr(forgotten, "why", "")
+        return (f"It waits to leave the index: {waits}",) if waits else ()
+
+    def _begin(self) -> None:
+        """What a killed process left is done before anything else."""
+        with self._first:
+            is_first, self._is_first = self._is_first, False
+        if is_first:
+            self.erase()
+
+    def _file(self, saved: Saved) -> tuple[str, ...]:
+        if saved.record is None:
+            return ()
+        change = change_of(saved.record)
+        if not isinstance(change, Put):
+            # A draft, or one without a word: what was there before it must leave.
+            return () if saved.is_new else self._forget([change.ref])
+        filed = self.filing().file([change])
+        if isinstance(filed, Later):
+            return filed.notes
+        # Somebody may have altered or deleted it since: what is filed last must be what is true.
+        now = self.store.find(saved.record.kind, saved.ref_id)
+        if now is None:
+            self.filing().forget([change.doc.ref])
+        elif now != saved.record:
+            self.filing().file([change_of(now)])
+        return filed.notes

@@ -1,0 +1,79 @@
+"""How the notebook is searched: what of an entry stands for its work, and what for its content.
+
+Decides nothing about ranking: `search.sides` does, with the numbers of its policy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.core.values import Filter, Interval
+
+if TYPE_CHECKING:
+    from commonplace.core.values import Doc
+    from commonplace.journals.notebook.journal import Line
+    from commonplace.search.two_questions import SidedHit, Sides
+    from commonplace.services.notebook.service import NotebookDesk
+
+
+class NotebookHit(NamedTuple):
+    """A hit, with where its entry is now; line: None for an overview of the section."""
+
+    hit: SidedHit
+    section: str
+    line: Line | None
+
+
+def find(
+    desk: NotebookDesk,
+    *,
+    work_context: str,
+    content: str,
+    within: Interval | None,
+    limit: int,
+    min_score: float | None,
+    salience_threshold: float,
+) -> tuple[list[NotebookHit], tuple[str, ...]]:
+    """The best entries and overviews, and the search's notes. Raises: Invalid, Unavailable."""
+    from commonplace.search.two_questions import TwoQuestions  # noqa: PLC0415  not for a start
+
+    places: dict[str, tuple[str, Line | None]] = {}
+    found = desk.finder().find(
+        TwoQuestions(
+            work_context=work_context,
+            content=content,
+            within=Filter(journals=("notebook",), within=within or Interval()),
+            limit=limit,
+            min_score=desk.min_score if min_score is None else min_score,
+            salience_threshold=salience_threshold,
+            leaning=desk.leaning,
+            now=desk.clock(),
+        ),
+        sides=lambda doc: _sides(desk, doc, places),
+    )
+    hits = [NotebookHit(hit, *places[hit.doc.ref]) for hit in found.hits]
+    return hits, found.notes
+
+
+def _sides(
+    desk: NotebookDesk, doc: Doc, places: dict[str, tuple[str, Line | None]]
+) -> Sides | None:
+    """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
+    from commonplace.search.two_questions import Sides  # noqa: PLC0415  not for a start
+
+    section, _, entry_id = doc.ref.removeprefix("notebook:").partition("#")
+    if not entry_id:
+        places[doc.ref] = (section, None)
+        words = section.replace("/", " ").replace("-", " ").replace("_", " ")
+        return Sides(context=words, content=doc.text, at=doc.at)
+    line = next((x for x in desk.notebook.ledger.by_id(entry_id) if x.section == section), None)
+    if line is None:
+        return None
+    places[doc.ref] = (section, line)
+    context = next(iter(doc.headings), "")
+    content = doc.text.removesuffix(f"\n\n{context}") if context else doc.text
+    return Sides(
+        context=f"{context}\n{line.summary}".strip(),
+        content=content.removeprefix(f"{line.summary}\n\n"),
+        at=line.at,
+    )

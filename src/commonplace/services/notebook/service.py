@@ -1,0 +1,133 @@
+"""What the notebook's tools work with, and what of it was read through them.
+
+Never writes, and keeps what was read in memory alone: another process has read nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import NotFound
+from commonplace.core.files import make_folder
+from commonplace.services.session import current_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import Language
+    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.policy import Leaning
+    from commonplace.search.two_questions import SidedFinder
+
+_SECTIONS = 500
+_TEXTS = 8
+_CHARACTERS = 4_000_000
+
+
+class Reads:
+    """The overviews that were read over one connection. Thread-safe.
+
+    The last eight texts of a section are kept, so that a merge can start from what both sides knew;
+    of more than four million characters the versions alone, of those read longest ago.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: OrderedDict[str, dict[str, str | None]] = OrderedDict()
+        self._characters = 0
+
+    def remember(self, section: str, version: str, text: str) -> None:
+        """Note that this version of a section's overview was shown, or written, just now."""
+        with self._lock:
+            texts = self._texts.setdefault(section, {})
+            self._characters += len(text) - len(texts.pop(version, None) or "")
+            texts[version] = text
+            self._texts.move_to_end(section)
+            while len(texts) > _TEXTS:
+                self._characters -= len(texts.pop(next(iter(texts))) or "")
+            while len(self._texts) > _SECTIONS:
+                gone = self._texts.popitem(last=False)[1]
+                self._characters -= sum(len(each or "") for each in gone.values())
+            self._thin_out()
+
+    def last(self, section: str) -> str:
+        """The version that was read last; empty where none was."""
+        with self._lock:
+            return next(reversed(self._texts.get(section, {})), "")
+
+    def texts(self, section: str) -> dict[str, str]:
+        """The texts that were read and are kept, by their versions, the last first."""
+        with self._lock:
+            kept = reversed(self._texts.get(section, {}).items())
+            return {version: text for version, text in kept if text is not None}
+
+    def _thin_out(self) -> None:
+        """Forget texts, not versions, those that were read longest ago first."""
+        for texts in self._texts.values():
+            for version, text in texts.items():
+                if self._characters <= _CHARACTERS:
+                    return
+                if text is not None:
+                    texts[version] = None
+                    self._characters -= len(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookDesk:
+    """What the tools work with, wired for one owner and one notebook.
+
+    filing, finder: opened when called, after a first write has made the notebook, so that the
+    index follows it. is_own: the notebook lies in our own folder, so that a first write may make
+    it. leaning, min_score: of its search; most: the most entries that one shows. language: the
+    configured model for one call, None where there is none. process_reads: what was read where
+    the process serves one client.
+    """
+
+    notebook: Notebook
+    filing: Callable[[], Filing]
+    finder: Callable[[], SidedFinder]
+    clock: Clock
+    zone: tzinfo
+    leaning: Leaning
+    min_score: float
+    most: int
+    is_own: bool = False
+    language: Callable[[], Language | None] = lambda: None
+    process_reads: Reads = field(default_factory=Reads)
+
+    @property
+    def reads(self) -> Reads:
+        """What was read in the session whose call this is."""
+        session = current_session()
+        return self.process_reads if session is None else session.kept(Reads)
+
+    def reading(self) -> Notebook:
+        """The notebook to be read. Raises: NotFound where there is none."""
+        if self.is_own and not self.notebook.exists:
+            raise NotFound(
+                "There is no notebook yet.", hint="Write its first entry: that makes it."
+            )
+        return self.notebook
+
+    def writing(self) -> Notebook:
+        """The notebook to be written in, made where it is our own and not there yet."""
+        if self.is_own and not self.notebook.exists:
+            self.init()
+        return self.notebook
+
+    def init(self) -> Path:
+        """Make the repository, or take the one that is there; the folder it lies in.
+
+        Raises: Unavailable, Denied, Invalid.
+        """
+        if self.is_own:
+            # The notebook's own folder follows the umask; what is only ours around it does not.
+            make_folder(self.notebook.folder.parent)
+        return self.notebook.init()

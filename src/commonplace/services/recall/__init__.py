@@ -1,0 +1,1 @@
+"""The verbs over all journals at once."""

@@ -1,0 +1,252 @@
+"""How the timeline is searched: a time read from the question, words and meaning inside it.
+
+Decides nothing about ranking: `search` does, with the numbers of its policy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid
+from commonplace.core.rollups import LEVELS
+from commonplace.core.values import Filter, Interval
+from commonplace.journals.timeline.entry import JOURNAL, ROLLUP_TYPES, parse_level, parse_type
+from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.trends import reach
+from commonplace.search import policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.core.values import By, Hit
+    from commonplace.journals.timeline.entry import Entry
+    from commonplace.services.timeline.service import TimelineDesk
+
+MOST = 100
+
+_TICK = timedelta(microseconds=1)
+_WORD = re.compile(r"\w+")
+_LISTED = "Nothing in that time bears those words: what lies in it is listed."
+_PERIOD_FIRST = "How that time went stands before what is near the question."
+
+# A question of these words alone is about its time, whatever bears them.
+_OF_A_TIME = frozenset(
+    [
+        *(
+            "what",
+            "which",
+            "how",
+            "show",
+            "tell",
+            "give",
+            "list",
+            "me",
+            "us",
+            "i",
+            "we",
+            "you",
+            "my",
+            "our",
+        ),
+        *(
+            "was",
+            "were",
+            "is",
+            "are",
+            "am",
+            "did",
+            "do",
+            "does",
+            "doing",
+            "done",
+            "have",
+            "has",
+            "had",
+            "been",
+            "be",
+        ),
+        *(
+            "the",
+            "a",
+            "an",
+            "on",
+            "in",
+            "of",
+            "to",
+            "at",
+            "with",
+            "about",
+            "for",
+            "up",
+            "all",
+            "most",
+            "there",
+        ),
+        *("work", "worked", "working", "works", "busy", "go", "goes", "going", "gone", "went"),
+        *(
+            "happen",
+            "happened",
+            "happening",
+            "happens",
+            "accomplish",
+            "accomplished",
+            "achieve",
+            "achieved",
+        ),
+        *("progress", "summarize", "summarise", "summary", "sum", "recap", "overview", "review"),
+        *("things", "stuff", "everything", "anything"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineHit:
+    """An entry that was found; score, similarity and by as in `Hit`, None where it was listed.
+
+    also: refs of what says the same, among them what it is a summary of, or what summarises it.
+    """
+
+    entry: Entry
+    score: float | None = None
+    similarity: float | None = None
+    by: By | None = None
+    excerpt: str = ""
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineFound:
+    """What a search found, best first. interval: the time it kept to, phrase: as it was asked."""
+
+    hits: tuple[TimelineHit, ...]
+    interval: Interval | None = None
+    phrase: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def find(
+    desk: TimelineDesk,
+    query: str,
+    *,
+    within: Interval | None,
+    types: Sequence[str],
+    limit: int,
+) -> TimelineFound:
+    """See `TimelineDesk.find`."""
+    from commonplace.core.when.inside import find_when  # noqa: PLC0415  not for a start
+
+    if not 1 <= limit <= MOST:
+        raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
+    kinds = tuple(dict.fromkeys(parse_type(x) for x in types))
+    phrase = ""
+    if within is None and query.strip():
+        read = find_when(query, now=desk.clock(), zone=desk.zone)
+        if not read.vague:  # else its bounds are a guess, and would hide entries
+            within, phrase = read.interval, read.phrase
+            query = read.text or query
+    if not query.strip():
+        listed = desk.list_entries(within or Interval(), types=kinds, limit=limit)
+        hits = tuple(TimelineHit(entry=x) for x in listed.entries)
+        return TimelineFound(hits=hits, interval=within)
+    return _asked(desk, query, within=within, kinds=kinds, limit=limit, phrase=phrase)
+
+
+def _asked(
+    desk: TimelineDesk,
+    query: str,
+    *,
+    within: Interval | None,
+    kinds: tuple[str, ...],
+    limit: int,
+    phrase: str,
+) -> TimelineFound:
+    from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+
+    found = desk.finder().find(
+        Question(
+            text=query,
+            within=Filter(within=within or Interval(), journals=(JOURNAL,), kinds=kinds),
+            limit=limit,
+            floor=policy.TIMELINE_FLOOR,
+            policy=policy.TIMELINE,
+            fitting=policy.fitting_kinds(within),
+        )
+    )
+    hits = tuple(x for hit in found.hits if (x := _hit(desk, hit)) is not None)
+    asked = TimelineFound(hits=hits, interval=within, phrase=phrase, notes=found.notes)
+    told = any(hit.by != "meaning" for hit in hits) and not _is_of_a_time(query)
+    return asked if within is None or told else _of_the_time(desk, asked, within, kinds, limit)
+
+
+def _is_of_a_time(query: str) -> bool:
+    return _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
+
+
+def _of_the_time(
+    desk: TimelineDesk,
+    found: TimelineFound,
+    within: Interval,
+    kinds: tuple[str, ...],
+    limit: int,
+) -> TimelineFound:
+    """The same with the periods that fit the time before it, for no word led anywhere.
+
+    "What was I doing last week" is answered by the week's summary, whatever words it holds; what is
+    merely near in meaning is any of its hours. Without either, what lies in the time is listed.
+    """
+    near = {hit.entry.ref: hit for hit in found.hits}
+    periods = [*islice(_fitting(desk, within, kinds), max(limit // 2, 1) if near else limit)]
+    if not periods and not near:
+        listed = desk.list_entries(within, types=kinds, limit=limit + len(LEVELS)).entries
+        # Of a month in which nothing happened the year tells nothing, unless years are asked for.
+        periods = [x for x in listed if kinds or not x.level or _lies_in(x, within)]
+    if not periods:
+        return found
+    hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]
+    note = _PERIOD_FIRST if found.hits else _LISTED
+    return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
+
+
+def _lies_in(entry: Entry, within: Interval) -> bool:
+    begins = within.start is None or entry.start >= within.start
+    return begins and (within.end is None or entry.end <= within.end)
+
+
+def _fitting(desk: TimelineDesk, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
+    """The summaries that fit a span, newest first, made now where they are due.
+
+    One that goes on is computed.
+    """
+    now = desk.clock()
+    within = within if within.end is not None else replace(within, end=now)
+    number = policy.fitting_level(within)
+    level = parse_level(number) if number else None
+    reached = reach(desk.journal)
+    if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
+        return
+    assert within.start is not None
+    assert within.end is not None
+    at = min(within.end, max(reached[1], now)) - _TICK
+    while at >= max(within.start, reached[0]):
+        found = desk.rollups.read(level, at, partial=True, stores=desk.rolls_up)
+        if found is not None and found.content:
+            yield found
+        at = span_at(at, level, desk.zone).start - _TICK
+
+
+def _hit(desk: TimelineDesk, hit: Hit) -> TimelineHit | None:
+    entry = desk.journal.find(hit.doc.ref.removeprefix(f"{JOURNAL}:"))
+    if entry is None or entry.status != "active":
+        return None
+    return TimelineHit(
+        entry=entry,
+        score=hit.score,
+        similarity=hit.similarity,
+        by=hit.by,
+        excerpt=hit.excerpt,
+        also=hit.also,
+    )

@@ -1,0 +1,248 @@
+"""What the timeline's tools, commands and library work with: one owner's journal, rollups, search.
+
+Says nothing in words: it writes, files what was written, and finds; others render.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import parse_instant
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.retention import KEEP_ALL
+from commonplace.core.rollups import PERIODS
+from commonplace.core.text import nearest, opening
+from commonplace.journals.timeline.entry import RAW
+from commonplace.journals.timeline.forgetting import erase, is_erasing
+from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.trends import list_trends
+from commonplace.services.timeline.context import Context, assemble
+from commonplace.services.timeline.finding import TimelineFound, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from commonplace.core.clock import Clock, Level
+    from commonplace.core.retention import Retention
+    from commonplace.core.values import Interval
+    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.feed import Feeding
+    from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
+    from commonplace.journals.timeline.retention import LetGo
+    from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.journals.timeline.trends import Trends
+    from commonplace.search.filing.filing import Filing
+    from commonplace.search.finder import Finder
+
+_AT_ONCE = 400
+_AT_ONCE_S = 0.5
+_AFTER_DELETING_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An entry that is recorded. is_new: False where its key had added it before.
+
+    notes: what whoever wrote it must know, such as that it is not found by meaning yet.
+    """
+
+    entry: Entry
+    is_new: bool
+    notes: tuple[str, ...] = ()
+
+
+class TimelineDesk:
+    """One owner's timeline and what finds it. filing, finder: opened at the first use.
+
+    retention: what `run_due` lets go of. feeding: follows other journals. rolls_up: whether what is
+    due is rolled up before anything is read, for half a second at most.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: TimelineJournal,
+        rollups: Rollups,
+        filing: Callable[[], Filing],
+        finder: Callable[[], Finder],
+        clock: Clock,
+        retention: Retention = KEEP_ALL,
+        feeding: Feeding | None = None,
+        rolls_up: bool = True,
+    ) -> None:
+        self.journal = journal
+        self.rollups = rollups
+        self.filing = filing
+        self.finder = finder
+        self.clock = clock
+        self.retention = retention
+        self.feeding = feeding
+        self.rolls_up = rolls_up
+        self._is_erased = False
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone that cuts this owner's periods now."""
+        return self.journal.zone
+
+    def keep_up(self) -> int:
+        """Roll up some of what is due, if anything is; how many were made. Never raises."""
+        with suppress(CommonplaceError):
+            if self.rolls_up:
+                self._erase()
+                self.feed()
+                return self.rollups.catch_up(most=_AT_ONCE, within_s=_AT_ONCE_S)
+        return 0
+
+    def catch_up(self) -> int:
+        """Roll up all that is due, unless this may only read; how many. Raises: Unavailable."""
+        if not self.rolls_up:
+            return 0
+        self.feed()
+        return self.rollups.catch_up()
+
+    def feed(self) -> int:
+        """Note what other journals have more, other or no more, where they count in rollups."""
+        if self.feeding is None:
+            return 0
+        return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
+
+    def run_due(self, *, dry_run: bool = False) -> tuple[int, LetGo]:
+        """Roll up all that is due, then let go of what retention no longer keeps.
+
+        How many rollups were made, and what was let go of; dry_run: would be, and nothing is made.
+        May be called at any time and as often as one likes. Raises: Unavailable.
+        """
+        if not dry_run:
+            self._is_erased = False
+            self._erase()
+            self.feed()
+        made = 0 if dry_run else self.rollups.catch_up()
+        return made, let_go(self.rollups, self.retention, dry_run=dry_run)
+
+    def add(
+        self,
+        content: str,
+        *,
+        entry_type: str = RAW,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str = "",
+    ) -> Written:
+        """Record an entry, then file it. Raises: Invalid, Unavailable."""
+        added = self.journal.add(
+            content,
+            entry_type=entry_type,
+            at=at,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+        notes = self._file([added.entry]) if added.is_new else ()
+        return Written(entry=added.entry, is_new=added.is_new, notes=notes)
+
+    def update(
+        self,
+        entry_id: str,
+        *,
+        content: str | None = None,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Written:
+        """Alter an entry, then file it. Raises: Invalid, NotFound, Unavailable."""
+        entry = self.journal.update(entry_id, content=content, at=at, metadata=metadata)
+        return Written(entry=entry, is_new=False, notes=self._file([entry]))
+
+    def delete(self, entry_id: str) -> tuple[Deleted, tuple[str, ...]]:
+        """Delete an entry for good, and take its text out of every rollup, index and vector.
+
+        The rollups it went into are made again from what is left. With notes on what is not done
+        yet. Raises: Invalid, NotFound, Unavailable.
+        """
+        from commonplace.search.filing.filing import Pending  # noqa: PLC0415  not for a start
+
+        deleted = self.journal.delete(entry_id)
+        filed = self.filing().forget(deleted.refs)
+        notes = (f"Still in the index: {filed.why}",) if isinstance(filed, Pending) else ()
+        # What is not made again by then is empty until it is: nothing of the text is shown.
+        self.rollups.catch_up(within_s=_AFTER_DELETING_S)
+        return deleted, (*notes, *self.filing().refresh(1.0))
+
+    def find(
+        self,
+        query: str,
+        *,
+        within: Interval | None = None,
+        types: Sequence[str] = (),
+        limit: int = 10,
+    ) -> TimelineFound:
+        """The best entries for a question; a time in it is read where `within` is not given.
+
+        A blank question lists what lies in the time, newest first. Raises: Invalid, Unavailable.
+        """
+        self.keep_up()
+        return find(self, query, within=within, types=types, limit=limit)
+
+    def list_entries(
+        self,
+        within: Interval,
+        *,
+        level: int | None = None,
+        types: Sequence[str] = (),
+        limit: int = 100,
+        cursor: str = "",
+    ) -> Listed:
+        """What overlaps a span, newest first; see `TimelineJournal.list_entries`."""
+        self.keep_up()
+        return self.journal.list_entries(
+            within, level=level, types=types, limit=limit, cursor=cursor
+        )
+
+    def rollup(
+        self, period: str, at: datetime | None = None, *, partial: bool = False
+    ) -> Entry | None:
+        """The rollup of a period (`hourly` … `yearly`) that holds an instant, else now.
+
+        None for an open one, unless it is asked for as partial. Raises: Invalid, Unavailable.
+        """
+        self.keep_up()
+        level, when = parse_period(period), at or self.clock()
+        return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
+
+    def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
+        """What a prompt should hold: the profile, fitting rollups, the nearest entries."""
+        return assemble(self, query, budget_tokens=budget_tokens)
+
+    def trends(self, within: Interval, *, level: Level = "day") -> Trends:
+        """Counts, active hours, projects and tags of each period in a span. Raises: Invalid."""
+        self.keep_up()
+        return list_trends(self.rollups, within, level)
+
+    def parse_at(self, text: str) -> datetime | None:
+        """The instant a text names, in the owner's zone where it names none; None for blank."""
+        return parse_instant(text, self.zone) if text.strip() else None
+
+    def _erase(self) -> None:
+        """Erase once what was deleted before and is left, as where that process was killed."""
+        if not self._is_erased:
+            self._is_erased = True
+            with suppress(CommonplaceError):
+                if is_erasing(self.journal):
+                    erase(self.journal)
+
+    def _file(self, entries: Sequence[Entry]) -> tuple[str, ...]:
+        return self.filing().file(self.journal.docs(entries)).notes
+
+
+def parse_period(text: str) -> Level:
+    """The level of `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Raises: Invalid."""
+    for name, level in PERIODS.items():
+        if text.strip().lower() in {name, f"{name}_rollup", level}:
+            return level
+    near = nearest(text, list(PERIODS))
+    guess = f"Did you mean {near}? " if near else ""
+    raise Invalid(
+        f"Invalid period: {opening(text, 60)!r}.", hint=f"{guess}Use one of {', '.join(PERIODS)}."
+    )

@@ -1,0 +1,1 @@
+"""Chronicle's tools, in words for a model."""

@@ -1,0 +1,147 @@
+"""Chronicle's resources and prompts: pages a host may fetch or offer to begin with.
+
+Never writes, and opens the journal only when a page is read.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import period, to_local
+from commonplace.tools.chronicle.story import event_facts, message_of, time_of
+from commonplace.tools.toolset import Prompt, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from commonplace.journals.chronicle.journal import Event
+    from commonplace.services.chronicle.service import ChronicleDesk
+
+_RECENT = 10
+_TODAY = 1000
+
+
+def resources(desk: Callable[[], ChronicleDesk]) -> tuple[Resource, ...]:
+    """The four pages of what the log holds now."""
+    return (
+        Resource(
+            uri="chronicle://recent-activity",
+            title="Recent activity",
+            description="The last 10 entries of the log, with everything known of them.",
+            media_type="application/json",
+            read=lambda: recent_activity(desk()),
+        ),
+        Resource(
+            uri="chronicle://tags",
+            title="Tags",
+            description="Every tag with how often it was used, most frequent first.",
+            media_type="application/json",
+            read=lambda: tags(desk()),
+        ),
+        Resource(
+            uri="chronicle://today-summary",
+            title="Today",
+            description="What was logged today, by tag, with time ranges.",
+            media_type="text/markdown",
+            read=lambda: today_summary(desk()),
+        ),
+        Resource(
+            uri="chronicle://project-context",
+            title="This project",
+            description="The project's .chronicle, if there is one, and what was done here lately.",
+            media_type="application/json",
+            read=lambda: project_context(desk()),
+        ),
+    )
+
+
+def prompts() -> tuple[Prompt, ...]:
+    """The three texts that a host offers its user."""
+    return (
+        Prompt(
+            name="chronicle-getting-started",
+            title="Getting started with chronicle",
+            description="When to log, what to log, and how to find it again.",
+            write=lambda: _text("chronicle-getting-started.md"),
+        ),
+        Prompt(
+            name="daily-standup",
+            title="Daily standup",
+            description="What was done since the last working day, what is next, what is stuck.",
+            write=lambda: _text("daily-standup.md"),
+        ),
+        Prompt(
+            name="weekly-review",
+            title="Weekly review",
+            description="The week by project: what was finished, decided and learned.",
+            write=lambda: _text("weekly-review.md"),
+        ),
+    )
+
+
+def _text(name: str) -> str:
+    return (files("commonplace.tools.chronicle") / "prompts" / name).read_text("utf-8")
+
+
+def recent_activity(desk: ChronicleDesk) -> str:
+    """The newest entries as JSON."""
+    events = desk.chronicle.list_events(limit=_RECENT).events
+    return _json({"entries": [event_facts(event) for event in events], "count": len(events)})
+
+
+def tags(desk: ChronicleDesk) -> str:
+    """Tag to count as JSON, most frequent first, then by name."""
+    return _json({count.tag: count.count for count in desk.chronicle.list_tags()})
+
+
+def today_summary(desk: ChronicleDesk) -> str:
+    """The owner's day by tag, as Markdown; an entry of several tags stands under its first."""
+    today = period(desk.clock(), "day", desk.zone)
+    events = desk.chronicle.list_events(limit=_TODAY, within=today).events
+    day = to_local(desk.clock(), desk.zone).date()
+    if not events:
+        return f"# {day}\n\nNothing was logged yet.\n"
+    groups: dict[str, list[Event]] = {}
+    for event in sorted(events, key=lambda event: event.instant):
+        groups.setdefault(event.tags[0] if event.tags else "untagged", []).append(event)
+    parts = [f"# {day}", *(_group(tag, group, desk) for tag, group in groups.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _group(tag: str, events: list[Event], desk: ChronicleDesk) -> str:
+    times = [time_of(event.at, desk.zone) for event in events]
+    span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
+    messages = (message_of(event, indent=2) for event in events)
+    lines = [f"- {time} {message}" for time, message in zip(times, messages, strict=True)]
+    return f"## {' '.join(tag.split())} ({span}, {len(events)})\n\n" + "\n".join(lines)
+
+
+def project_context(desk: ChronicleDesk) -> str:
+    """What `.chronicle` says here, and the latest entries of just this folder, as JSON."""
+    from commonplace.journals.chronicle.logs import find_log_config  # noqa: PLC0415  not for a start
+
+    config = find_log_config(desk.folder, desk.home) if desk.folder else None
+    here = str(desk.folder) if desk.folder else None
+    events = desk.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()
+    return _json(
+        {
+            "directory": here,
+            "has_project_config": config is not None,
+            "project_root": str(config.root) if config else None,
+            "config": None
+            if config is None
+            else {
+                "local_logging": config.local_logging,
+                "log_dir": config.log_dir,
+                "log_format": config.log_format,
+                "allowed": desk.trusted.is_allowed(config),
+            },
+            "entries": [event_facts(event) for event in events],
+        }
+    )
+
+
+def _json(facts: Mapping[str, object]) -> str:
+    return json.dumps(facts, ensure_ascii=False, indent=2)

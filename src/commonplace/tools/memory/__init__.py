@@ -1,0 +1,1 @@
+"""Memory's tools, in words for a model."""

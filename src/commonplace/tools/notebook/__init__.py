@@ -1,0 +1,1 @@
+"""The notebook's tools, in words for a model."""

@@ -1,0 +1,240 @@
+"""How the notebook is told: sections, entries, lists and hits as lines and as plain facts.
+
+Pure: never asks a journal or a clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_instant
+from commonplace.core.fence import visible
+from commonplace.core.text import excerpt, opening
+from commonplace.core.values import Answer
+from commonplace.tools.chronicle.story import when_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+
+    from commonplace.journals.notebook.journal import Entry, Line, Node, Section, Written
+    from commonplace.search.two_questions import SidedHit
+    from commonplace.services.notebook.synthesis import Sides, Synthesis
+
+NO_OVERVIEW = "(There is no overview yet.)"
+_SHOWN_CONTENT = 2000
+
+
+def answer_of(lines: Sequence[str], facts: dict[str, Any], notes: Sequence[str] = ()) -> Answer:
+    """An answer, with its notes below the text and among the facts."""
+    text = "\n".join(lines)
+    if notes:
+        text += "\n\n" + "\n".join(f"Note: {note}" for note in notes)
+    return Answer(text=text, facts={**facts, "notes": list(notes)})
+
+
+def named(section: str, mark: str) -> str:
+    """An entry's name: `path#<entry id>`, or `path#hash`."""
+    return f"{section}#{mark}"
+
+
+def entries(count: int) -> str:
+    """How many entries, in words."""
+    return f"{count:,} {'entry' if count == 1 else 'entries'}"
+
+
+def line_facts(line: Line) -> dict[str, Any]:
+    """An entry in a list as plain data."""
+    return {
+        "id": named(line.section, line.id),
+        "hash_id": named(line.section, line.hash),
+        "timestamp": line.at.isoformat(),
+        "summary": line.summary,
+    }
+
+
+def line_line(line: Line, zone: tzinfo) -> str:
+    """An entry in a list as a line."""
+    summary = visible(" ".join(line.summary.split()))
+    return f"- {when_of(line.at, zone)} {summary} (ID: {named(line.section, line.id)})"
+
+
+def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ()) -> Answer:
+    """A section's overview, after a line that says of which version it is."""
+    facts = {
+        "id": section.name,
+        "type": "overview",
+        "overview": section.overview,
+        "version": section.version,
+        "entry_count": section.entry_count,
+        "last_entry": line_facts(section.last_entry) if section.last_entry else None,
+    }
+    lines = [f"{section.name}, version {section.version}, {entries(section.entry_count)}"]
+    if section.last_entry:
+        lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
+    lines += ["", section.overview if section.overview.strip() else NO_OVERVIEW]
+    return answer_of(lines, facts, notes)
+
+
+def entry_answer(entry: Entry, zone: tzinfo) -> Answer:
+    """An entry whole, after lines on when it was and what for."""
+    facts = {
+        "id": named(entry.section, entry.id),
+        "hash_id": named(entry.section, entry.hash),
+        "type": "entry",
+        "timestamp": entry.at.isoformat(),
+        "summary": entry.summary,
+        "work_context": entry.work_context,
+        "content": entry.text,
+        "author": entry.said_by,
+        "by_hand": entry.by_hand,
+    }
+    by = f" by {_flat(entry.said_by)}" if entry.said_by else ""
+    lines = [f"{facts['id']}, {render_instant(entry.at, zone)}{by}"]
+    if entry.work_context:
+        lines.append(f"Work context: {_flat(entry.work_context)}")
+    if entry.summary and not entry.text.startswith(entry.summary):
+        lines.append(f"Summary: {_flat(entry.summary)}")
+    lines += ["", entry.text]
+    return answer_of(lines, facts)
+
+
+def written_answer(written: Written, *, with_overview: bool, notes: Sequence[str]) -> Answer:
+    """What a write came to."""
+    entry = written.entry
+    facts = {
+        "id": named(entry.section, entry.id),
+        "hash_id": named(entry.section, entry.hash),
+        "timestamp": entry.at.isoformat(),
+        "summary": entry.summary,
+        "entry_count": written.entry_count,
+        "version": written.version,
+        "overview_written": with_overview and not written.repeated,
+        "repeated": written.repeated,
+    }
+    done = "This was already written" if written.repeated else "Entry written"
+    lines = [f"{done}: {facts['id']}, {entries(written.entry_count)} in {entry.section}."]
+    if facts["overview_written"]:
+        lines.append(f"Its overview is now at version {written.version}.")
+    return answer_of(lines, facts, [*written.notes, *notes])
+
+
+def node_facts(node: Node) -> dict[str, Any]:
+    """A section or a group as plain data, with what lies below it."""
+    return {
+        "id": node.id,
+        "type": node.type,
+        "last_updated": node.last_updated.isoformat() if node.last_updated else None,
+        "entry_count": node.entry_count,
+        "below": node.below,
+        "subsections": [node_facts(each) for each in node.subsections],
+    }
+
+
+def node_lines(nodes: Sequence[Node], zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
+    """Sections and groups, each in a line, those below them indented."""
+    for node in nodes:
+        count = "group" if node.type == "group" else entries(node.entry_count)
+        when = f", {when_of(node.last_updated, zone)}" if node.last_updated else ""
+        hidden = f"; {node.below:,} below" if node.below and not node.subsections else ""
+        yield f"{'  ' * indent}- {node.id} ({count}{when}{hidden})"
+        yield from node_lines(node.subsections, zone, indent=indent + 1)
+
+
+def hit_facts(hit: SidedHit, line: Line | None, section: str) -> dict[str, Any]:
+    """A hit as plain data. line: None for an overview."""
+    where = (
+        {"id": section, "type": "overview", "summary": ""}
+        if line is None
+        else {**line_facts(line), "type": "entry"}
+    )
+    return {
+        **where,
+        "timestamp": hit.sides.at.isoformat(),
+        "work_context": next(iter(hit.doc.headings), ""),
+        "content": opening(hit.sides.content, _SHOWN_CONTENT),
+        "work_context_score": _rounded(hit.work_context_score),
+        "content_score": _rounded(hit.content_score),
+        "combined_score": _rounded(hit.combined_score),
+        "salience": round(hit.salience, 3),
+        "score": round(hit.score, 3),
+        "by": _by(hit),
+    }
+
+
+def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zone: tzinfo) -> str:
+    """A hit in a few lines."""
+    kind = ", overview" if facts["type"] == "overview" else ""
+    cosines = [
+        f"{name} {facts[key]:.3f}"
+        for name, key in (
+            ("combined", "combined_score"),
+            ("context", "work_context_score"),
+            ("content", "content_score"),
+        )
+        if facts[key] is not None
+    ]
+    told = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
+    lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{told}"]
+    if facts["work_context"]:
+        lines.append(f"   Work context: {_flat(facts['work_context'])}")
+    if facts["summary"]:
+        lines.append(f"   Summary: {_flat(facts['summary'])}")
+    shown = visible(excerpt(hit.sides.content, asked))
+    lines.append(f"   Excerpt: {shown.replace(chr(10), chr(10) + '   ')}")
+    return "\n".join(lines)
+
+
+def _by(hit: SidedHit) -> str:
+    if not hit.matched:
+        return "meaning"
+    return "words" if hit.combined_score is None else "both"
+
+
+def _rounded(cosine: float | None) -> float | None:
+    return None if cosine is None else round(cosine, 3)
+
+
+def _flat(text: str) -> str:
+    # What somebody wrote there must not begin a line of the answer.
+    return visible(" ".join(text.split()))
+
+
+def synthesis_answer(made: Synthesis, sides: Sides, base_version: str | None) -> Answer:
+    """Two overviews as one, after a line on who made it and what to look at."""
+    facts = {
+        "section": sides.section,
+        "merged": made.text,
+        "made_by": made.made_by,
+        "model": made.model,
+        "differing": made.differing,
+        "added": made.added,
+        "left_out": made.left_out,
+        "own_lines": made.own,
+        "base_version": base_version,
+        "work_context": sides.work_context,
+    }
+    return answer_of([_made_by(made), "", made.text], facts, made.notes)
+
+
+def _made_by(made: Synthesis) -> str:
+    if made.made_by == "merge":
+        by = "No model made this: it is a merge by Markdown block that keeps both sides."
+        return f"{by} {_places(made.differing)}"
+    who = "The client's model" if made.made_by == "client" else "The configured LLM"
+    lines = [f"{who} ({visible(made.model)}) made this, and every line of both sides is in it."]
+    if made.left_out:
+        told = "line or listing" if made.left_out == 1 else "lines and listings"
+        lines.append(
+            f"{made.left_out} {told} that it left out: at the end, between <!-- marks -->."
+        )
+    if made.own:
+        lines.append(f"{made.own} {'line is' if made.own == 1 else 'lines are'} its own words.")
+    return " ".join(lines)
+
+
+def _places(differing: int) -> str:
+    if not differing:
+        return "Nothing in it differs."
+    places = "One place differs" if differing == 1 else f"{differing} places differ"
+    return f"{places}, between <!-- marks -->: settle each before you write it."

@@ -1,0 +1,375 @@
+"""The notebook in words for a model: read what is understood, write what was learned, find it.
+
+Decides nothing about git or ranking: it reads arguments, asks the journal and the search, renders.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+from commonplace.core.clock import render_interval
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
+from commonplace.core.values import Answer  # noqa: TC001  a tool's hints are read when it is called
+from commonplace.core.when.phrases import parse_when
+from commonplace.services.times import naming
+from commonplace.tools.notebook.lines import (
+    answer_of,
+    entry_answer,
+    hit_facts,
+    hit_lines,
+    line_facts,
+    line_line,
+    node_facts,
+    node_lines,
+    section_answer,
+    synthesis_answer,
+    written_answer,
+)
+from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.core.values import Interval
+    from commonplace.journals.notebook.journal import Notebook, OverviewConflict, Written
+    from commonplace.services.notebook.service import NotebookDesk
+
+NOTHING = "No entries found."
+
+_GUIDE = """\
+You share a notebook with everybody who works here: each section has an overview of what is \
+understood now, and entries on how it came about. Read a section with journal_read before you work \
+on its subject, write an entry with journal_write when something was done or learned, and give a \
+new overview when the understanding itself has changed."""
+
+_VERSION = re.compile(r"[0-9a-f]{12}")
+
+
+class NotebookTools:
+    """The notebook's verbs with text answers; `toolset` is what doors offer.
+
+    desk: opened at the first call of a tool, so that listing the tools opens nothing.
+    """
+
+    def __init__(self, desk: Callable[[], NotebookDesk]) -> None:
+        self._desk = desk
+
+    @property
+    def toolset(self) -> Toolset:
+        """The six tools."""
+        return Toolset(
+            name="notebook",
+            guide=_GUIDE,
+            tools=(
+                Tool(run=self.journal_read, title="Read a section or an entry"),
+                Tool(
+                    run=self.journal_write,
+                    title="Write in the notebook",
+                    effects=Effects(writes=True, repeatable=False),
+                ),
+                Tool(run=self.journal_list_entries, title="List a section's entries"),
+                Tool(run=self.journal_toc, title="List the notebook's sections"),
+                Tool(run=self.journal_search, title="Search the notebook"),
+                Tool(run=self.journal_synthesize_conflict, title="Merge two overviews"),
+            ),
+        )
+
+    def journal_read(
+        self,
+        *,
+        id: Annotated[str, Arg("'path', 'path#<entry id>' or 'path#<hash>'.")],  # noqa: A002  the design fixes this name
+    ) -> Answer:
+        """Notebook: read a section's overview, or one entry whole.
+
+        Use it before you work on a subject, and before you write its overview. An overview comes
+        with its version and its last entry.
+        """
+        desk = self._desk()
+        notebook = desk.reading()
+        if "#" in id:
+            return entry_answer(notebook.read_entry(id), desk.zone)
+        section = notebook.read_section(id.strip().removeprefix("notebook:"))
+        desk.reads.remember(section.name, section.version, section.overview)
+        return section_answer(section, desk.zone, notes=_waiting(notebook, section.name))
+
+    def journal_write(
+        self,
+        *,
+        path: Annotated[str, Arg("The section: 'project-alpha/api-design'.")],
+        entry: Annotated[str, Arg("What was done, learned or decided, and why.")],
+        overview: Annotated[
+            str, Arg("What is understood now, whole, if the entry has changed it.")
+        ] = "",
+        summary: Annotated[str, Arg("The entry in a line; else its first line.")] = "",
+        work_context: Annotated[str, Arg("What kind of work it was.")] = "",
+        base_version: Annotated[
+            str, Arg("The overview's version that you read; else the one read here last.")
+        ] = "",
+        idempotency_key: Annotated[
+            str, Arg("The same key twice is one entry: give one if you may retry.")
+        ] = "",
+    ) -> Answer:
+        """Notebook: add an entry to a section, and put a new overview in place if you give one.
+
+        Use it whenever something was learned or decided. An entry alone is always accepted; an
+        overview only if you have read the one that is there. Returns the entry's id.
+        """
+        desk = self._desk()
+        notebook = desk.writing()
+        section = _section_of(path)
+        # Some hosts fill in what is left out with empty texts: none of them empties an overview.
+        given = overview if overview.strip() else None
+        base = base_version.strip().lower() or desk.reads.last(section)
+        try:
+            written = notebook.write(
+                section,
+                entry,
+                overview=given,
+                summary=summary or None,
+                work_context=work_context or None,
+                base_version=base or None,
+                idempotency_key=idempotency_key or None,
+            )
+        except Conflict as exc:
+            raise _told(exc) from exc
+        if given is not None and not written.repeated:
+            desk.reads.remember(written.entry.section, written.version, written.overview)
+        notes = self._filed(written)
+        return written_answer(written, with_overview=given is not None, notes=notes)
+
+    def journal_list_entries(
+        self,
+        *,
+        path: Annotated[str, Arg("The section.")],
+        start: Annotated[int, Arg("How many of the newest to pass over.", 0, 10_000_000)] = 0,
+        length: Annotated[int, Arg("How many at the most.", 1, 1000)] = 10,
+    ) -> Answer:
+        """Notebook: list the entries of a section, newest first.
+
+        Use it to see how an understanding came about. Read one whole with journal_read.
+        """
+        desk = self._desk()
+        lines = desk.reading().list_entries(_section_of(path), start=start, length=length)
+        facts = {
+            "path": _section_of(path),
+            "start": start,
+            "count": len(lines),
+            "entries": [line_facts(line) for line in lines],
+        }
+        return answer_of([line_line(x, desk.zone) for x in lines] or [NOTHING], facts)
+
+    def journal_toc(
+        self,
+        *,
+        id: Annotated[str, Arg("The section to begin at; left out, the whole notebook.")] = "",  # noqa: A002  the design fixes this name
+        depth: Annotated[int, Arg("How many levels.", 1, 64)] = 1,
+    ) -> Answer:
+        """Notebook: list the sections below one, with how many entries each has.
+
+        Use it to find where something belongs. A group is a folder without an overview of its own.
+        """
+        desk = self._desk()
+        notebook, top = desk.reading(), id.strip().removeprefix("notebook:")
+        nodes = notebook.toc(top, depth=depth)
+        own = notebook.node(top) if top else None
+        facts = {
+            "id": id,
+            "section": node_facts(own) if own else None,
+            "count": len(nodes),
+            "subsections": [node_facts(node) for node in nodes],
+        }
+        lines = [*node_lines(nodes, desk.zone)]
+        if own and not lines:
+            lines = [*node_lines([own], desk.zone), "There are no sections below it."]
+        return answer_of(lines or ["No sections found."], facts)
+
+    def journal_search(
+        self,
+        *,
+        work_context: Annotated[str, Arg("The kind of work you are doing.")] = "",
+        content: Annotated[str, Arg("What you look for.")] = "",
+        salience_threshold: Annotated[
+            float, Arg("Under this salience an old entry must match a little better.", 0, 1)
+        ] = 0.5,
+        min_score: Annotated[
+            float | None, Arg("Least combined score of a hit that shares no word.", -1, 1)
+        ] = None,
+        when: Annotated[str, Arg("Only this time: 'last week', 'since monday', '2026-11'.")] = "",
+        limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
+    ) -> Answer:
+        """Notebook: find entries and overviews by the work they came from and by what they say.
+
+        Use it when a problem feels familiar; give both questions, or one. Returns the best first,
+        with raw cosines; a fresh entry stands a little higher, a strong old one is never hidden.
+        """
+        from commonplace.services.notebook.finding import find  # noqa: PLC0415  not for a start
+
+        desk = self._desk()
+        desk.reading()
+        interval = self._interval(when)
+        hits, notes = find(
+            desk,
+            work_context=work_context,
+            content=content,
+            within=interval,
+            limit=min(limit, desk.most),
+            min_score=min_score,
+            salience_threshold=salience_threshold,
+        )
+        told = [hit_facts(each.hit, each.line, each.section) for each in hits]
+        asked = f"{content} {work_context}".strip()
+        lines = [f"Time: {render_interval(interval, desk.zone)}"] if interval else []
+        lines += [
+            hit_lines(number, each.hit, facts, asked, desk.zone)
+            for number, (each, facts) in enumerate(zip(hits, told, strict=True), 1)
+        ]
+        facts = {"count": len(hits), "interval": _interval_facts(interval), "results": told}
+        return answer_of(lines if hits else [*lines, NOTHING], facts, notes)
+
+    def journal_synthesize_conflict(
+        self,
+        *,
+        section: Annotated[str, Arg("The section whose overviews they are.")],
+        version_a: Annotated[str, Arg("One overview: its text, or a version that you read.")],
+        version_b: Annotated[str, Arg("The other one, likewise.")],
+        work_context: Annotated[str, Arg("What kind of work led to the conflict.")] = "",
+        sampler: Language | None = None,
+    ) -> Answer:
+        """Notebook: merge two overviews of a section into one text that keeps every line of both.
+
+        Use it after a conflict. Your own model is asked if it may be, then a configured one, else
+        they are merged by block. Read what is marked, then write it with journal_write; nothing is
+        written here.
+        """
+        from commonplace.services.notebook.synthesis import (  # noqa: PLC0415  not for a start
+            Sides,
+            synthesize,
+        )
+
+        name = _section_of(section)
+        desk = self._desk()
+        read = desk.reads.texts(name)
+        known = read | self._now(name)
+        text_a, text_b = _text_of(version_a, known), _text_of(version_b, known)
+        both = {_plain(text_a), _plain(text_b)}
+        base = next(((v, x) for v, x in read.items() if _plain(x) not in both), None)
+        sides = Sides(
+            section=name,
+            version_a=text_a,
+            version_b=text_b,
+            base=base[1] if base else None,
+            work_context=work_context,
+        )
+        made = synthesize(sides, [("client", lambda: sampler), ("llm", desk.language)])
+        return synthesis_answer(made, sides, base[0] if base else None)
+
+    def _now(self, section: str) -> dict[str, str]:
+        """The section's overview by its version; nothing where there is none."""
+        with suppress(NotFound):
+            now = self._desk().reading().read_section(section)
+            return {now.version: now.overview}
+        return {}
+
+    def _interval(self, when: str) -> Interval | None:
+        if not when.strip():
+            return None
+        desk = self._desk()
+        with naming("when"):
+            return parse_when(when, now=desk.clock(), zone=desk.zone)
+
+    def _filed(self, written: Written) -> tuple[str, ...]:
+        """File what was written; the search's notes."""
+        desk = self._desk()
+        if written.repeated:
+            return ()
+        return tuple(desk.filing().file(desk.notebook.changes_of(written)).notes)
+
+
+def _waiting(notebook: Notebook, section: str) -> list[str]:
+    """What a reader must know of an overview beside which another waits."""
+    if section not in notebook.clashes().sections():
+        return []
+    how = f"`commonplace notebook conflicts` shows both, `commonplace notebook resolve {section}`"
+    return [f"Another overview written here could not be merged with this one: {how} settles it."]
+
+
+def _section_of(path: str) -> str:
+    """The section as it is named in the notebook. Raises: Invalid."""
+    from commonplace.journals.notebook.names import parse_section  # noqa: PLC0415  not for a start
+
+    return parse_section(path.strip().removeprefix("notebook:"))
+
+
+def _told(exc: Conflict) -> Conflict:
+    """A conflict of overviews with both texts: whoever wrote must not lose his, and needs theirs.
+
+    An error of ours holds no text of a journal elsewhere; here it goes to its writer alone.
+    """
+    from commonplace.journals.notebook.journal import OverviewConflict  # noqa: PLC0415  not for a start
+
+    if not isinstance(exc, OverviewConflict):
+        return exc
+    if not exc.base_version:
+        return Conflict(
+            f"The overview of {exc.section} was not read here; nothing was written.",
+            hint=(
+                f"Read {exc.section} with journal_read, then write again; or give the version that"
+                " you read as base_version. In a terminal `commonplace notebook read"
+                f" {exc.section}` shows it, and --base-version takes it. An entry without an"
+                " overview needs no reading."
+            ),
+        )
+    return Conflict(_both(exc), hint=_settle(exc))
+
+
+def _both(exc: OverviewConflict) -> str:
+    """Both texts, each after its version."""
+    from commonplace.core.fence import fenced  # noqa: PLC0415  an error path
+    from commonplace.journals.notebook.format import version_of  # noqa: PLC0415  as above
+
+    since = f"since you read it (version {exc.base_version})"
+    return "\n\n".join(
+        [
+            f"The overview of {exc.section} has changed {since}; nothing was written.",
+            fenced(exc.current, f"version {exc.version}, which is there now"),
+            fenced(exc.yours, f"version {version_of(exc.yours)}, which you wanted to write"),
+            "Next:",
+        ]
+    )
+
+
+def _settle(exc: OverviewConflict) -> str:
+    return (
+        "merge both texts (journal_synthesize_conflict helps), then write again with base_version"
+        f" {exc.version} (in a terminal: --base-version {exc.version}). The entry alone, without an"
+        " overview, can be written at once."
+    )
+
+
+def _text_of(version: str, known: dict[str, str]) -> str:
+    """A version's text: given as it is, or one that is known by its 12 hex digits."""
+    mark = version.strip().lower()
+    if not _VERSION.fullmatch(mark):
+        return version
+    if mark not in known:
+        raise Invalid(
+            f"Version {mark} is not known here.", hint="Give the text of the overview instead."
+        )
+    return known[mark]
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").strip("\n")
+
+
+def _interval_facts(interval: Interval | None) -> dict[str, str | None] | None:
+    if interval is None:
+        return None
+    start, end = interval.start, interval.end
+    return {
+        "since": start.isoformat() if start else None,
+        "until": end.isoformat() if end else None,
+    }

@@ -1,0 +1,1 @@
+"""The private journal's tools, in words for a model."""

@@ -1,0 +1,1 @@
+"""The tools over all journals, in words for a model."""

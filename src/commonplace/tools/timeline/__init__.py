@@ -1,0 +1,1 @@
+"""The timeline's tools, in words for a model."""

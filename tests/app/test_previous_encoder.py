@@ -1,0 +1,19 @@
+"""Which other models are on this machine, so that they answer after a switch."""
+
+from pathlib import Path
+
+from commonplace.app.process import Shared
+from commonplace.config.settings import read_settings
+
+
+def test_a_model_that_is_there_and_not_in_use_is_a_former_one():
+    """MiniLM comes with the developers' weights; in use it is none of the former ones."""
+    former = {}
+    for name in ("e5", "miniLM"):
+        settings = read_settings(environ={"WB_EMBED_MODEL": name}, cwd=Path.cwd(), home=Path.home())
+        shared = Shared(settings)
+        try:
+            former[name] = [each.partition(":")[0] for each in shared.former_encoders]
+        finally:
+            shared.close()
+    assert former == {"e5": ["minilm-l6-v2"], "miniLM": []}

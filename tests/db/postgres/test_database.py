@@ -1,0 +1,522 @@
+"""A pool that hands out connections with an owner alone, and survives its server."""
+
+import threading
+import time
+
+import psycopg
+import pytest
+from tests.postgres import SERIES, address
+
+from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
+from commonplace.db.postgres import migrate as postgres_migrate
+from commonplace.db.postgres.database import Postgres, parse_address, queries, refuse_unguarded
+from commonplace.db.postgres.errors import ours
+from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
+
+TABLES = ("wb_message", "wb_todo", "wb_outbox")
+INSERT = "INSERT INTO wb_message VALUES (%s, %s, 'user', 'x', now())"
+
+
+def look(conn, name):
+    refuse_unguarded(conn, name, tables=TABLES)
+    refuse_other_schema(conn, name, SERIES)
+
+
+def opened(url, **given):
+    return Postgres(url, check=look, **given)
+
+
+@pytest.fixture
+def pool(database):
+    made = opened(database.app_url, most=2)
+    yield made
+    made.close()
+
+
+def owners(conn):
+    return [row[0] for row in conn.execute("SELECT user_id FROM wb_message ORDER BY 1")]
+
+
+def insert(pool, *users, ref_id="1", then=lambda: None):
+    """In one transaction of the first: a row for each, and then something."""
+    with pool.within(users[0]) as conn:
+        for user in users:
+            conn.execute(INSERT, [user, ref_id])
+        then()
+
+
+def seen_by(pool, owner):
+    with pool.within(owner) as conn:
+        return owners(conn)
+
+
+def enter(pool):
+    with pool.within("ann"):
+        pass
+
+
+def insert_and_swallow(pool):
+    with pool.within("ann") as conn:
+        conn.execute(INSERT, ["ann", "1"])
+        with pytest.raises(psycopg.Error):
+            conn.execute("SELECT 1 / 0")
+
+
+class TestWithin:
+    @pytest.mark.parametrize(
+        "owner", ["ann", "o'hara\\", "'; DROP TABLE wb_todo; --", "\u202e", "x" * 128, "%s {}"]
+    )
+    def test_only_the_owners_rows_are_there(self, pool, owner):
+        """Whatever the owner is called; the next on the same connection sees none of them."""
+        with pool.within(owner) as conn:
+            conn.execute(INSERT, [owner, "1"])
+        for other in ("bob", owner):
+            with pool.within(other) as conn:
+                assert owners(conn) == ([owner] if other == owner else [])
+
+    def test_no_connection_without_an_owner(self, pool):
+        """Nobody, a NUL and a control sign are refused before the database is asked."""
+        for owner in ("", "\0", "a\n", "x" * 129):
+            with pytest.raises(Invalid), pool.within(owner):
+                pass
+
+    def test_no_rows_without_an_owner(self, pool, database):
+        """Outside of a transaction, after one, and in one that names nobody."""
+        with pool.within("ann") as conn:
+            conn.execute(INSERT, ["ann", "1"])
+        with pool.bare() as conn:
+            assert owners(conn) == []
+        with pool.across() as conn:
+            assert owners(conn) == []
+        with psycopg.connect(database.app_url) as conn:
+            assert owners(conn) == []
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute(INSERT, ["ann", "2"])
+
+    def test_nobody_writes_for_another(self, pool):
+        """A row of another owner is refused, and nothing of the transaction stays."""
+        with pytest.raises(Denied):
+            insert(pool, "ann", "bob")
+        with pool.within("ann") as conn:
+            assert owners(conn) == []
+
+    def test_what_fails_in_the_middle_leaves_nothing_to_the_next(self, database):
+        """One connection for all: a failure, then another owner on it."""
+        pool = opened(database.app_url, most=1)
+        for _ in range(20):
+            with pytest.raises(ZeroDivisionError):
+                insert(pool, "ann", then=lambda: 1 // 0)
+            with pytest.raises(Invalid), pool.within("ann") as conn:
+                conn.execute("SELECT 1 / 0")
+            with pool.within("bob") as conn:
+                assert owners(conn) == []
+                assert conn.execute("SELECT current_setting('app.user_id')").fetchone() == ("bob",)
+        pool.close()
+
+    def test_a_swallowed_error_is_not_committed(self, pool):
+        """A statement failed, somebody went on: that is said, and nothing stays."""
+        with pytest.raises(Internal):
+            insert_and_swallow(pool)
+        with pool.within("ann") as conn:
+            assert owners(conn) == []
+
+    def test_many_threads_of_many_owners_on_two_connections(self, pool):
+        """Each sees its own at every moment."""
+        wrong = []
+
+        def work(owner):
+            for number in range(25):
+                with pool.within(owner) as conn:
+                    conn.execute(INSERT, [owner, str(number)])
+                with pool.within(owner) as conn:
+                    if owners(conn) != [owner] * (number + 1):
+                        wrong.append(owner)
+
+        threads = [threading.Thread(target=work, args=(f"u{n}",)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+
+    def test_closed_it_says_so(self, pool):
+        """And may be closed twice."""
+        pool.close()
+        pool.close()
+        with pytest.raises(Unavailable, match="closed"), pool.within("ann"):
+            pass
+
+
+def begun(conn):
+    """When the transaction began: one answer for all that is asked in it."""
+    return conn.execute("SELECT now()").fetchone()[0]
+
+
+class TestTogether:
+    def test_questions_of_a_thread_share_a_transaction(self, pool):
+        """Those of the owner alone; outside of it, and after what was the last, there are others."""
+        with pool.together("ann"):
+            seen = []
+            for last in (False, True, False):
+                with pool.joined("ann", last=last) as conn:
+                    seen.append(begun(conn))
+        with pool.joined("ann") as conn:
+            seen.append(begun(conn))
+        assert seen[0] == seen[1]
+        assert len({*seen}) == 3
+
+    def test_another_owner_is_in_none_of_it(self, pool):
+        """Whoever is asked about meanwhile has a transaction of their own, with their rows alone."""
+        for owner in ("ann", "bob"):
+            insert(pool, owner)
+        with pool.together("ann"):
+            for owner in ("ann", "bob", "ann"):
+                with pool.joined(owner) as conn:
+                    assert owners(conn) == [owner]
+                with pool.within(owner) as conn:
+                    assert owners(conn) == [owner]
+        assert seen_by(pool, "ann") == ["ann"]
+
+    def test_a_thread_holds_one_connection(self, database):
+        """There is one alone: what is written between questions has it, and so has who waits."""
+        pool = opened(database.app_url, most=1)
+        try:
+            with pool.together("ann"):
+                with pool.joined("ann") as conn:
+                    assert owners(conn) == []
+                insert(pool, "ann")
+                with pool.joined("ann", last=True) as conn:
+                    assert owners(conn) == ["ann"]
+                other = threading.Thread(target=insert, args=(pool, "bob"))
+                other.start()
+                other.join()
+            assert seen_by(pool, "bob") == ["bob"]
+        finally:
+            pool.close()
+
+    def test_what_fails_takes_nothing_after_it_along(self, pool):
+        """The next question begins anew; a line that was written in what failed is gone."""
+        with pool.together("ann"):
+            with pool.joined("ann") as conn:
+                conn.execute(INSERT, ["ann", "1"])
+            with pytest.raises(Invalid), pool.joined("ann") as conn:
+                conn.execute("SELECT 1 / 0")
+            with pool.joined("ann") as conn:
+                assert owners(conn) == []
+                conn.execute(INSERT, ["ann", "2"])
+        assert seen_by(pool, "ann") == ["ann"]
+
+    @pytest.mark.parametrize(
+        "asked", ["SELECT 7", "SELECT 7 / 0"], ids=["the session ends", "a statement fails"]
+    )
+    def test_an_end_that_fails_is_told_once_and_takes_no_answer_along(
+        self, pool, database, caplog, asked
+    ):
+        """Not even where the connection breaks; the next question has another transaction."""
+        with pool.together("ann"):
+            with pool.joined("ann", last=True) as conn:
+                before = begun(conn)
+                conn.execute(asked)
+                if asked == "SELECT 7":
+                    database.run("SELECT pg_terminate_backend(%s)", conn.info.backend_pid)
+            with pool.joined("ann") as conn:
+                assert begun(conn) != before
+        told = [each.message for each in caplog.records if each.name.startswith("commonplace")]
+        assert len(told) == 1
+        assert "did not end well" in told[0]
+
+    def test_one_inside_another_has_its_own(self, pool):
+        """What fails in it leaves the outer one whole."""
+        with pool.together("ann"), pool.joined("ann") as outer:
+            with pytest.raises(Invalid), pool.joined("ann") as inner:
+                inner.execute("SELECT 1 / 0")
+            assert owners(outer) == []
+
+
+class TestRoles:
+    def test_roles_that_no_guard_holds_are_refused(self, database, postgres_url):
+        """A superuser, one that bypasses, and the owner of a table; each with the next step."""
+        database.run("DROP ROLE IF EXISTS cp_bypass")
+        database.run("CREATE ROLE cp_bypass LOGIN BYPASSRLS")
+        name = database.rows("SELECT current_database()")[0][0]
+        for url in (database.admin_url, address(postgres_url, role="cp_bypass", name=name)):
+            pool = opened(url)
+            with pytest.raises(Denied) as refused, pool.within("ann"):
+                pass
+            assert "migrate" in refused.value.hint
+            pool.close()
+        database.run("DROP ROLE cp_bypass")
+        database.run("ALTER TABLE wb_todo OWNER TO commonplace_app")
+        pool = opened(database.app_url)
+        with pytest.raises(Denied, match="owns wb_todo"), pool.within("ann"):
+            pass
+        pool.close()
+
+    def test_a_table_without_its_guard_is_refused(self, database):
+        """Row level security that was lifted is no memory to work with."""
+        database.run("ALTER TABLE wb_todo NO FORCE ROW LEVEL SECURITY")
+        pool = opened(database.app_url)
+        with pytest.raises(Denied, match="wb_todo"), pool.within("ann"):
+            pass
+        pool.close()
+
+    def test_the_worker_sees_the_queue_alone(self, database):
+        """Which records wait, of all; of no record a word, and it cannot add one."""
+        pool, worker = opened(database.app_url), opened(database.worker_url)
+        with pool.within("ann") as conn:
+            conn.execute(INSERT, ["ann", "1"])
+        with worker.across() as conn:
+            assert conn.execute("SELECT user_id, ref_id FROM wb_outbox").fetchall() == [
+                ("ann", "1")
+            ]
+            assert owners(conn) == []
+        with worker.within("ann") as conn:
+            assert owners(conn) == ["ann"]
+        with pytest.raises(Denied), worker.within("ann") as conn:
+            conn.execute(INSERT, ["ann", "2"])
+        with pytest.raises(Denied), worker.across() as conn:
+            conn.execute("UPDATE wb_outbox SET user_id = 'bob'")
+        with pool.across() as conn:
+            assert conn.execute("SELECT 1 FROM wb_outbox").fetchall() == []
+        pool.close()
+        worker.close()
+
+
+class TestMigrate:
+    def test_twice_is_once(self, empty_database):
+        """The second time there is nothing to do."""
+        assert migrate_postgres(empty_database.admin_url, SERIES)
+        assert migrate_postgres(empty_database.admin_url, SERIES) == []
+
+    def test_several_at_once(self, empty_database):
+        """Each step is applied by one of them."""
+        done = []
+        threads = [
+            threading.Thread(
+                target=lambda: done.extend(migrate_postgres(empty_database.admin_url, SERIES))
+            )
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(done) == sorted(set(done))
+        assert len(done) == sum(len(each) for each in SERIES.values())
+
+    def test_a_table_that_a_backup_reads_is_not_waited_for(self, empty_database, monkeypatch):
+        """Every save would wait behind it; once the backup has ended it can be done."""
+        shorter = {**queries(), "wait_shortly": "SET LOCAL lock_timeout = '50ms'"}
+        monkeypatch.setattr(postgres_migrate, "queries", lambda: shorter)
+        first, *rest = SERIES["records"]
+        migrate_postgres(empty_database.admin_url, {"records": [first]})
+        with psycopg.connect(empty_database.admin_url) as backup:
+            backup.execute("SELECT 1 FROM wb_outbox")
+            with pytest.raises(Unavailable, match="records 0002 was not applied") as refused:
+                migrate_postgres(empty_database.admin_url, SERIES)
+            assert "backup" in refused.value.hint
+        done = migrate_postgres(empty_database.admin_url, {"records": [first, *rest]})
+        assert len(done) == len(rest)
+
+    def test_what_is_not_migrated_or_newer_is_refused(self, empty_database, database):
+        """Both say what to do."""
+        pool = opened(empty_database.app_url)
+        with pytest.raises(Unavailable) as missing, pool.within("ann"):
+            pass
+        assert "migrate" in missing.value.hint
+        pool.close()
+        database.run(
+            "INSERT INTO applied_migrations (series, number, name) VALUES ('records', 99, 'x')"
+        )
+        pool = opened(database.app_url)
+        with pytest.raises(Unavailable, match="99"), pool.within("ann"):
+            pass
+        with pytest.raises(Unavailable, match="99"):
+            migrate_postgres(database.admin_url, SERIES)
+        pool.close()
+
+    @pytest.mark.usefixtures("postgres_template")  # the roles
+    def test_a_table_that_another_role_made_is_not_written(self, empty_database):
+        """What it would run, it would run as the administrator; a trigger on our own as well."""
+        empty_database.run("GRANT CREATE ON SCHEMA public TO commonplace_app")
+        table = "(series text, number integer, name text, at timestamptz DEFAULT now())"
+        with psycopg.connect(empty_database.app_url) as conn:
+            conn.execute(f"CREATE TABLE applied_migrations {table}")
+        with pytest.raises(Denied, match="applied_migrations"):
+            migrate_postgres(empty_database.admin_url, SERIES)
+        empty_database.run("DROP TABLE applied_migrations")
+        empty_database.run(f"CREATE TABLE applied_migrations {table}")
+        empty_database.run(
+            "CREATE TRIGGER t BEFORE UPDATE ON applied_migrations"
+            " FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+        )
+        with pytest.raises(Denied, match="applied_migrations"):
+            migrate_postgres(empty_database.admin_url, SERIES)
+        empty_database.run("DROP TABLE applied_migrations")
+        assert migrate_postgres(empty_database.admin_url, SERIES)
+
+    def test_the_application_cannot_migrate(self, empty_database):
+        """Its role may not make tables."""
+        with pytest.raises(Denied):
+            migrate_postgres(empty_database.app_url, SERIES)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("state", "error"),
+        [
+            ("53100", Unavailable),
+            ("53300", Unavailable),
+            ("57014", Unavailable),
+            ("55P03", Unavailable),
+            ("57P01", Lost),
+            ("08006", Lost),
+            ("40001", Conflict),
+            ("40P01", Conflict),
+            ("28P01", Denied),
+            ("42501", Denied),
+            ("25006", Unavailable),
+            ("42P01", Unavailable),
+            ("22021", Invalid),
+            ("54000", Invalid),
+            ("58030", Unavailable),
+            ("XX001", Unavailable),
+            ("23505", Internal),
+            ("42601", Internal),
+            ("25P02", Lost),
+        ],
+    )
+    def test_each_state_is_one_of_our_codes(self, state, error):
+        """And nothing of the server's own words is in it."""
+        found = ours(psycopg.errors.lookup(state)("secret row"), "The database x")
+        assert type(found) is error
+        assert "secret" not in str(found)
+
+    def test_a_role_or_a_database_that_is_not_there(self, postgres_url):
+        """Each is told apart, with its next step."""
+        for changed, says, hint in (
+            ({"role": "cp_nobody", "name": "postgres"}, "does not know this role", "migrate"),
+            ({"role": None, "name": "cp_nowhere"}, "does not exist", "another"),
+        ):
+            with pytest.raises(Unavailable, match=says) as told:
+                enter(opened(address(postgres_url, **changed)))
+            assert hint in told.value.hint
+
+    def test_no_address_is_told(self, database):
+        """Neither the password nor the user of an address that leads nowhere."""
+        for url in (
+            "postgresql://ann:hunter2@127.0.0.1:1/x",
+            "postgresql://ann:hunter2@[::bad/x",
+            "password=hunter2 host=127.0.0.1 port=1",
+            "hunter2",
+            "postgresql://ann:p@hunter2@127.0.0.1:1/x",
+            "postgresql://ann:12/hunter2@127.0.0.1:1/x",
+            "postgresql://ann:p@hunter2/3@127.0.0.1:1/x",
+        ):
+            with pytest.raises((Unavailable, Invalid)) as told, opened(url).within("ann"):
+                pass
+            assert "hunter2" not in str(told.value)
+            assert told.value.__cause__ is None
+
+    def test_a_password_that_tears_an_address_is_told_to_be_encoded(self):
+        """A bare @ or / in it; encoded, in a socket's path and as a pair of = it is taken."""
+        for password in ("p@ss", "12/3", "p/@s"):
+            with pytest.raises(Invalid) as told:
+                parse_address(f"postgresql://ann:{password}@h/x")
+            assert "Percent-encode" in told.value.hint
+        for url, name in (
+            ("postgresql://ann:p%40s%2Fs@h/x", "The database x at h"),
+            ("postgresql://ann@%2Frun%2Fpg/x?sslmode=disable", "The database x at /run/pg"),
+            ("postgresql:///x?host=/run/pg", "The database x at /run/pg"),
+            ("postgres://[::1]:5/x", "The database x at ::1"),
+            ("host=h password=p@s/s dbname=x", "The database x at h"),
+            ("postgresql://ann@h", "The database at h"),
+        ):
+            assert parse_address(url)[1] == name
+
+
+class TestFull:
+    def test_what_is_open_goes_on_where_no_more_are_let_in(self, database):
+        """A database that refused one more is no database that is away."""
+        name = database.rows("SELECT current_database()")[0][0]
+        database.run(f'ALTER DATABASE "{name}" CONNECTION LIMIT 1')
+        pool = opened(database.app_url)
+        with pool.within("ann"):
+            for _ in range(2):
+                with (
+                    pytest.raises(Unavailable, match="no more connections"),
+                    pool.within("bob", deadline_s=0.3),
+                ):
+                    pass
+        for owner in ("bob", "cem"):
+            with pool.within(owner, deadline_s=1):
+                pass
+        pool.close()
+
+    def test_a_crowd_on_few_connections_looks_once(self, database):
+        """Eight threads that waited in vain: of their own they open one connection, not eight."""
+        looks = []
+
+        def slow_look(conn, name):
+            look(conn, name)
+            looks.append(name)
+            conn.execute("SELECT pg_sleep(0.5)")
+
+        def wait_in_vain():
+            with pytest.raises(Unavailable), pool.within("bob", deadline_s=0.3):
+                pass
+
+        pool = Postgres(database.app_url, check=slow_look, most=1)
+        with pool.within("ann"):
+            threads = [threading.Thread(target=wait_in_vain) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert len(looks) <= 4
+        pool.close()
+
+    def test_all_that_idled_may_be_stale(self, pool, database):
+        """The server ended both: the next transaction has a new one."""
+        with pool.within("ann"), pool.within("bob"):
+            pass
+        database.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE usename = 'commonplace_app' AND datname = current_database()"
+        )
+        with pool.within("ann") as one, pool.within("bob") as other:
+            assert owners(one) == owners(other) == []
+
+
+class TestServer:
+    def test_it_is_used_again_after_it_was_stopped_killed_and_frozen(self, own_server):
+        """By itself; meanwhile each call ends with an error that says so, within its deadline."""
+        migrate_postgres(own_server.url(), SERIES)
+        pool = opened(own_server.url("commonplace_app"), deadline_s=3)
+        with pool.within("ann") as conn:
+            conn.execute(INSERT, ["ann", "1"])
+        own_server.stop()
+        own_server.start()
+        with pool.within("ann") as conn:
+            assert owners(conn) == ["ann"]
+        with pytest.raises(Lost):
+            insert(pool, "ann", then=own_server.kill, ref_id="2")
+        with pytest.raises(Lost, match="does not answer"), pool.within("ann"):
+            pass
+        own_server.start()
+        with pool.within("ann") as conn:
+            assert owners(conn) == ["ann"]
+        own_server.freeze()
+        began = time.monotonic()
+        with pytest.raises(Lost, match="in time"), pool.within("ann", deadline_s=0.3):
+            pass
+        assert time.monotonic() - began < 3
+        own_server.thaw()
+        with pool.within("ann") as conn:
+            assert owners(conn) == ["ann"]
+        with (
+            pytest.raises(Unavailable, match="too long"),
+            pool.within("ann", deadline_s=0.3) as conn,
+        ):
+            conn.execute("SELECT pg_sleep(5)")
+        pool.close()

@@ -1,0 +1,21 @@
+"""The demo of memory, as `make demo-memory` runs it."""
+
+import os
+import subprocess
+import sys
+
+
+def test_it_ends_well_and_leaves_nothing(tmp_path):
+    """Two users, each with their own answers; its server and its folders are gone."""
+    env = {**os.environ, "TMPDIR": str(tmp_path / "t")}
+    (tmp_path / "t").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace.doors.demos.memory"],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "lives in Ipoh" in done.stdout
+    assert "as nobody: 0" in done.stdout
+    assert list((tmp_path / "t").iterdir()) == []

@@ -1,0 +1,147 @@
+"""The clockwork of a server: what is due, of every owner, when it becomes due."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.patience import PATIENCE_S
+
+from commonplace.app import Apps
+from commonplace.config.settings import read_settings
+from commonplace.core.errors import Unavailable
+from commonplace.doors.http import scheduler as door
+from commonplace.doors.http.scheduler import Clockwork
+from commonplace.testing import FrozenClock
+from commonplace.testing_language import FakeLLM, summarising
+
+AT = datetime(2020, 10, 7, 14, 5, tzinfo=UTC)
+
+
+class World:
+    """Two owners with a timeline each, one without, and a clockwork over them."""
+
+    def __init__(self, grace=timedelta()):
+        self.clock = FrozenClock(AT)
+        settings = read_settings(flags={"toolsets": "all"}, cwd=Path.cwd(), home=Path.home())
+        self.apps = Apps(settings, user_home=Path.home(), clock=self.clock)
+        self.users = settings.home / "users"
+        self.work = Clockwork(self.apps, users=self.users, grace=grace, clock=self.clock)
+
+    def add(self, owner, text="Built the pier."):
+        with self.apps.using(owner) as app:
+            app.timeline.desk().add(text)
+
+    def due(self, owner):
+        with self.apps.using(owner) as app:
+            return sum(x.count for x in app.timeline.rollups.list_due())
+
+
+@pytest.fixture
+def world(words_only):
+    made = World()
+    yield made
+    made.apps.close()
+
+
+def test_what_is_due_of_every_owner_is_rolled_up(world):
+    """The hour and nothing that still goes on; a day later the rest of that day."""
+    world.add("ann")
+    world.add("a/b")
+    with world.apps.using("carl") as app:
+        app.memory.tools.write_toolset.tool("memory_save").call({"kind": "todo", "title": "x"})
+    assert [*world.work.list_owners()] == ["a/b", "ann"]
+    assert world.work.roll_up() == 0
+    world.clock.at = AT + timedelta(hours=1)
+    assert world.work.roll_up() == 2
+    assert (world.due("ann"), world.due("a/b")) == (0, 0)
+    world.clock.at = AT + timedelta(days=1)
+    assert world.work.roll_up() == 2
+
+
+def test_owners_take_turns(world, monkeypatch):
+    """One with much to do does not hold up another: nobody is done before all had a turn."""
+    monkeypatch.setattr(door, "TURN_MOST", 1)
+    turns = []
+    turn = world.work._turn
+    monkeypatch.setattr(world.work, "_turn", lambda owner: turns.append(owner) or turn(owner))
+    world.add("ann")
+    world.add("bob")
+    world.clock.at = AT + timedelta(days=1)
+    # Each has an hour and a day to be rolled up.
+    assert world.work.roll_up() == 4
+    assert turns == ["ann", "bob", "ann", "bob"]
+
+
+def test_one_owner_who_cannot_be_served_stops_no_other(world, caplog):
+    """It is logged, without a word of what is written there."""
+    world.add("ann")
+    world.add("bob", "Built the secret pier.")
+    (world.users / "%%nobody" / "journal").mkdir(parents=True)
+    (world.users / "%%nobody" / "journal" / "journal.db").touch()
+    world.apps.close()
+    other = World()
+    using = other.apps.using
+
+    def failing(owner):
+        if owner == "ann":
+            raise Unavailable("Locked.")
+        return using(owner)
+
+    other.apps.using = failing
+    other.clock.at = AT + timedelta(hours=1)
+    assert other.work.roll_up() == 1
+    assert "Locked." in caplog.text
+    assert "belongs to no owner" in caplog.text
+    assert "secret" not in caplog.text
+    other.apps.close()
+
+
+def test_it_looks_when_periods_end(world):
+    """On every quarter of an hour, which is when hours end somewhere, and later by the grace."""
+    assert world.work.next_at(AT) == AT.replace(minute=15)
+    assert world.work.next_at(AT.replace(minute=45)) == AT.replace(hour=15, minute=0)
+    assert world.work.next_at(AT.replace(hour=23, minute=59)) == datetime(2020, 10, 8, tzinfo=UTC)
+    late = World(grace=timedelta(minutes=20))
+    assert late.work.next_at(AT) == AT.replace(minute=20)
+    assert late.work.next_at(AT.replace(minute=20)) == AT.replace(minute=35)
+
+
+def test_it_runs_in_a_thread_until_it_is_stopped(world, monkeypatch):
+    """What is due is rolled up at the start, and again once the clock has gone on."""
+    monkeypatch.setattr(door, "_LOOK_S", 0.01)
+    world.add("ann")
+    world.clock.at = AT + timedelta(hours=1)
+    rounds = threading.Semaphore(0)
+    roll_up = world.work.roll_up
+    monkeypatch.setattr(world.work, "roll_up", lambda: (roll_up(), rounds.release())[0])
+    world.work.start()
+    assert rounds.acquire(timeout=PATIENCE_S)
+    assert world.due("ann") == 0
+    world.clock.at = AT + timedelta(days=1)
+    assert rounds.acquire(timeout=PATIENCE_S)
+    assert world.due("ann") == 0
+    world.work.stop(20)
+    assert not world.work._thread.is_alive()
+
+
+@pytest.mark.parametrize("background", ["", "true"])
+def test_a_model_is_asked_where_the_settings_let_a_server_ask(words_only, monkeypatch, background):
+    """Not because one is set: `rollup --due` asks it then. The summary is there either way."""
+    with FakeLLM(summarising("Built the pier")) as fake:
+        monkeypatch.setenv("COMMONPLACE_LLM_URL", fake.url)
+        monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "small")
+        monkeypatch.setenv("COMMONPLACE_LLM_BACKGROUND", background)
+        world = World()
+        world.add("ann")
+        world.clock.at = AT + timedelta(hours=1)
+        assert world.work.roll_up() == 1
+        world.work.roll_up()
+        assert len(fake.asked) == (1 if background else 0)
+        with world.apps.using("ann") as app:
+            hour = app.timeline.rollups.read("hour", AT)
+            assert hour.content.startswith("[14:00-15:00] ")
+            assert app.languages.purse.spent() == (1050 if background else 0)
+        world.apps.close()

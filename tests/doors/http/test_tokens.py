@@ -1,0 +1,195 @@
+"""Tokens: made once, kept as hashes, let in until they expire or are revoked."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.doors.terminal import run
+
+from commonplace.core.errors import Invalid, NotFound, Unavailable
+from commonplace.doors.http.tokens import TokenFile, parse_expiry
+from commonplace.testing import FrozenClock
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock(NOW)
+
+
+@pytest.fixture
+def tokens(tmp_path, clock):
+    return TokenFile(tmp_path / "kept", clock=clock)
+
+
+def test_only_a_hash_is_kept_and_only_the_user_may_read_it(tokens, tmp_path):
+    """The file holds no token, and nobody else on the machine can open it."""
+    made, text = tokens.create("ann")
+    file = tmp_path / "kept" / "tokens.json"
+    assert text not in file.read_text()
+    assert text.split("_", 2)[2] not in file.read_text()
+    assert made.digest in file.read_text()
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert len(text.split("_", 2)[2]) == 43  # 32 bytes
+
+
+def test_a_token_is_found_by_itself_alone(tokens):
+    """Not by its id with another secret, nor by what is no token at all."""
+    made, text = tokens.create("ann")
+    _, other = tokens.create("bob")
+    assert tokens.find(text) == made
+    mixed = f"cp_{made.id}_{other.split('_', 2)[2]}"
+    for wrong in (
+        mixed,
+        text[:-1],
+        text + "x",
+        text.upper(),
+        "",
+        "cp_",
+        made.id,
+        "\udcff",
+        "é" * 60,
+    ):
+        assert tokens.find(wrong) is None
+
+
+def test_a_change_of_another_process_is_seen_at_the_next_look(tokens, tmp_path, clock):
+    """Made, revoked, deleted: without a restart."""
+    other = TokenFile(tmp_path / "kept", clock=clock)
+    assert not other.was_used()
+    made, text = tokens.create("ann")
+    assert other.find(text).state(NOW) == "valid"
+    tokens.revoke(made.id)
+    assert other.find(text).state(NOW) == "revoked"
+    (tmp_path / "kept" / "tokens.json").unlink()
+    assert other.find(text) is None
+    assert other.was_used()
+
+
+def test_the_file_is_read_again_only_when_it_has_changed(tokens, monkeypatch):
+    """A look costs one stat."""
+    _, text = tokens.create("ann")
+    tokens.find(text)
+    monkeypatch.setattr(tokens, "_read", lambda: pytest.fail("read again"))
+    assert tokens.find(text) is not None
+
+
+def test_a_home_whose_last_token_was_revoked_still_needs_one(tokens, tmp_path, clock):
+    """Revoking opens nothing."""
+    made, _ = tokens.create("ann")
+    tokens.revoke(made.id)
+    assert TokenFile(tmp_path / "kept", clock=clock).was_used()
+
+
+def test_a_token_expires(tokens, clock):
+    """From that instant on."""
+    _, text = tokens.create("ann", expires_at=NOW + timedelta(hours=1))
+    found = tokens.find(text)
+    assert found.state(NOW + timedelta(minutes=59)) == "valid"
+    assert found.state(NOW + timedelta(hours=1)) == "expired"
+    with pytest.raises(Invalid, match="expired already"):
+        tokens.create("ann", expires_at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("90d", datetime(2027, 2, 20, 12, tzinfo=UTC)),
+        ("12h", datetime(2026, 11, 23, 0, tzinfo=UTC)),
+        ("2 w", datetime(2026, 12, 6, 12, tzinfo=UTC)),
+        ("2027-01-01", datetime(2027, 1, 2, tzinfo=UTC)),
+    ],
+)
+def test_an_expiry_is_a_span_or_the_end_of_a_day(text, at):
+    """As people write it."""
+    assert parse_expiry(text, now=NOW, zone=UTC) == at
+
+
+def test_an_expiry_that_cannot_be_meant(tokens):
+    """Is an error with examples."""
+    with pytest.raises(Invalid, match="90d, 12h or 2027-01-01"):
+        parse_expiry("soonish", now=NOW, zone=UTC)
+
+
+@pytest.mark.parametrize("scopes", [["write"], [], ["read", "admin"]])
+def test_scopes_that_are_none(tokens, scopes):
+    """A token may read, or read and write."""
+    with pytest.raises(Invalid, match="Use read, or read,write"):
+        tokens.create("ann", scopes=scopes)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 2, "tokens": []}', '{"version"'])
+def test_a_damaged_file_lets_nobody_in(tokens, tmp_path, content):
+    """Least of all without a token."""
+    tokens.create("ann")
+    (tmp_path / "kept" / "tokens.json").write_text(content)
+    with pytest.raises(Unavailable, match=r"tokens\.json cannot be read"):
+        tokens.was_used()
+
+
+def test_revoking_what_there_is_not(tokens):
+    """Names the nearest there is."""
+    with pytest.raises(NotFound):
+        tokens.revoke("12345678")
+    made, _ = tokens.create("ann")
+    with pytest.raises(NotFound, match=f"Did you mean {made.id}"):
+        tokens.revoke(made.id[:-1])
+
+
+def test_the_commands(tmp_path):
+    """Make one, list it without itself, revoke it."""
+    made = json.loads(
+        run(
+            "tokens",
+            "create",
+            "--user",
+            "ann",
+            "--scope",
+            "read",
+            "--toolsets",
+            "memory,recall",
+            "--expires",
+            "90d",
+            "--json",
+        ).stdout
+    )
+    assert (made["user"], made["scope"], made["toolsets"]) == (
+        "ann",
+        ["read"],
+        ["memory", "recall"],
+    )
+    assert "machine user's own" in run("tokens", "create", "--user", "me").stdout
+    assert "machine user's own" not in run("tokens", "create", "--user", "bob").stdout
+    listed = run("tokens", "list").stdout
+    assert made["id"] in listed
+    assert made["token"] not in listed
+    assert run("tokens", "revoke", made["id"]).stdout == f"Revoked {made['id']}.\n"
+    assert "revoked" in run("tokens", "list").stdout
+    assert run("tokens", "revoke", "nothing0").exit_code == 3
+    assert run("tokens", "create", "--user", "ann", "--scope", "admin").exit_code == 2
+    assert run("tokens", "create", "--user", "ann", "--toolsets", "privat").exit_code == 2
+
+
+def test_a_link_that_leads_nowhere_lets_nobody_in(tokens, tmp_path):
+    """Tokens on a disk that is not there yet: not a server without tokens."""
+    (tmp_path / "kept").mkdir(exist_ok=True)
+    (tmp_path / "kept" / "tokens.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(Unavailable, match="leads nowhere"):
+        tokens.was_used()
+
+
+def test_a_link_becomes_a_file_that_only_its_user_can_read(tokens, tmp_path):
+    """A link's own mode is that of everybody."""
+    tokens.create("ann")
+    file = tmp_path / "kept" / "tokens.json"
+    file.rename(tmp_path / "elsewhere.json")
+    file.symlink_to(tmp_path / "elsewhere.json")
+    tokens.create("ben")
+    assert not file.is_symlink()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert {each.owner for each in tokens.list_tokens()} == {"ann", "ben"}

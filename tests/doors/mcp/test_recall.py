@@ -1,0 +1,157 @@
+"""Recall through the SDK's client: in memory, and over stdio against several real servers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+
+import anyio
+import pytest
+from mcp import Client
+from tests.doors.raw_server import RawServer
+from tests.tools.recall_world import RecallWorld
+
+from commonplace.doors.mcp.server import make_server
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = RecallWorld(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+def test_a_model_recalls_and_opens_what_was_written(world, mode):
+    """Written through two toolsets, asked through a third: the same facts as text and as data."""
+    app = world.open()
+
+    async def scenario():
+        async with Client(make_server(app.toolsets()), mode=mode) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            for name in ("recall", "open_ref"):
+                assert tools[name].annotations.read_only_hint is True
+                assert tools[name].description.startswith("Private journal, chronicle: ")
+            await client.call_tool("add_entry", {"message": "left Postgres for SQLite"})
+            await client.call_tool("process_thoughts", {"feelings": "Postgres wore me out."})
+            found = await client.call_tool("recall", {"query": "why did we leave Postgres today?"})
+            facts = found.structured_content
+            assert {hit["journal"] for hit in facts["results"]} == {"private", "chronicle"}
+            for hit in facts["results"]:
+                assert f"```{hit['ref']}\n{hit['excerpt']}\n```" in found.content[0].text
+                page = await client.call_tool("open_ref", {"ref": hit["ref"]})
+                assert not page.is_error
+                assert hit["excerpt"] in page.structured_content["text"]
+                assert page.structured_content["text"].strip() in page.content[0].text
+            status = (await client.read_resource("commonplace://status")).contents[0]
+            assert status.mime_type == "application/json"
+            rows = json.loads(status.text)["journals"]
+            assert [(row["journal"], row["entries"]) for row in rows] == [
+                ("private", 1),
+                ("chronicle", 1),
+            ]
+
+    anyio.run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "words"),
+    [
+        ("recall", {"query": "x", "journals": ["memory"]}, "invalid", "Use private or chronicle."),
+        ("recall", {"query": "x", "when": "someday"}, "invalid", "Invalid when: "),
+        ("open_ref", {"ref": "notes:1"}, "not_found", "Refs look like "),
+        ("open_ref", {"ref": "private:user/../x"}, "denied", "climbs"),
+    ],
+)
+def test_an_error_says_what_to_do_in_text_and_data(world, tool, arguments, code, words):
+    """Some hosts drop the one, some the other."""
+
+    async def scenario():
+        async with Client(make_server(world.open().toolsets())) as client:
+            answer = await client.call_tool(tool, arguments)
+            assert answer.is_error
+            assert answer.structured_content["code"] == code
+            assert words in answer.content[0].text
+            assert words in " ".join(answer.structured_content.values())
+
+    anyio.run(scenario)
+
+
+def test_the_instructions_tell_of_recall(world):
+    """A model is told to ask before it answers from what it does not know."""
+
+    async def scenario():
+        async with Client(make_server(world.open().toolsets())) as client:
+            assert "ask it with recall" in client.instructions
+
+    anyio.run(scenario)
+
+
+def test_recall_answers_while_four_servers_write(tmp_path):
+    """Nothing is lost, no recall fails, and in the end each entry of both journals is found."""
+    cwd = tmp_path / "project"
+    writers = [RawServer(cwd=cwd) for _ in range(4)]
+    reader = RawServer(cwd=cwd)
+    failures, counts = [], []
+
+    def write(server, name):
+        for number in range(8):
+            word = f"walnut{name}{number}"
+            tool, arguments = (
+                ("add_entry", {"message": f"planted {word}"})
+                if number % 2
+                else ("process_thoughts", {"feelings": f"glad about {word}"})
+            )
+            answer = server.call(tool, arguments)
+            if answer.get("isError"):
+                failures.append(answer)
+
+    try:
+        for server in (*writers, reader):
+            server.handshake()
+        threads = [
+            threading.Thread(target=write, args=each) for each in zip(writers, "abcd", strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            answer = reader.call("recall", {"query": "walnut planted or glad", "limit": 100})
+            assert not answer.get("isError"), answer
+            counts.append(answer["structuredContent"]["count"])
+        assert failures == []
+        for name in "abcd":
+            for number in range(8):
+                word = f"walnut{name}{number}"
+                found = reader.call("recall", {"query": word, "limit": 1})["structuredContent"]
+                assert word in found["results"][0]["excerpt"], found
+        status = reader.ask("resources/read", {"uri": "commonplace://status"})["result"]
+        rows = json.loads(status["contents"][0]["text"])["journals"]
+        assert {row["journal"]: row["entries"] for row in rows} == {"private": 16, "chronicle": 16}
+    finally:
+        for server in (*writers, reader):
+            server.__exit__()
+
+
+def test_a_journal_that_breaks_under_a_running_server_is_named(tmp_path):
+    """The server goes on with the private journal, and with both when chronicle is mended."""
+    database = tmp_path / "home" / ".local" / "share" / "chronicle" / "chronicle.db"
+    with RawServer(cwd=tmp_path / "project") as server:
+        server.handshake()
+        server.call("add_entry", {"message": "painted the harbour wall"})
+        server.call("process_thoughts", {"feelings": "The harbour felt quiet."})
+        for path in database.parent.iterdir():
+            path.rename(tmp_path / path.name)
+        database.write_bytes(b"\xde\xad" * 5000)
+        found = server.call("recall", {"query": "quiet harbour"})
+        assert found["structuredContent"]["missing"] == ["chronicle"]
+        assert "The harbour felt quiet." in found["content"][0]["text"]
+        for name in ("chronicle.db", "chronicle.db-wal", "chronicle.db-shm"):
+            if (tmp_path / name).exists():
+                (tmp_path / name).replace(database.with_name(name))
+        with contextlib.closing(sqlite3.connect(database)) as conn:
+            assert conn.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+        found = server.call("recall", {"query": "harbour wall", "limit": 1})["structuredContent"]
+        assert found["missing"] == []
+        assert found["results"][0]["excerpt"] == "painted the harbour wall"

@@ -1,0 +1,156 @@
+"""A raw line of JSON-RPC to the real server: what the SDK's client would hide is seen here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tests.patience import PATIENCE_S
+
+from commonplace.doors.stdio.snapshot_recorder import prime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+WAY = ""
+"""How servers begin: `front` from a snapshot, `plain` without one, else as on a first run."""
+
+
+def server_command(*flags: str) -> list[str]:
+    """The real server, as a client's configuration starts it."""
+    return [sys.executable, "-m", "commonplace", "mcp", *flags]
+
+
+def prime_for(flags: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+    """Leave the snapshot that a server of these flags, started there, begins from."""
+    words = [*flags]
+    given: dict[str, object] = {}
+    while words:
+        name = words.pop(0)
+        key = name.removeprefix("--").replace("-", "_")
+        given[key] = True if name == "--read-only" else words.pop(0)
+    before, here = dict(os.environ), os.getcwd()
+    try:
+        os.environ.update(env)
+        os.chdir(cwd)
+        prime(flags, flags=given, user_home=Path.home())
+    finally:
+        os.chdir(here)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+class RawServer:
+    """The server in a process of its own; requests and answers as they are on the wire."""
+
+    def __init__(
+        self, *flags: str, cwd: Path, env: dict[str, str] | None = None, way: str | None = None
+    ) -> None:
+        way = WAY if way is None else way
+        if way == "front":
+            prime_for(flags, cwd, env or {})
+        if way == "plain":
+            flags = (*flags, "--plain")
+        self.process = subprocess.Popen(
+            server_command(*flags),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+        )
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._errors: list[bytes] = []
+        self._unread_errors: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._next = 0
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._errors.append(line)
+            self._unread_errors.put(line)
+
+    @property
+    def stderr(self) -> str:
+        return b"".join(self._errors).decode()
+
+    def next_error(self) -> str:
+        """The next line of stderr."""
+        return self._unread_errors.get(timeout=PATIENCE_S).decode()
+
+    def send_raw(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def send(self, method: str, params: dict[str, Any] | None = None, *, reply: bool = True) -> int:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params or {}}
+        if reply:
+            self._next += 1
+            message["id"] = self._next
+        self.send_raw(json.dumps(message).encode() + b"\n")
+        return self._next
+
+    def receive(self) -> dict[str, Any]:
+        """The next line of stdout, which must be one JSON-RPC message; {} at the end."""
+        line = self._lines.get(timeout=PATIENCE_S)
+        return json.loads(line) if line else {}
+
+    def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        number = self.send(method, params)
+        while True:
+            message = self.receive()
+            if message.get("id") == number or not message:
+                return message
+
+    def handshake(self, revision: str = "2025-11-25") -> dict[str, Any]:
+        answer = self.ask(
+            "initialize",
+            {
+                "protocolVersion": revision,
+                "capabilities": {},
+                "clientInfo": {"name": "raw", "version": "1"},
+            },
+        )
+        self.send("notifications/initialized", reply=False)
+        return answer
+
+    def call(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})["result"]
+
+    def text(self, name: str, arguments: dict[str, Any] | None = None) -> str:
+        return self.call(name, arguments)["content"][0]["text"]
+
+    def end(self) -> int:
+        """Close stdin and wait; the exit status."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()

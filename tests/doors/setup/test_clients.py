@@ -1,0 +1,371 @@
+"""Commonplace is put among a client's servers, and nothing else in its file is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.doors.cli import main
+from commonplace.doors.setup.clients import (
+    CLIENTS,
+    Machine,
+    own_command,
+    plan_setup,
+    render_block,
+    write_change,
+)
+from commonplace.doors.setup.json_text import set_json_entry
+
+COMMAND = ["/opt/bin/commonplace", "mcp"]
+NOW = datetime(2026, 11, 21, 23, 19, 45, 15109, tzinfo=UTC)
+STAMP = "backup-20261121T231945015109Z"
+JSON_CLIENTS = [name for name, client in CLIENTS.items() if not client.toml]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A Linux machine with an empty home."""
+    return Machine(platform="linux", home=tmp_path / "home", environ={})
+
+
+def set_up(name, machine, command=COMMAND):
+    """Plan and write one client's file; what was written, and the backup."""
+    change = plan_setup(CLIENTS[name], command, machine)
+    return change, write_change(change, now=NOW) if change else None
+
+
+def entry(name, machine):
+    """Our entry as the client would read it."""
+    client = CLIENTS[name]
+    text = client.file(machine).read_text()
+    tables = tomllib.loads(text) if client.toml else json.loads(text)
+    return tables[client.table]["commonplace"]
+
+
+def put(name, machine, text):
+    """Give the client a file."""
+    file = CLIENTS[name].file(machine)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "platform", "environ", "file"),
+    [
+        ("claude-code", "linux", {}, ".claude.json"),
+        ("claude-code", "linux", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json"),
+        ("claude-desktop", "linux", {}, ".config/Claude/claude_desktop_config.json"),
+        (
+            "claude-desktop",
+            "darwin",
+            {},
+            "Library/Application Support/Claude/claude_desktop_config.json",
+        ),
+        (
+            "claude-desktop",
+            "win32",
+            {"APPDATA": "/roaming"},
+            "/roaming/Claude/claude_desktop_config.json",
+        ),
+        ("cursor", "linux", {}, ".cursor/mcp.json"),
+        ("vscode", "linux", {}, ".config/Code/User/mcp.json"),
+        ("vscode", "linux", {"XDG_CONFIG_HOME": "/x"}, "/x/Code/User/mcp.json"),
+        ("vscode", "darwin", {}, "Library/Application Support/Code/User/mcp.json"),
+        ("vscode", "win32", {}, "AppData/Roaming/Code/User/mcp.json"),
+        ("codex", "linux", {}, ".codex/config.toml"),
+        ("codex", "win32", {"CODEX_HOME": "/codex"}, "/codex/config.toml"),
+    ],
+)
+def test_where_clients_keep_their_servers(name, platform, environ, file):
+    """Sources: each client's documentation, November 2026."""
+    machine = Machine(platform=platform, home=Path("/home/ann"), environ=environ)
+    assert CLIENTS[name].file(machine) == Path("/home/ann") / file
+
+
+def test_the_packaged_claude_desktop_reads_a_folder_of_its_own(tmp_path):
+    """On Windows the packaged app passes over the file in %APPDATA% (claude-code issue 26073)."""
+    package = tmp_path / "AppData" / "Local" / "Packages" / "Claude_pzs8sxrjxfjjc"
+    package.mkdir(parents=True)
+    machine = Machine(platform="win32", home=tmp_path, environ={})
+    file = CLIENTS["claude-desktop"].file(machine)
+    assert file == package / "LocalCache/Roaming/Claude/claude_desktop_config.json"
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_missing_file_is_made(name, machine):
+    """With its folder, readable by the user alone; there is nothing to back up."""
+    _, backup = set_up(name, machine)
+    file = CLIENTS[name].file(machine)
+    assert backup is None
+    assert entry(name, machine) == {
+        **CLIENTS[name].extra,
+        "command": "/opt/bin/commonplace",
+        "args": ["mcp"],
+    }
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [*file.parent.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_is_printed_is_what_is_written(name, machine):
+    """The block to paste and the new file are the same lines."""
+    set_up(name, machine)
+    assert CLIENTS[name].file(machine).read_text() == render_block(CLIENTS[name], COMMAND) + "\n"
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_second_run_changes_nothing(name, machine):
+    """Neither the file nor the number of backups."""
+    put(name, machine, "")
+    set_up(name, machine)
+    files = sorted(CLIENTS[name].file(machine).parent.iterdir())
+    assert set_up(name, machine) == (None, None)
+    assert sorted(CLIENTS[name].file(machine).parent.iterdir()) == files
+
+
+@pytest.mark.parametrize("name", JSON_CLIENTS)
+def test_json_is_merged(name, machine):
+    """Other servers, other keys, their order, spacing and numbers stay, byte for byte."""
+    table = CLIENTS[name].table
+    text = (
+        '{\n\t"z": 1.10,\n\t"TABLE": {\n\t\t"other": {"command":"x",  "args":[]}\n\t},'
+        '\n\t"a": "\\ud83d é"\n}'
+    ).replace("TABLE", table)
+    file = put(name, machine, text)
+    file.chmod(0o640)
+    _, backup = set_up(name, machine)
+    written = file.read_text()
+    head, tail = text.split("\n\t},", 1)
+    assert written.startswith(head + ',\n\t\t"commonplace": {\n\t\t\t')
+    assert written.endswith("\n\t}," + tail)
+    assert list(json.loads(written)[table]) == ["other", "commonplace"]
+    assert backup == file.with_name(f"{file.name}.{STAMP}")
+    assert backup.read_text() == text
+    assert [p.stat().st_mode & 0o777 for p in (file, backup)] == [0o640, 0o640]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"a": 1}', '{"a": 1, "t": {"k": {"c": 2}}}'),
+        ('{"t": {}, "a": []}', '{"t": {"k": {"c": 2}}, "a": []}'),
+        ('{"t": {"k": {"old": 1}}}', '{"t": {"k": {"c": 2}}}'),
+        (
+            '{\r\n "a": 1\r\n}\r\n',
+            '{\r\n "a": 1,\r\n "t": {\r\n  "k": {\r\n   "c": 2\r\n  }\r\n }\r\n}\r\n',
+        ),
+        (
+            '{\n    "t": {}\n}',
+            '{\n    "t": {\n        "k": {\n            "c": 2\n        }\n    }\n}',
+        ),
+        ("{}", '{\n  "t": {\n    "k": {\n      "c": 2\n    }\n  }\n}\n'),
+        (
+            ' {"a":"}{,", "t" : { "x":[{"k":1}] } } ',
+            ' {"a":"}{,", "t" : { "x":[{"k":1}], "k": {"c": 2} } } ',
+        ),
+    ],
+)
+def test_json_keeps_its_manner(before, after):
+    """One line stays one line; indentation and line ends are the file's own."""
+    assert set_json_entry(before, "t", "k", {"c": 2}, name="f") == after
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=3), JSON, max_size=3),
+    st.none() | st.dictionaries(st.sampled_from(["k", "a", "é"]), JSON, max_size=3),
+    st.sampled_from([None, 0, 1, 4, "\t"]),
+    st.booleans(),
+)
+def test_any_json_is_changed_in_one_entry_alone(root, servers, indent, escaped):
+    """Whatever the file holds and however it is laid out."""
+    held = {key: value for key, value in root.items() if key != "t"}
+    if servers is not None:
+        held["t"] = servers
+    text = json.dumps(held, indent=indent, ensure_ascii=escaped)
+    edited = set_json_entry(text, "t", "k", {"c": [1]}, name="f")
+    assert json.loads(edited) == {**held, "t": {**(servers or {}), "k": {"c": [1]}}}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_the_user_added_to_our_entry_stays(name, machine):
+    """An environment, a time limit: only command and args are ours."""
+    set_up(name, machine, ["/old/commonplace", "mcp"])
+    file = CLIENTS[name].file(machine)
+    if CLIENTS[name].toml:
+        file.write_text(file.read_text() + "startup_timeout_sec = 20 # slow disk\n")
+        added = {"startup_timeout_sec": 20}
+    else:
+        held = json.loads(file.read_text())
+        added = {"env": {"COMMONPLACE_OWNER": "ann"}}
+        held[CLIENTS[name].table]["commonplace"] |= added
+        file.write_text(json.dumps(held))
+    set_up(name, machine, [*COMMAND, "--toolsets", "all"])
+    found = entry(name, machine)
+    assert found["command"] == "/opt/bin/commonplace"
+    assert found["args"] == ["mcp", "--toolsets", "all"]
+    assert added.items() <= found.items()
+
+
+def test_toml_is_merged(machine):
+    """Comments, other tables and their order stay."""
+    text = (
+        'model = "gpt" # mine\n\n[mcp_servers.other]\ncommand = "x" # keep\n\n'
+        '[mcp_servers.commonplace] # ours\ncommand = "/old"  # was there\n'
+        '\n[mcp_servers.commonplace.env]\nA = "b"\n'
+    )
+    file = put("codex", machine, text)
+    _, backup = set_up("codex", machine)
+    assert file.read_text() == text.replace('"/old"', '"/opt/bin/commonplace"').replace(
+        "# was there\n", '# was there\nargs = ["mcp"]\n'
+    )
+    assert backup.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("vscode", '{\n  // mine\n  "servers": {}\n}'),
+        ("vscode", '{"servers": {},}'),
+        ("cursor", '{"mcpServers": []}'),
+        ("cursor", '{"mcpServers": {}, "mcpServers": {}}'),
+        ("cursor", "[]"),
+        ("cursor", '{"a": NaN}'),
+        ("cursor", "[" * 100_000),
+        ("claude-code", '{"torn": '),
+        ("claude-desktop", b'{"a": "\xff"}'),
+        ("codex", "model = "),
+        ("codex", 'mcp_servers = { other = { command = "x" } }'),
+        ("codex", '[mcp_servers]\ncommonplace = { command = "x" }'),
+    ],
+)
+def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
+    """Comments, broken text, odd forms: an error with the block to paste, no backup, no change."""
+    file = put(name, machine, text)
+    before = file.read_bytes()
+    with pytest.raises(Invalid) as caught:
+        set_up(name, machine)
+    assert str(file) in caught.value.message
+    assert caught.value.hint == f"Add this to it yourself:\n{render_block(CLIENTS[name], COMMAND)}"
+    assert file.read_bytes() == before
+    assert [*file.parent.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_linked_file_stays_a_link(name, machine, tmp_path):
+    """The file it points to is changed; the backup lies beside the link."""
+    real = tmp_path / "dotfiles" / "settings"
+    real.parent.mkdir()
+    real.write_text("" if CLIENTS[name].toml else "{}")
+    file = CLIENTS[name].file(machine)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to(real)
+    _, backup = set_up(name, machine)
+    assert file.is_symlink()
+    assert "commonplace" in real.read_text()
+    assert backup.parent == file.parent
+    assert [*real.parent.iterdir()] == [real]
+
+
+def test_a_byte_order_mark_stays(machine):
+    """Editors on Windows write one."""
+    file = put("cursor", machine, b'\xef\xbb\xbf{"a": 1}')
+    set_up("cursor", machine)
+    assert file.read_bytes().startswith(b'\xef\xbb\xbf{"a": 1, "mcpServers"')
+
+
+def test_a_file_changed_meanwhile_is_not_overwritten(machine):
+    """Clients write their files too: what came in between is not lost."""
+    file = put("claude-code", machine, '{"a": 1}')
+    change = plan_setup(CLIENTS["claude-code"], COMMAND, machine)
+    file.write_text('{"a": 2}')
+    with pytest.raises(Conflict):
+        write_change(change, now=NOW)
+    assert file.read_text() == '{"a": 2}'
+
+
+def test_the_command_is_the_one_that_was_called(tmp_path):
+    """By its absolute path, a link included: tools that install commands move what it points to."""
+    script = tmp_path / "commonplace"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert own_command(str(script), sys.executable) == [str(script)]
+    os.chdir(tmp_path)
+    assert own_command("./commonplace", sys.executable) == [str(script)]
+
+
+def test_without_a_command_python_is_named(tmp_path, monkeypatch):
+    """Beside this Python, on the path, or as a module: in this order."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    python = str(tmp_path / "venv" / "bin" / "python")
+    assert own_command("/x/__main__.py", python) == [python, "-P", "-m", "commonplace"]
+    for folder in (tmp_path / "bin", tmp_path / "venv" / "bin"):
+        folder.mkdir(parents=True)
+        (folder / "commonplace").write_text("#!/bin/sh\n")
+        (folder / "commonplace").chmod(0o755)
+        assert own_command("/x/__main__.py", python) == [str(folder / "commonplace")]
+
+
+def test_no_command_of_the_working_folder_is_named(tmp_path, monkeypatch):
+    """Relative folders of the path, which lead into whatever repository one stands in, do not count."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
+    for folder in (tmp_path, tmp_path / "bin"):
+        folder.mkdir(exist_ok=True)
+        (folder / "commonplace").write_text("#!/bin/sh\n")
+        (folder / "commonplace").chmod(0o755)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    assert own_command("/x/__main__.py", python) == [python, "-P", "-m", "commonplace"]
+
+
+def test_the_command_line_sets_up_a_client(tmp_path):
+    """Written, told, told again; with the toolsets asked for."""
+    run = CliRunner().invoke(main, ["setup", "cursor", "--toolsets", "all"])
+    file = tmp_path / "home" / ".cursor" / "mcp.json"
+    assert run.exit_code == 0
+    assert f"Commonplace is set up for Cursor in {file}." in run.output
+    written = json.loads(file.read_text())["mcpServers"]["commonplace"]
+    assert os.path.isabs(written["command"])
+    assert written["args"][-3:] == ["mcp", "--toolsets", "all"]
+    again = CliRunner().invoke(main, ["setup", "cursor", "--toolsets", "all", "--json"])
+    assert json.loads(again.stdout)["changed"] is False
+
+
+def test_print_writes_nothing(tmp_path):
+    """The path and the block, as text and as facts."""
+    run = CliRunner().invoke(main, ["setup", "codex", "--print"])
+    file = tmp_path / "home" / ".codex" / "config.toml"
+    first, _, block = run.output.partition("\n")
+    assert first == f"# {file}"
+    assert tomllib.loads(block)["mcp_servers"]["commonplace"]["args"][-1] == "mcp"
+    facts = json.loads(CliRunner().invoke(main, ["setup", "codex", "--print", "--json"]).stdout)
+    assert facts["block"] + "\n" == block
+    assert not file.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["setup", "emacs"], ["setup"], ["setup", "cursor", "--toolsets", "privat"]]
+)
+def test_usage_errors_of_setup(words, tmp_path):
+    """An unknown client or toolset is code 2, and nothing is written."""
+    assert CliRunner().invoke(main, words).exit_code == 2
+    assert not (tmp_path / "home" / ".cursor").exists()

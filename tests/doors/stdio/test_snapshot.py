@@ -1,0 +1,289 @@
+"""A snapshot serves the start it was made for and no other: whatever changes, the SDK answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.doors.raw_server import RawServer, prime_for
+from tests.doors.stdio.test_front import REFUSED, has_sdk
+from tests.patience import PATIENCE_S, until
+
+from commonplace.config.settings import SETTINGS, read_settings, user_file
+from commonplace.doors.cli import main
+from commonplace.doors.stdio import snapshot as room
+from commonplace.doors.stdio.snapshot import (
+    ENV_NAMES,
+    ENV_PREFIXES,
+    read_snapshot,
+    snapshot_folder,
+    snapshot_path,
+    start_key,
+    user_files,
+)
+from commonplace.doors.stdio.snapshot_recorder import prime
+
+OLD = 1_000_000_000
+
+
+def settle(path, text):
+    """A file of settings written long ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (OLD, OLD))
+
+
+@pytest.fixture
+def key():
+    """The key of a start whose snapshot is there."""
+    assert prime([], flags={}, user_home=Path.home())
+    found = start_key([])
+    assert read_snapshot(found)
+    return found
+
+
+def test_every_variable_that_can_set_something_has_its_say():
+    """Each setting's variable, and those that say where files of settings lie, are in the key."""
+    for setting in SETTINGS:
+        assert setting.env in ENV_NAMES or setting.env.startswith(ENV_PREFIXES), setting.env
+    assert {"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TZ"} <= ENV_NAMES
+
+
+def test_the_places_are_those_of_the_settings(monkeypatch):
+    """The front looks where `config` looks, with the usual variables and without them."""
+    for _ in range(2):
+        assert str(user_file()) in user_files()
+        home = read_settings(cwd=Path.cwd(), home=Path.home()).home
+        assert snapshot_folder() == str(home / "snapshots")
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("COMMONPLACE_HOME", str(Path.home() / "elsewhere"))
+    home = read_settings(cwd=Path.cwd(), home=Path.home()).home
+    assert snapshot_folder() == str(home / "snapshots")
+
+
+@pytest.mark.parametrize(
+    "name", [setting.env for setting in SETTINGS] + ["TZ", "PYTHONOPTIMIZE", "WB_EMBED_MODEL"]
+)
+def test_another_variable_is_another_start(key, monkeypatch, name):
+    """What an environment sets is never answered from a snapshot of another environment."""
+    monkeypatch.setenv(name, "x")
+    other = start_key([])
+    assert other is None or other != key
+
+
+@pytest.mark.parametrize("words", [["--read-only"], ["--toolsets", "private"], ["--project", "/"]])
+def test_other_flags_are_another_start(key, words):
+    """The words after `mcp` are part of the key as they are."""
+    assert start_key(words) not in {key, None}
+
+
+def test_files_of_settings_count_and_so_does_their_absence(key, tmp_path):
+    """A file that appears, changes or goes, of the user or of a project above, is another start."""
+    keys = [key]
+    file = user_file()
+    inner = tmp_path / "project" / "a" / "b"
+    inner.mkdir(parents=True)
+    settle(file, "read_only = true\n")
+    keys.append(start_key([]))
+    settle(file, "read_only = false\n")
+    keys.append(start_key([]))
+    settle(tmp_path / "project" / ".commonplace.toml", 'toolsets = ["private"]\n')
+    keys.append(start_key([]))
+    os.chdir(inner)
+    keys.append(start_key([]))
+    assert len({*keys}) == 5
+    assert None not in keys
+    (tmp_path / "project" / ".commonplace.toml").unlink()
+    file.unlink()
+    assert start_key([]) == key
+
+
+def test_projects_without_files_share_a_snapshot(key, tmp_path):
+    """Where nothing is set, the working folder does not matter."""
+    (tmp_path / "other").mkdir()
+    os.chdir(tmp_path / "other")
+    assert start_key([]) == key
+
+
+@pytest.mark.parametrize(
+    "words", [["--project", "relative"], ["--project=~/x"], ["--plain"], ["--project"]]
+)
+def test_what_only_the_settings_can_read_has_no_key(words):
+    """A project that is not written in full is left to the SDK's way."""
+    assert start_key(words) is None
+
+
+def test_settings_of_files_are_answered(tmp_path, monkeypatch):
+    """A user's file and a project's file: the snapshot is made from them, and served again."""
+    project = tmp_path / "home" / "work"
+    project.mkdir()
+    settle(user_file(), "preload = false\n")
+    settle(project / ".commonplace.toml", 'toolsets = ["private"]\n')
+    monkeypatch.setattr("commonplace.doors.stdio.snapshot_recorder.SETTLED_S", -60)
+    with RawServer(cwd=project, way="front") as server:
+        server.handshake()
+        first = server.ask("tools/list")["result"]["tools"]
+        assert not has_sdk(server)
+        assert {x["name"] for x in first} >= {"process_thoughts"}
+        assert "recall" not in {x["name"] for x in first}
+    settle(project / ".commonplace.toml", 'toolsets = ["recall"]\n')
+    with RawServer(cwd=project) as server:
+        server.handshake()
+        tools = server.ask("tools/list")["result"]["tools"]
+        assert {x["name"] for x in tools} == {"recall", "open_ref"}
+
+
+def test_a_file_written_just_now_is_not_trusted_yet(tmp_path):
+    """It could change again within one tick of its disk's clock: the next session keeps one."""
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text("read_only = true\n")
+    assert not prime([], flags={}, user_home=Path.home())
+    assert read_snapshot(start_key([])) is None
+
+
+def test_a_change_while_the_snapshot_is_made_is_seen(monkeypatch):
+    """Settings that change after they were read leave no snapshot under the old key."""
+    import commonplace.doors.stdio.snapshot_recorder as room_of_making
+
+    made = room_of_making.make_snapshot
+
+    def make(toolsets):
+        settle(user_file(), "read_only = true\n")
+        return made(toolsets)
+
+    monkeypatch.setattr(room_of_making, "make_snapshot", make)
+    assert not prime([], flags={}, user_home=Path.home())
+    assert not os.path.exists(snapshot_folder()) or os.listdir(snapshot_folder()) == []
+
+
+def test_another_code_or_another_sdk_is_another_start(key, tmp_path, monkeypatch):
+    """Any file of the package that changed, and any other distribution, changes the key."""
+    copy = tmp_path / "copy"
+    shutil.copytree(room._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(room, "_PACKAGE", str(copy))
+    assert start_key([]) == key
+    os.utime(copy / "tools" / "private.py", (OLD, OLD))
+    one = start_key([])
+    (copy / "tools" / "new.py").write_text("")
+    two = start_key([])
+    assert len({key, one, two}) == 3
+    site = tmp_path / "site"
+    (site / "pydantic-9.9.9.dist-info").mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(site), *sys.path])
+    assert start_key([]) not in {key, one, two}
+
+
+@pytest.mark.parametrize("version", ["2.4.0", "3.0.0", "2.30.0", "2"])
+def test_an_untested_sdk_is_not_fronted(key, tmp_path, monkeypatch, version):
+    """An SDK of another minor version answers for itself, and no snapshot is kept."""
+    installed = tmp_path / "site"
+    (installed / f"mcp-{version}.dist-info").mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
+    assert start_key([]) is None
+    assert not prime([], flags={}, user_home=Path.home())
+
+
+def broken(path, kind):
+    text = path.read_text()
+    if kind == "torn":
+        path.write_text(text[: len(text) // 2])
+    elif kind == "readable by others":
+        path.chmod(0o644)
+    elif kind == "a link":
+        path.rename(path.with_suffix(".real"))
+        path.symlink_to(path.with_suffix(".real"))
+    elif kind == "of another key":
+        path.write_text(json.dumps({**json.loads(text), "key": "other"}))
+    elif kind == "no texts":
+        path.write_text(json.dumps({**json.loads(text), "texts": []}))
+    elif kind == "not ours":
+        path.write_text("[]")
+    else:
+        path.unlink()
+
+
+KINDS = ["torn", "readable by others", "a link", "of another key", "no texts", "not ours", "gone"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_snapshot_that_cannot_be_trusted_is_not_served(key, tmp_path, kind):
+    """The SDK answers, and leaves a good one behind."""
+    path = Path(snapshot_path(key))
+    good = json.loads(path.read_text())
+    broken(path, kind)
+    with RawServer(cwd=tmp_path) as server:
+        answer = server.handshake()
+        assert answer["result"]["serverInfo"]["name"] == "commonplace"
+        assert has_sdk(server)
+        server.ask("tools/list")
+        until(lambda: read_snapshot(key) == good)
+
+
+def test_a_snapshot_that_tells_other_answers_goes(key, tmp_path):
+    """Should a snapshot ever be wrong, the first replay shows it, and it is removed."""
+    path = Path(snapshot_path(key))
+    path.write_text(path.read_text().replace("You have a private journal", "You have no journal"))
+    with RawServer(cwd=tmp_path) as server:
+        assert "You have no journal" in server.handshake()["result"]["instructions"]
+        server.call("search_journal", REFUSED["arguments"])
+        assert not path.exists()
+        assert "A snapshot told other answers" in server.next_error()
+
+
+def test_what_broke_since_is_told_at_the_call(tmp_path):
+    """The lists are answered from the snapshot; what needs more is told why there is none."""
+    project = tmp_path / "work"
+    project.mkdir()
+    env = {"COMMONPLACE_PROJECT": str(project)}
+    prime_for([], tmp_path, env)
+    project.rmdir()
+    with RawServer(cwd=tmp_path, env=env) as server:
+        server.handshake()
+        assert server.ask("tools/list")["result"]["tools"]
+        for _ in range(2):
+            error = server.ask("tools/call", REFUSED)["error"]
+            assert error["code"] == -32603
+            assert "is no folder. Name a folder." in error["message"]
+        assert "is no folder" in server.next_error()
+        assert server.end() == 0
+    with RawServer(cwd=tmp_path, env=env) as server:
+        assert server.process.wait(PATIENCE_S) == 2
+
+
+def test_old_snapshots_are_removed(key, monkeypatch):
+    """Only the newest are kept."""
+    monkeypatch.setattr("commonplace.doors.stdio.snapshot_recorder.MOST_SNAPSHOTS", 2)
+    for words in (["--read-only"], ["--toolsets", "private"]):
+        prime_for(words, Path.cwd(), {})
+    assert len(os.listdir(snapshot_folder())) == 2
+    assert read_snapshot(key) is None
+
+
+def test_setup_leaves_the_snapshot_of_the_first_session(tmp_path):
+    """What the client will start begins at once, the first time too."""
+    run = CliRunner().invoke(main, ["setup", "cursor", "--toolsets", "private", "--json"])
+    assert json.loads(run.stdout)["primed"] is True
+    with RawServer("--toolsets", "private", cwd=tmp_path) as server:
+        assert server.handshake()["result"]["serverInfo"]["name"] == "commonplace"
+        assert not has_sdk(server)
+
+
+def test_doctor_compares_the_snapshot_with_the_sdk(key):
+    """Equal: a note. Other: a problem, and repair removes the snapshot."""
+    assert "begins from a snapshot that says what the SDK says" in doctor()
+    path = Path(snapshot_path(key))
+    path.write_text(path.read_text().replace("You have a private journal", "You have no journal"))
+    assert "The snapshot of `mcp` says other than the SDK." in doctor()
+    assert "Removed a snapshot" in doctor("--repair")
+    assert not path.exists()
+    assert "No snapshot for here" in doctor()
+
+
+def doctor(*words):
+    return CliRunner().invoke(main, ["doctor", *words]).stdout

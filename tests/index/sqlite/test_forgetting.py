@@ -1,0 +1,64 @@
+"""What is forgotten leaves no byte behind."""
+
+import contextlib
+
+import pytest
+
+from commonplace.core.errors import Unavailable
+from commonplace.core.values import Drop, Put
+from commonplace.db.sqlite import connect, snapshot
+from commonplace.index.sqlite import meaning
+from commonplace.testing import a_doc, encode_all
+
+SECRET = "xylophonique"
+TRACES = [b"xylophoniqu", b"quagmirism", b"Hidden Chapter", b"hidden chapter"]
+
+
+def _held(folder):
+    found = set()
+    for path in folder.iterdir():
+        body = path.read_bytes()
+        found |= {(path.name, trace) for trace in TRACES if trace in body}
+    return found
+
+
+def _secret_doc(ref="n:secret"):
+    text = f"the {SECRET} plan, " * 30 + "quagmirism"
+    return a_doc(ref, text, headings=("Hidden Chapter",), tags=("quagmirism",))
+
+
+@pytest.mark.parametrize("others", [0, 30, meaning.TAIL_LEAST + 100])
+def test_no_byte_of_a_forgotten_text_remains(opened, folder, law, others):
+    """Not in the database, its journal, the word index, or the matrices' rows."""
+    docs = [a_doc(f"n:{i}", f"harbour {i}", minutes=i) for i in range(others)]
+    mine = law.filled(opened(), [*docs, _secret_doc()])
+    vector = law.encoder.encode_query(_secret_doc().text).tobytes()
+    assert _held(folder)
+    mine.forget(["n:secret"])
+    assert _held(folder) == set()
+    assert not any(vector in path.read_bytes() for path in folder.iterdir())
+    assert mine.counts(law.encoder.identity).docs == others
+    assert mine.problems() == []
+
+
+def test_what_was_dropped_or_replaced_before_goes_too(opened, folder, law):
+    """An entry edited, and another dropped the ordinary way, leave nothing after forgetting."""
+    mine = law.filled(opened(), [_secret_doc(), _secret_doc("n:2")])
+    mine.apply([Put(a_doc("n:secret", "harbour")), Drop("n:2")])
+    encode_all(mine, law.encoder)
+    mine.forget(["n:secret", "n:2"])
+    assert _held(folder) == set()
+
+
+def test_a_reader_in_the_way_is_reported(opened, folder, law, monkeypatch):
+    """While another process holds an old state open, forgetting says that bytes remain."""
+    mine = law.filled(opened(), [_secret_doc()])
+    with contextlib.closing(connect(folder / "index.db")) as reader, snapshot(reader):
+        reader.execute("SELECT count(*) FROM docs").fetchone()
+        with mine._file.using() as (conn, _):
+            conn.execute("PRAGMA busy_timeout = 100")
+        with pytest.raises(Unavailable, match="remain"):
+            mine.forget(["n:secret"])
+        assert law.find(mine, SECRET) == {}
+    mine.forget(["n:secret"])
+    assert _held(folder) == set()

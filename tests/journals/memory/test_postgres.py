@@ -1,0 +1,584 @@
+"""What Postgres adds to a user's memory: company, a queue of what waits, and its own kinds of hostile ids."""
+
+import threading
+from collections import Counter
+from datetime import timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from tests.memory_postgres_world import PostgresMemoryWorld
+from tests.patience import until
+
+from commonplace.app.wiring.memory.postgres import check_database, check_worker, list_series
+from commonplace.core.errors import Conflict, Invalid, NotFound
+from commonplace.core.memory import Call, Draft
+from commonplace.core.values import Drop, Put, Since
+from commonplace.db.postgres.database import Postgres
+from commonplace.db.postgres.migrate import migrate_postgres
+from commonplace.journals.memory.postgres.backlog import MemoryBacklog
+from commonplace.journals.memory.postgres.reading import MemoryReading
+from commonplace.journals.memory.postgres.store import MemoryPostgres, list_record_migrations
+from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
+from commonplace.search import policy
+from commonplace.testing import FrozenClock, HashingEncoder
+
+
+@pytest.fixture
+def clock():
+    return FrozenClock()
+
+
+@pytest.fixture
+def pool(database):
+    made = Postgres(database.app_url, check=check_database)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mine(pool, clock):
+    return MemoryPostgres(pool, owner="ann", clock=clock)
+
+
+@pytest.fixture
+def backlog(database):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield MemoryBacklog(made)
+    made.close()
+
+
+@pytest.fixture
+def other_backlog(database):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield MemoryBacklog(made)
+    made.close()
+
+
+@pytest.fixture
+def upkeep(database, clock):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield MemoryUpkeep(made, clock=clock)
+    made.close()
+
+
+def todo(title, **more):
+    return Draft(kind="todo", fields={"title": title}, **more)
+
+
+def at_once(*calls):
+    """Call all of them, each in a thread of its own, and give what they gave or raised."""
+    given = [None] * len(calls)
+    ready = threading.Barrier(len(calls))
+
+    def call(number, one):
+        ready.wait()
+        try:
+            given[number] = one()
+        except Conflict as exc:
+            given[number] = exc
+
+    threads = [threading.Thread(target=call, args=pair) for pair in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return given
+
+
+def taken(backlog, limit=100, encoder="e"):
+    return [(x.owner, x.ref_id) for x in backlog.lease(limit, encoder=encoder, seconds=60)]
+
+
+class TestCompany:
+    def test_one_key_by_many_at_once_is_one_record(self, mine, database):
+        """One of them makes it; all are given the same."""
+        for number in range(5):
+            calls = [lambda n=n, k=number: mine.save(todo(f"t{n}", key=f"k{k}")) for n in range(4)]
+            saved = at_once(*calls)
+            assert len({each.ref_id for each in saved}) == 1
+            assert len({each.record.title for each in saved}) == 1
+            assert sum(each.is_new for each in saved) == 1
+        assert database.rows("SELECT count(*) FROM wb_todo") == [(5,)]
+
+    def test_the_first_preferences_by_many_at_once_are_all_kept(self, mine):
+        """Whoever comes second alters what the first has made."""
+
+        def keep(number):
+            return mine.save(Draft(kind="preference", fields={"flags": {f"f{number}": number}}))
+
+        at_once(*(lambda n=n: keep(n) for n in range(3)))
+        assert dict(mine.find("preference", "preferences").flags) == {"f0": 0, "f1": 1, "f2": 2}
+
+    def test_edits_at_once_lose_nothing(self, mine):
+        """Each alters what the one before has left."""
+        ref_id = mine.save(Draft(kind="journal", fields={"title": "t", "body": "b"})).ref_id
+        edits = ({"title": "new"}, {"body": "new"}, {"is_draft": True})
+        at_once(
+            *(lambda f=f: mine.save(Draft(kind="journal", fields=f, ref_id=ref_id)) for f in edits)
+        )
+        found = mine.find("journal", ref_id)
+        assert (found.title, found.body, found.is_draft) == ("new", "new", True)
+
+
+class TestIds:
+    @pytest.mark.parametrize("ref_id", ["\0", "a\0b", "\ud800", "é", "' OR true --", "x" * 100_000])
+    def test_an_id_that_is_none_is_not_there(self, mine, ref_id):
+        """Whatever the driver would choke on."""
+        mine.save(todo("kept"))
+        assert mine.find("todo", ref_id) is None
+        assert mine.delete("todo", ref_id) is False
+        with pytest.raises(NotFound):
+            mine.save(todo("x", ref_id=ref_id))
+        assert len(mine.list_records("todo", limit=9).records) == 1
+
+    @pytest.mark.parametrize(
+        "cursor", ["x/y", "' OR 1=1 --", "0" * 27 + "/x", "\0" * 27 + "/", "é" * 27 + "/"]
+    )
+    def test_a_cursor_that_is_none_is_refused(self, mine, cursor):
+        """Before or by the database; nothing of it is said of the query."""
+        with pytest.raises(Invalid) as told:
+            mine.list_records("todo", limit=5, cursor=cursor)
+        assert "SELECT" not in str(told.value)
+
+
+class TestSource:
+    def test_all_that_differs_is_told(self, mine, clock):
+        """For an index that is filled anew; its mark changes with each change, a delete too."""
+        source = mine.source()
+        marks = [source.mark()]
+        first = mine.save(todo("first"))
+        marks.append(source.mark())
+        mine.save(Draft(kind="journal", fields={"title": "draft", "is_draft": True}))
+        marks.append(source.mark())
+        mine.delete("todo", mine.save(todo("gone")).ref_id)
+        marks.append(source.mark())
+        assert len(set(marks)) == len(marks)
+        known = {"memory:todo/old": "x"}
+        changes = list(source.scan(Since(mark=None, stamps=lambda _prefix: known)))
+        puts = [x.doc.ref for x in changes if isinstance(x, Put)]
+        assert puts == [f"memory:todo/{first.ref_id}"]
+        assert [x.ref for x in changes if isinstance(x, Drop)] == ["memory:todo/old"]
+
+
+def keeps_nothing_before(reader, written):
+    """Begin to look as of now; whether a transaction of another database keeps no more than that."""
+    reader.rollback()
+    reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    oldest = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+    return reader.execute(oldest).fetchone()[0] > written
+
+
+class TestBacklog:
+    def test_nobody_is_given_what_another_has(self, mine, pool, backlog, database):
+        """Oldest first, of all users, until a lease runs out or is given back."""
+        other = MemoryPostgres(pool, owner="bob")
+        refs = [("ann", mine.save(todo(str(n))).ref_id) for n in range(3)]
+        refs += [("bob", other.save(todo(str(n))).ref_id) for n in range(3)]
+        first = backlog.lease(4, encoder="e", seconds=60)
+        assert {(x.owner, x.ref_id) for x in first} == set(refs[:4])
+        assert set(taken(backlog)) == set(refs[4:])
+        assert taken(backlog) == []
+        backlog.give_back(first[:1])
+        assert taken(backlog) == [(first[0].owner, first[0].ref_id)]
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        assert set(taken(backlog)) == set(refs)
+
+    def test_of_many_some_of_each_come_together(self, pool, backlog):
+        """Of the eight users who wait longest, an eighth each; of fewer, what waits of all."""
+        stores = [MemoryPostgres(pool, owner=f"user-{n}") for n in range(10)]
+        for _ in range(3):
+            for each in stores:
+                each.save(todo("x"))
+        leased = [Counter(owner for owner, _ in taken(backlog, limit=16)) for _ in range(3)]
+        assert leased == [
+            {f"user-{n}": 2 for n in range(8)},
+            {f"user-{n}": 1 if n < 8 else 3 for n in range(10)},
+            {},
+        ]
+
+    def test_a_lease_that_ran_out_is_another_s(self, mine, backlog, other_backlog, database):
+        """Whoever had it before neither holds it nor ends it, though what it filed is filed."""
+        refs = [("ann", mine.save(todo(x)).ref_id) for x in ("a", "b")]
+        mine_before = backlog.lease(9, encoder="e", seconds=60)
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        assert len(other_backlog.lease(9, encoder="e", seconds=60)) == 2
+        until = database.rows("SELECT leased_until FROM wb_outbox ORDER BY ref_id")
+        backlog.hold(mine_before, seconds=3600)
+        backlog.give_back(mine_before[1:])
+        assert backlog.done(mine_before[:1], encoder="e") == []
+        assert database.rows("SELECT leased_until FROM wb_outbox ORDER BY ref_id") == until
+        assert backlog.waiting()[0] == 1
+        assert taken(backlog) == []
+        other_backlog.give_back(mine_before)
+        assert taken(backlog) == [refs[1]]
+
+    def test_a_lease_is_held_for_longer(self, mine, backlog, database):
+        """By whoever has it, even where it ran out and nobody came; what is done is not held."""
+        mine.save(todo("a"))
+        leased = backlog.lease(9, encoder="e", seconds=60)
+        database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        backlog.hold(leased, seconds=60)
+        assert taken(backlog) == []
+        backlog.done(leased, encoder="e")
+        backlog.hold(leased, seconds=60)
+        assert database.rows("SELECT leased_until FROM wb_outbox") == [(None,)]
+
+    def test_what_changes_meanwhile_is_not_done(self, mine, backlog):
+        """It waits again; the rest is done, and its words too."""
+        stays, changes = (mine.save(todo(x)).ref_id for x in ("a", "b"))
+        leased = backlog.lease(9, encoder="e", seconds=60)
+        mine.save(todo("new", ref_id=changes))
+        again = backlog.done(leased, encoder="e")
+        assert [x.ref_id for x in again] == [changes]
+        assert [x.ref_id for x in mine.unfiled(9)] == [changes]
+        assert taken(backlog) == [("ann", changes)]
+        assert stays != changes
+
+    @pytest.mark.parametrize("by_search", [False, True])
+    @pytest.mark.parametrize("is_deleted", [False, True])
+    def test_an_earlier_text_is_not_the_last_that_is_filed(
+        self, mine, backlog, database, by_search, is_deleted
+    ):
+        """Who read before a change and files after another has filed it, has it filed again."""
+        ref_id = mine.save(todo("old")).ref_id
+        early = mine.unfiled(9) if by_search else backlog.lease(9, encoder="e", seconds=60)
+        if is_deleted:
+            mine.delete("todo", ref_id)
+            mine.erased([f"memory:todo/{ref_id}"])
+        else:
+            mine.save(todo("new", ref_id=ref_id))
+        database.run("UPDATE wb_outbox SET leased_until = NULL")
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        database.run("UPDATE wb_outbox SET stale = false")
+        assert (backlog.waiting()[0], mine.unfiled(9), mine.to_erase()) == (0, [], ())
+        if by_search:
+            mine.filed(early)
+        else:
+            assert [x.changes for x in backlog.done(early, encoder="e")] == [2]
+        assert backlog.waiting()[0] == 1
+        assert [x.changes for x in mine.unfiled(9)] == [2] * (not is_deleted)
+        assert mine.to_erase() == (f"memory:todo/{ref_id}",) * is_deleted
+        assert database.rows("SELECT stale FROM wb_outbox") == [(True,)]
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert (backlog.waiting()[0], mine.unfiled(9), mine.to_erase()) == (0, [], ())
+
+    def test_without_an_encoder_words_are_filed_and_vectors_wait(self, mine, backlog):
+        """Until there is one; then nothing of it waits but for another one."""
+        ref = ("ann", mine.save(todo("a")).ref_id)
+        leased = backlog.lease(9, encoder="", seconds=60)
+        assert backlog.done(leased, encoder="") == []
+        assert mine.unfiled(9) == []
+        assert taken(backlog, encoder="") == []
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert taken(backlog, encoder="e") == []
+        for other in ("d", "f"):
+            leased = backlog.lease(9, encoder=other, seconds=60)
+            assert [(x.owner, x.ref_id) for x in leased] == [ref]
+            backlog.give_back(leased)
+
+    def test_it_tells_what_waits_and_lets_all_wait_again(self, mine, backlog, database):
+        """What is deleted, too: to leave the index, where a mistake has left it; not to come back."""
+        kept = mine.save(todo("kept"))
+        mine.delete("todo", mine.save(todo("gone")).ref_id)
+        database.run("UPDATE wb_outbox SET at = now() - interval '90 s'")
+        waiting, oldest_s = backlog.waiting()
+        assert (waiting, oldest_s > 89) == (2, True)
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert backlog.waiting()[0] == 0
+        assert backlog.renew() == 2
+        leased = backlog.lease(9, encoder="e", seconds=60)
+        assert {(x.ref_id == kept.ref_id, x.anew, x.gone) for x in leased} == {
+            (True, True, False),
+            (False, False, True),
+        }
+        assert mine.unfiled(9) == []  # a search could not tell what is lost
+
+    def test_who_marks_many_at_once_waits_and_nobody_is_turned_away(self, mine, backlog):
+        """Each names the same lines in another order."""
+        for number in range(200):
+            mine.save(todo(str(number)))
+        leased = backlog.lease(200, encoder="e", seconds=60)
+        for _ in range(10):
+            given = at_once(
+                lambda: backlog.done(leased, encoder="e"),
+                lambda: mine.filed(leased[::-1]),
+                lambda: backlog.give_back(leased[::-1]),
+                lambda: mine.erased([f"memory:todo/{x.ref_id}" for x in leased]),
+                backlog.renew,
+            )
+            assert given == [[], None, None, True, 200]
+
+    def test_old_calls_of_all_users_go_once_a_day(self, mine, upkeep, clock, database):
+        """Of those, too, who do not come back."""
+        call = Call(tool="memory.search", status="ok", duration_ms=1, top_k_effective=8)
+        mine.save(todo("a"))
+        mine.note_call(call)
+        clock.advance(timedelta(days=31).total_seconds())
+        upkeep.tidy()
+        assert database.rows("SELECT 1 FROM wb_tool_invocation_log") == []
+
+    def test_a_table_that_is_in_use_is_tidied_the_next_time(self, mine, backlog, upkeep, database):
+        """The others are tidied now, and nobody is told of a failure."""
+        mine.delete("todo", mine.save(todo("harbour")).ref_id)
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        files = "SELECT pg_relation_filenode('wb_todo')"
+        before = database.rows(files)
+        with psycopg.connect(database.admin_url) as busy:
+            busy.execute("LOCK TABLE wb_message IN SHARE UPDATE EXCLUSIVE MODE")
+            assert upkeep.tidy() == 1
+        assert database.rows(files) != before
+        assert upkeep.tidy() == 1
+        while upkeep.tidy():  # a session that begins in another database may hold all back
+            pass
+        assert database.rows("SELECT stale FROM wb_outbox") == [(False,)]
+
+    def test_what_is_deleted_is_not_tidied_before_it_is_out_of_the_index(
+        self, mine, backlog, upkeep
+    ):
+        """A desk has forgotten it; a worker that came too early may not know yet."""
+        ref_id = mine.save(todo("harbour")).ref_id
+        mine.delete("todo", ref_id)
+        mine.erased([f"memory:todo/{ref_id}"])
+        assert upkeep.tidy() == 0
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        assert upkeep.tidy() == 1
+
+    def test_what_an_older_snapshot_keeps_is_looked_at_again(
+        self, mine, backlog, upkeep, database, caplog
+    ):
+        """Until nobody can see it any more: vacuumed, it may still lie in the pages."""
+        mine.delete("todo", mine.save(todo("harbour")).ref_id)
+        backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+        ((written,),) = database.rows("SELECT max(xmin::text::bigint) FROM wb_outbox")
+        # In no table of ours, as a backup's is in another: nobody is in the way.
+        with psycopg.connect(database.admin_url) as reader:
+            until(lambda: keeps_nothing_before(reader, written))
+            mine.delete("todo", mine.save(todo("wall")).ref_id)
+            backlog.done(backlog.lease(9, encoder="e", seconds=60), encoder="e")
+            assert upkeep.tidy() == 2
+            # A session that begins in another database may hold all of a server back for a moment.
+            while upkeep.tidy() != 1:
+                assert database.rows("SELECT stale FROM wb_outbox ORDER BY at")[1] == (True,)
+            assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (True,)]
+            # Nor is anything written anew for nothing as long as that lasts, and that is told.
+
+            def is_left_alone():
+                before = database.rows("SELECT pg_relation_filenode('wb_todo')")
+                assert upkeep.tidy() == 1
+                return database.rows("SELECT pg_relation_filenode('wb_todo')") == before
+
+            until(is_left_alone)
+            assert "stays in the files" in caplog.text
+        while upkeep.tidy():
+            pass
+        assert database.rows("SELECT stale FROM wb_outbox ORDER BY at") == [(False,), (False,)]
+
+    def test_one_process_tidies_at_a_time_and_not_too_often(self, upkeep, database):
+        """However many workers there are; one that fails or dies lets the next one."""
+        pool = Postgres(database.worker_url, check=check_worker)
+        other = MemoryUpkeep(pool)
+        with upkeep.tidying(every_s=60) as mine, other.tidying(every_s=0) as others:
+            assert (mine, others) == (True, False)
+        with other.tidying(every_s=60) as others:
+            assert not others
+        with pytest.raises(Conflict), upkeep.tidying(every_s=0):
+            raise Conflict("It cannot be tidied.")
+        database.run("UPDATE wb_upkeep SET tidied_at = now() - interval '60 s'")
+        with other.tidying(every_s=60) as others:
+            assert others
+        pool.close()
+
+
+def test_the_worker_comes_to_the_end_of_a_batch_it_cannot_read(database, tmp_path):
+    """Records of one user that cannot be read wait; those of the others are filed."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    for user in ("ann", "bob"):
+        world.open(user).save_todo(f"harbour of {user}")
+    # A time that no program holds, from before the table refused it.
+    database.run("ALTER TABLE wb_todo DROP CONSTRAINT wb_todo_times")
+    database.run("UPDATE wb_todo SET updated_at = 'infinity' WHERE user_id = 'ann'")
+    assert world.work() == 1
+    assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)]
+    database.run("UPDATE wb_todo SET updated_at = created_at WHERE user_id = 'ann'")
+    database.run("UPDATE wb_outbox SET leased_until = NULL")
+    assert world.work() == 1
+    world.close()
+
+
+def test_flags_that_no_program_of_ours_wrote_are_kept(database, tmp_path):
+    """From before the table refused them; they hide nothing, and a save leaves them as they are."""
+    world = PostgresMemoryWorld(database, tmp_path)
+    mine = world.open("ann")
+    mine.save_preferences(language="ms")
+    database.run("ALTER TABLE wb_preferences DROP CONSTRAINT wb_preferences_flags")
+    for wrong in ("{", "[1]", '"', "[" * 50_000):
+        database.run("UPDATE wb_preferences SET flags = %s", wrong)
+        assert mine.search("ms").hits[0].record == mine.preferences()
+        mine.save_preferences(religion="general")
+        assert mine.preferences().flags == {"unreadable": wrong}
+    world.close()
+
+
+def test_what_is_encoded_stays_leased(database, tmp_path, monkeypatch):
+    """However long it waited for its turn."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    world.open("ann").save_todo("harbour")
+    lease, held, expired = MemoryBacklog.lease, [], []
+
+    def waiting(backlog, limit, **asked):
+        leased = lease(backlog, limit, **asked)
+        if not expired:
+            expired.append(leased)
+            database.run("UPDATE wb_outbox SET leased_until = now() - interval '1 s'")
+        return leased
+
+    class Watched(HashingEncoder):
+        def encode_passages(self, texts):
+            held.append(database.rows("SELECT leased_until > now() FROM wb_outbox"))
+            return super().encode_passages(texts)
+
+    monkeypatch.setattr(MemoryBacklog, "lease", waiting)
+    world.use(Watched())
+    world.work()
+    assert held[0] == [(True,)]
+    world.close()
+
+
+def test_who_cannot_be_read_is_in_nobody_s_way(database, tmp_path, monkeypatch):
+    """Though all that waits longest is theirs; it is not tried for ever."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    for user in ("ann", "ann", "ann", "bob"):
+        world.open(user).save_todo(f"harbour of {user}")
+    monkeypatch.setattr(policy, "BACKLOG_BATCH", 2)
+    database.run("ALTER TABLE wb_todo DROP CONSTRAINT wb_todo_times")
+    database.run("UPDATE wb_todo SET updated_at = 'infinity' WHERE user_id = 'ann'")
+    assert world.work() == 1
+    assert database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("ann",)] * 3
+    world.close()
+
+
+@pytest.mark.parametrize("by_search", [False, True])
+def test_few_records_are_read_at_a_time(database, tmp_path, monkeypatch, by_search):
+    """Two at a time, of which one is as much as is filed: each lot is filed before the next."""
+    world = PostgresMemoryWorld(database, tmp_path, worker=False)
+    memory = world.open("ann")
+    for number in range(6):
+        memory.save_todo(f"harbour {number}")
+    reads = MemoryPostgres if by_search else MemoryReading
+    read, sizes = reads.read, []
+
+    def counted(store, noted):
+        left = database.rows("SELECT count(*) FROM wb_outbox WHERE words_due")[0][0]
+        sizes.append((len(noted), left))
+        return read(store, noted)
+
+    monkeypatch.setattr(reads, "read", counted)
+    monkeypatch.setattr(policy, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
+    monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)
+    if by_search:
+        while memory.desk.filing().refresh(0.0):
+            pass
+        assert sizes == [(2, 6), (2, 4), (2, 2)]
+    else:
+        assert world.work() == 6
+        assert sizes
+        assert {count for count, _ in sizes} <= {1, 2}
+    assert database.rows("SELECT count(*) FROM wb_outbox WHERE words_due") == [(0,)]
+    world.close()
+
+
+BEFORE = {"records": list_record_migrations()[:2], "index": list_series()["index"][:1]}
+AS_BEFORE = """
+INSERT INTO wb_message VALUES ('ann', 'm-1', 'user', 'quokkarine', now()),
+    ('ann', 'm-2', 'system', 'quokkarine', now()), ('ann', '', 'user', 'quokkarine', now());
+INSERT INTO wb_todo VALUES ('bob', 't-1', 'zebrawoodish', false, now(), now()),
+    ('bob', 't-2', 'quokkarine', true, now(), now());
+INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due, due) VALUES
+    ('bob', 'todo', 't-1', false, false, false, false),
+    ('bob', 'todo', 't-2', true, false, false, false),
+    ('bob', 'todo', 't-3', false, false, false, false);
+INSERT INTO wb_preferences VALUES ('bob', 'en', NULL, '{', now(), now());
+INSERT INTO wb_embeddings (user_id, kind, ref_id, model_tag, chunk, doc, span, text_hash, embedding)
+VALUES ('bob', 'todo', 't-1', 'm', 0, 1, '[0,1)', 'h', '[1,2]'),
+    ('bob', 'todo', 't-2', 'm', 0, 2, '[0,1)', 'h', '[1,2]'),
+    ('bob', 'entry', ':notes:1', 'm', 0, 9, '[0,1)', 'h', '[1,2]');
+CREATE INDEX wb_nearest_1 ON wb_embeddings USING hnsw ((embedding::halfvec(2)) halfvec_ip_ops)
+WHERE user_id = 'bob' AND model_tag = 'm';
+"""
+
+
+class TestMigrated:
+    """A database as it was before its tables wrote the outbox themselves."""
+
+    @pytest.fixture
+    def before(self, empty_database):
+        """Its tables are those of a role that is no superuser, whom they are guarded from too."""
+        own = f"plain_{uuid4().hex[:8]}"
+        migrate_postgres(empty_database.admin_url, BEFORE)
+        with psycopg.connect(empty_database.admin_url) as conn:
+            conn.execute(AS_BEFORE)
+        empty_database.run(f"CREATE ROLE {own} LOGIN NOSUPERUSER")
+        empty_database.run(f"GRANT CREATE ON SCHEMA public TO {own}")
+        for (table,) in empty_database.rows(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        ):
+            empty_database.run(f"ALTER TABLE {table} OWNER TO {own}")
+        migrate_postgres(make_conninfo(empty_database.admin_url, user=own), list_series())
+        yield empty_database
+        empty_database.run(f"DROP OWNED BY {own} CASCADE")
+        empty_database.run(f"DROP ROLE {own}")
+
+    def test_rows_from_before_are_found(self, before, tmp_path):
+        """Those that no line told of, of every user; not a system's, nor one that has no name."""
+        world = PostgresMemoryWorld(before, tmp_path)
+        ann, bob = world.open("ann"), world.open("bob")
+        assert [hit.record.id for hit in ann.search("quokkarine").hits] == ["m-1"]
+        assert [hit.record.id for hit in bob.search("quokkarine").hits] == ["t-2"]
+        assert before.rows("SELECT gone FROM wb_outbox WHERE ref_id = 't-3'") == [(True,)]
+        assert bob.preferences().flags == {"unreadable": "{"}
+        unguarded = "SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity"
+        assert before.rows(unguarded) == []
+        world.close()
+
+    def test_vectors_have_the_columns_of_the_design(self, before):
+        """Ids that differ and a time, of those from before as well; kinds are those of records."""
+        rows = before.rows("SELECT count(DISTINCT id), count(created_at) FROM wb_embeddings")
+        assert rows == [(3, 3)]
+        columns = before.rows(
+            "SELECT column_name FROM information_schema.columns WHERE table_name = 'wb_embeddings'"
+        )
+        design = {"id", "user_id", "kind", "ref_id", "vector", "model_tag", "created_at"}
+        assert design <= {name for (name,) in columns}
+        assert before.rows("SELECT 1 FROM pg_class WHERE relname = 'wb_nearest_1'") == []
+        with pytest.raises(psycopg.errors.CheckViolation):
+            before.run("UPDATE wb_embeddings SET kind = 'quote' WHERE ref_id = 't-1'")
+
+
+def test_what_an_application_leaves_out_has_a_default(database, tmp_path):
+    """An id and a time, as tables of the design have them; a role of its own, a member of ours."""
+    world = PostgresMemoryWorld(database, tmp_path)
+    mine = world.open("ann")
+    mine.save_todo("harbour")
+    role = f"wellbot_{uuid4().hex[:8]}"
+    database.run(f"CREATE ROLE {role} LOGIN")
+    database.run(f"GRANT commonplace_app TO {role}")
+    with psycopg.connect(make_conninfo(database.admin_url, user=role)) as conn:
+        conn.execute("SET LOCAL app.user_id = 'ann'")
+        # Wherever its path leads to.
+        conn.execute("SET LOCAL search_path = pg_catalog")
+        conn.execute(
+            "INSERT INTO public.wb_message (user_id, role, content)"
+            " SELECT 'ann', 'user', 'quokkarine ' || n FROM generate_series(1, 3) AS n"
+        )
+        conn.execute("INSERT INTO public.wb_preferences (user_id) VALUES ('ann')")
+    assert len(mine.search("quokkarine").hits) == 3
+    assert mine.preferences().language == "en"
+    with psycopg.connect(make_conninfo(database.admin_url, user=role)) as conn:
+        conn.execute("SET LOCAL app.user_id = 'ann'")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("INSERT INTO wb_todo (user_id, title) VALUES ('bob', 'quokkarine')")
+    database.run(f"DROP ROLE {role}")
+    world.close()

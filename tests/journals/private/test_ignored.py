@@ -1,0 +1,231 @@
+"""Whatever ignore rules a repository brings, git adds no private note, and the answer says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from commonplace.core.errors import Denied
+from commonplace.journals.git import run as gitrepo_run
+
+NOTE = {"project_notes": "nobody but me"}
+TODAY = "2026-11-21"
+
+
+def git(folder, *words):
+    """What a git command prints, with no configuration but the repository's."""
+    return subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", folder, *words],
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def staged(folder):
+    """The files below a private root that `git add -A` stages."""
+    git(folder, "add", "-A")
+    names = git(folder, "diff", "--cached", "--name-only", "--diff-filter=A").split("\n")
+    return [name for name in names if name.endswith((".md", ".embedding"))]
+
+
+@pytest.fixture
+def repository(world):
+    """The world's project as a repository; a function that commits a file there."""
+    git(world.project, "init", "-q")
+
+    def commit(name, text):
+        path = world.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        git(world.project, "add", "-f", name)
+        git(world.project, "commit", "-q", "-m", name)
+        return path
+
+    return commit
+
+
+def exclude(world):
+    """What git's own list of ignored files holds."""
+    return world.project / ".git" / "info" / "exclude"
+
+
+def test_a_new_root_ignores_itself(world, repository):
+    """Nothing of the repository's is touched, and nothing is said."""
+    before = exclude(world).read_text()
+    assert world.open().write(NOTE).notes == ()
+    assert staged(world.project) == []
+    assert exclude(world).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        (".private-journal/.gitignore", "!*\n"),
+        (".private-journal/2026-11-20/10-00-00-000000.md", "an old day, and no .gitignore\n"),
+        (".private-journal/.gitignore", "*\n!*.md\n!*/\n"),
+    ],
+)
+def test_a_root_that_git_would_add_is_excluded(world, repository, name, rule):
+    """Once, in git's own list, which keeps what it held; the answer names that file."""
+    repository(name, rule)
+    exclude(world).write_text("# mine\n*.swp")
+    journal = world.open()
+    assert journal.write(NOTE).notes == (
+        f"Git did not ignore {world.project_root}: {exclude(world)} now keeps your notes out.",
+    )
+    assert journal.write(NOTE).notes == ()
+    assert world.open().write(NOTE).notes == ()
+    assert staged(world.project) == []
+    assert exclude(world).read_text() == (
+        "# mine\n*.swp\n# Private notes, which commonplace keeps out of git.\n/.private-journal/\n"
+    )
+
+
+def test_a_rule_that_outranks_the_list_is_outranked_by_the_day(world, repository):
+    """A `.gitignore` of ours in the day folder, which no rule above it can undo."""
+    repository(".private-journal/.gitignore", "!*\n")
+    repository(".gitignore", "!.private-journal/\n!.private-journal/**\n")
+    journal = world.open()
+    (note,) = journal.write(NOTE).notes
+    assert f"{world.project_root / TODAY / '.gitignore'} now keeps your notes out." in note
+    assert journal.write(NOTE).notes == ()
+    assert staged(world.project) == []
+
+
+def test_a_day_that_undoes_every_rule_is_refused(world, repository):
+    """Nothing is written there; the error names the file that came with the project."""
+    file = repository(f".private-journal/{TODAY}/.gitignore", "!*\n")
+    repository(".gitignore", "!.private-journal/\n!.private-journal/**\n")
+    with pytest.raises(Denied, match="came with the project") as caught:
+        world.open().write(NOTE)
+    assert str(file) in caught.value.message
+    assert staged(world.project) == []
+    assert list(world.project_root.rglob("*.md")) == []
+    file.unlink()
+    assert world.open().write(NOTE).refs
+
+
+def test_rules_that_change_are_asked_about_again(world, repository):
+    """A branch that is checked out while a server runs."""
+    journal = world.open()
+    journal.write(NOTE)
+    (world.project_root / ".gitignore").write_text("!*\n")
+    assert len(journal.write(NOTE).notes) == 1
+    assert staged(world.project) == []
+
+
+def test_a_root_of_any_name_is_excluded(world, repository):
+    """Signs that mean something in a rule are written out."""
+    odd = world.project / "a [b] *c? \\d"
+    odd.mkdir()
+    (odd / "x").mkdir()
+    journal = world.open(journal_path=str(odd / "x"), journal_base=world.project)
+    (odd / "x" / ".gitignore").write_text("!*\n")
+    assert len(journal.write(NOTE).notes) == 1
+    assert staged(world.project) == []
+    assert "/a\\ \\[b\\]\\ \\*c\\?\\ \\\\d/x/\n" in exclude(world).read_text()
+
+
+def test_a_worktree_uses_the_list_of_its_repository(world, repository, tmp_path):
+    """The list lies with the main repository, and holds for every worktree."""
+    repository(".private-journal/.gitignore", "!*\n")
+    git(world.project, "worktree", "add", "-q", tmp_path / "second")
+    main, world.project = world.project, tmp_path / "second"
+    (note,) = world.open().write(NOTE).notes
+    assert str(main / ".git" / "info" / "exclude") in note
+    assert staged(world.project) == []
+
+
+def test_a_git_file_that_leads_elsewhere_changes_nothing_there(world, repository, tmp_path):
+    """Another repository does not know of it: its own list stays, the day folder is hidden."""
+    other = tmp_path / "other"
+    git(tmp_path, "init", "-q", other)
+    before = (other / ".git" / "info" / "exclude").read_text()
+    world.project = tmp_path / "lured"
+    (world.project / ".private-journal").mkdir(parents=True)
+    (world.project / ".private-journal" / ".gitignore").write_text("!*\n")
+    (world.project / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    (note,) = world.open().write(NOTE).notes
+    assert str(world.project / ".private-journal" / TODAY / ".gitignore") in note
+    assert (other / ".git" / "info" / "exclude").read_text() == before
+    assert staged(world.project) == []
+
+
+@pytest.mark.parametrize("what", ["link", "read-only"])
+def test_a_list_that_cannot_be_written_is_done_without(world, repository, what, plain_permissions):
+    """It is not followed elsewhere: the day folder is hidden instead, and the answer says so."""
+    repository(".private-journal/.gitignore", "!*\n")
+    target = world.temp / "target"
+    target.write_text("kept\n")
+    exclude(world).unlink()
+    if what == "link":
+        exclude(world).symlink_to(target)
+    else:
+        exclude(world).parent.chmod(0o500)
+    with plain_permissions():
+        (note,) = world.open().write(NOTE).notes
+    assert str(world.project_root / TODAY / ".gitignore") in note
+    assert target.read_text() == "kept\n"
+    assert staged(world.project) == []
+
+
+def test_where_git_cannot_say_the_day_is_hidden(world, repository):
+    """A list that is a folder makes git fail; what lies in the day folder holds whatever it says."""
+    repository(".private-journal/.gitignore", "!*\n")
+    exclude(world).unlink()
+    exclude(world).mkdir()
+    assert world.open().write(NOTE).notes == ()
+    exclude(world).rmdir()
+    assert staged(world.project) == []
+
+
+def test_without_git_nothing_is_asked_and_the_day_is_hidden(world, repository, monkeypatch):
+    """Another machine's git may look at the folder."""
+    repository(".private-journal/.gitignore", "!*\n")
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", str(world.temp))
+    gitrepo_run._git.cache_clear()
+    try:
+        assert world.open().write(NOTE).notes == ()
+    finally:
+        monkeypatch.setenv("PATH", path)
+        gitrepo_run._git.cache_clear()
+    assert staged(world.project) == []
+
+
+def test_a_root_that_the_user_named_is_the_users_affair(world, repository):
+    """Notes that are meant to be in git: nothing is asked and nothing is written."""
+    repository(".private-journal/.gitignore", "!*\n")
+    before = exclude(world).read_text()
+    assert world.open(journal_path=str(world.project_root)).write(NOTE).notes == ()
+    assert exclude(world).read_text() == before
+    assert len(staged(world.project)) == 1
+
+
+def test_no_vector_is_put_beside_an_entry_that_git_would_add(world, repository):
+    """A repository's own entries are read and filed, and their folders stay as they are."""
+    repository(".private-journal/2026-11-20/10-00-00-000000.md", "## Project Notes\n\nours\n")
+    journal = world.open()
+    source = journal.sources()[1]
+    (entry,) = journal.list_entries(limit=9)
+    assert (list(source.wanting()), list(source.wanting([entry.ref]))) == ([], [])
+    journal.write(NOTE)
+    assert len(list(source.wanting())) == 2
+
+
+def test_doctor_names_the_root_and_repairs_it(world, repository):
+    """Afterwards nothing is wrong, and nothing is added."""
+    repository(".private-journal/2026-11-20/10-00-00-000000.md", "## Project Notes\n\nours\n")
+    (world.project_root / "2026-11-20" / "11-00-00-000000.md").write_text("mine\n")
+    world.project_root.chmod(0o700)
+    journal = world.open()
+    (problem,) = journal.problems()
+    assert str(world.project_root) in problem.what
+    assert problem.repairable
+    assert any(str(exclude(world)) in done for done in journal.repair())
+    assert journal.problems() == []
+    assert staged(world.project) == []

@@ -1,0 +1,44 @@
+"""A source that is not there yet is followed once it is."""
+
+from __future__ import annotations
+
+from commonplace.core.ports import Prompt
+from commonplace.core.values import Drop, Since
+from commonplace.search.filing.late_source import Awaited
+
+SINCE = Since(mark=None, stamps=lambda _: {"notebook:a": "1"})
+
+
+class Book:
+    """A source with one thing to say."""
+
+    name = "notebook"
+
+    def mark(self) -> str:
+        return "1"
+
+    def scan(self, since):
+        yield Drop("notebook:a")
+
+
+def test_it_is_opened_once_it_is_there():
+    """Before that nothing is opened, nothing changes, and nothing filed is dropped."""
+    there, opened = [], []
+
+    def find():
+        opened.append(1)
+        return Book()
+
+    source = Awaited("notebook", is_there=lambda: bool(there), find=find)
+    assert isinstance(source, Prompt)
+    assert (source.name, source.mark(), list(source.scan(SINCE)), opened) == (
+        "notebook",
+        "",
+        [],
+        [],
+    )
+    there.append(1)
+    assert (source.mark(), list(source.scan(SINCE))) == ("1", [Drop("notebook:a")])
+    assert opened == [1]
+    there.clear()
+    assert (source.mark(), list(source.scan(SINCE))) == ("", [])

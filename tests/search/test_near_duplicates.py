@@ -1,0 +1,97 @@
+"""What is shown: like hits once, nothing lost by it, and no journal crowded out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.search.conftest import one
+
+from commonplace.search.cues import Cues
+from commonplace.search.near_duplicates import folded
+from commonplace.search.policy import Policy
+from commonplace.search.rank import rank
+
+EVEN = Policy(meaning=0.5, words=0.5, clear=0.0)
+TEN = "one two three four five six seven eight nine ten"
+
+
+def shown(found, *, limit=10, policy=EVEN):
+    ranking = rank(found, floor=0.1, policy=policy, cues=Cues())
+    return folded(found, ranking, limit=limit, policy=policy)
+
+
+def refs(hits):
+    return [each.doc.ref for each in hits]
+
+
+def test_near_duplicates_fold_into_the_best_which_names_them(made):
+    """Nine of ten words in common is one hit; the other's ref is not lost."""
+    hits = shown(
+        made(
+            one("a", TEN, words=2.0),
+            one("b", TEN.upper() + "!", words=1.0),
+            one("c", "something else", words=0.5),
+        )
+    )
+    assert refs(hits) == ["a", "c"]
+    assert hits[0].also == ["b"]
+
+
+def test_entries_without_words_are_not_taken_for_each_other(made):
+    """Two entries of emoji alone stay two."""
+    assert refs(shown(made(one("a", "🎉", words=2.0), one("b", "☕", words=1.0)))) == ["a", "b"]
+
+
+def test_a_duplicate_takes_no_place(made):
+    """The limit counts what is shown."""
+    rows = [one(f"a:{i}", TEN, words=9.0 - i) for i in range(5)]
+    hits = shown(made(*rows, one("b", "other", words=1.0)), limit=2)
+    assert refs(hits) == ["a:0", "b"]
+    assert hits[0].also == ["a:1", "a:2", "a:3", "a:4"]
+
+
+def test_a_summary_and_what_it_was_made_from_are_one(made):
+    """Whichever ranks higher is shown, and names the other as the way down or up."""
+    hits = shown(
+        made(
+            one("r:day", "a busy day", words=2.0, covers=("e:1",)),
+            one("e:1", "fixed the gate", words=1.0),
+            one("e:2", "painted it", words=3.0),
+            one("r:other", "an afternoon", words=0.5, covers=("e:2",)),
+        )
+    )
+    assert refs(hits) == ["e:2", "r:day"]
+    assert [hit.also for hit in hits] == [["r:other"], ["e:1"]]
+
+
+def test_an_entry_and_the_summary_of_its_summary_are_one(made):
+    """A day is made from hours, not from entries: who went into what is told beside."""
+    found = made(one("r:day", "a busy day", words=2.0), one("e:1", "fixed the gate", words=1.0))
+    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    went = {"e:1": frozenset({"r:hour", "r:day"})}
+    hits = folded(found, ranking, limit=10, policy=EVEN, above=lambda _refs: went)
+    assert [(hit.doc.ref, hit.also) for hit in hits] == [("r:day", ["e:1"])]
+
+
+def test_a_journal_near_the_best_gets_a_place(made):
+    """Half as good as the best is enough; the last of the journal that has most makes room."""
+    rows = [
+        one("a:1", "red", words=9.0, journal="a"),
+        one("a:2", "green", words=8.0, journal="a"),
+        one("a:3", "blue", words=7.0, journal="a"),
+        one("b:1", "black", words=5.0, journal="b"),
+        one("c:1", "white", words=4.0, journal="c"),
+    ]
+    diverse = Policy(meaning=0.5, words=0.5, clear=0.0, diverse=0.5)
+    assert refs(shown(made(*rows), limit=3)) == ["a:1", "a:2", "a:3"]
+    assert refs(shown(made(*rows), limit=3, policy=diverse)) == ["a:1", "a:2", "b:1"]
+
+
+def test_a_doc_that_left_meanwhile_is_not_shown(made):
+    """Ranked, and gone before it was read."""
+    found = made(one("a", words=2.0), one("b", words=1.0))
+    ranking = rank(found, floor=0.1, policy=EVEN, cues=Cues())
+    gone = replace(
+        found, read=lambda keys: {key: doc for key, doc in found.read(keys).items() if key}
+    )
+    assert refs(folded(gone, ranking, limit=5, policy=EVEN)) == ["b"]

@@ -1,0 +1,260 @@
+"""Keeping the log: what is edited, deleted or brought in is found so at once, and each once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
+
+from commonplace.core.errors import Conflict, Invalid
+from commonplace.journals.chronicle.imports import parse_export
+from commonplace.services.chronicle.keeping import FORMATS, ChronicleKeeping, changed_tags
+
+
+@pytest.fixture
+def world(tmp_path):
+    """One user's chronicle."""
+    made = ChronicleWorld(tmp_path / "home", tmp_path / "project")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def keeper(world):
+    """Its owner's own verbs."""
+    return ChronicleKeeping(lambda: world.desk)
+
+
+def found(world, text, **more):
+    """The messages of a search."""
+    return messages(world("search_entries", text=text, **more))
+
+
+def test_an_edit_is_found_at_once(world, keeper):
+    """By its new words and not by its old ones, without a look at all entries."""
+    ref = world("add_entry", message="a storm at sea").facts["ref"]
+    answer = keeper.edit_entry(ref=ref, message="a quiet harbour", at="yesterday 9am")
+    assert answer.text.startswith("Edited:\n- 2026-11-20 09:00 a quiet harbour")
+    assert found(world, "harbour") == ["a quiet harbour"]
+    assert "a storm at sea" not in found(world, "storm")
+
+
+def test_an_entry_changed_meanwhile_is_not_edited(world, keeper):
+    """Who read the older one is told, and what is there stays."""
+    ref = world("add_entry", message="one").facts["ref"]
+    read = keeper.read_entry(ref)
+    keeper.edit_entry(ref=ref, message="two", expected=read.stamp)
+    with pytest.raises(Conflict):
+        keeper.edit_entry(ref=ref, message="three", expected=read.stamp)
+    with pytest.raises(Conflict):
+        keeper.delete_entry(ref=ref, expected=read.stamp)
+    assert keeper.read_entry(ref).message == "two"
+
+
+def test_a_time_that_cannot_be_read_names_its_argument(world, keeper):
+    """And says what fits there."""
+    ref = world("add_entry", message="one").facts["ref"]
+    for verb, begins in (
+        (lambda: keeper.edit_entry(ref=ref, at="soonish"), "Invalid at: unknown time phrase"),
+        (lambda: keeper.export(form="json", since="soonish"), "Invalid since: unknown time phrase"),
+        (lambda: keeper.export(form="json", until="soonish"), "Invalid until: unknown time phrase"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            verb()
+        assert caught.value.message.startswith(f"{begins}: 'soonish'")
+    with pytest.raises(Invalid, match="Use a past time such as yesterday 9am"):
+        world("add_entry", message="x", at="tomorrow")
+
+
+def test_the_index_forgets_what_is_gone(world, keeper):
+    """Deleted or undone: nothing of it is left in the index."""
+    ref = world("add_entry", message="first").facts["ref"]
+    world("add_entry", message="second")
+    assert messages(world("search_entries", text="second")) == ["second"]
+    assert "second" in keeper.undo().text
+    keeper.delete_entry(ref=ref)
+    assert world.index.counts("").docs == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "tags"),
+    [
+        (["+c"], ("a", "B", "c")),
+        (["-b"], ("a",)),
+        (["-A", "+c", "-b"], ("c",)),
+        (["x", "y"], ("x", "y")),
+        (["x", "+y", "-x"], ("y",)),
+        ([""], ("",)),
+    ],
+)
+def test_tags_are_changed_by_their_signs(asked, tags):
+    """`+` adds, `-` takes away in any case, plain ones replace; the journal drops empty ones."""
+    assert changed_tags(("a", "B"), asked) == tags
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_export_holds_what_is_asked_for(world, keeper, form):
+    """Inside the interval, with the tags, newest first, on the owner's clock."""
+    world.log(
+        ("2026-11-03 09:30:00", "too early", "a"),
+        ("2026-11-04 23:30:00", "late", "a"),
+        ("2026-11-04 09:30:00", "early", "a"),
+        ("2026-11-04 10:00:00", "another tag", "b"),
+    )
+    answer = keeper.export(form=form, since="2026-11-04", until="2026-11-04", tags=["a"])
+    assert answer.facts == {"format": form, "count": 2}
+    read = parse_export(answer.text, zone=world.desk.zone)
+    assert [each.message for each in read] == ["late", "early"]
+    assert "2026-11-04" in answer.text
+    assert "2026-11-05" not in answer.text
+
+
+_MESSAGES = st.lists(
+    st.tuples(st.sampled_from(["same", "other"]), st.integers(0, 2), st.booleans()), max_size=8
+)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(entries=_MESSAGES)
+def test_an_import_twice_is_an_import_once(tmp_path_factory, entries):
+    """Whatever an export repeats, and whether its ids are numbers or UUIDs."""
+    folder = tmp_path_factory.mktemp("import")
+    world = ChronicleWorld(folder / "home", folder / "project")
+    try:
+        keeper = ChronicleKeeping(lambda: world.desk)
+        for message, second, _ in entries:
+            world.chronicle.add_event(message, at=NOW.replace(second=second))
+        events = world.chronicle.list_events(limit=100).events
+        numbered = [
+            dataclasses.replace(event, id=str(number) if is_number else event.id)
+            for number, (event, (_, _, is_number)) in enumerate(zip(events, entries, strict=True))
+        ]
+        assert world.chronicle.import_events(numbered) == 0
+        for event in events:
+            keeper.delete_entry(ref=event.id)
+        assert world.chronicle.import_events(numbered) == len(entries)
+        assert world.chronicle.import_events(numbered) == 0
+        renumbered = sum(is_number for _, _, is_number in entries)
+        assert world.chronicle.import_events(events) == renumbered
+    finally:
+        world.close()
+
+
+def test_an_entry_edited_here_stays_as_it_is(world, keeper):
+    """An older export does not bring its former words back."""
+    ref = world("add_entry", message="before").facts["ref"]
+    export = keeper.export(form="json").text
+    keeper.edit_entry(ref=ref, message="after")
+    answer = keeper.import_export(export)
+    assert answer.text == "Imported 0 entries; 1 was there already."
+    assert messages(world("list_entries")) == ["after"]
+
+
+def test_a_numbered_entry_is_known_in_every_form(world, keeper):
+    """Markdown cuts fractions: its reading is that of the JSON of the same entry."""
+    entry = '{"entries":[{"id":7,"timestamp":"2026-11-04T09:30:00.75Z","message":"x"}]}'
+    assert keeper.import_export(entry).facts["added"] == 1
+    markdown = "# Chronicle Export\n\n## 2026-11-04\n\n### 01:30:00 - x\n- **ID**: 7\n"
+    assert keeper.import_export(markdown).facts["added"] == 0
+
+
+def test_imports_tell_their_progress_and_keep_the_order(world, keeper):
+    """(done, still to do) to the end."""
+    world.log(*((f"2026-11-04 09:00:{second:02}", f"at {second}") for second in range(60)))
+    export = keeper.export(form="json").text
+    for event in world.chronicle.list_events(limit=100).events:
+        keeper.delete_entry(ref=event.id)
+    told = []
+    keeper.filed(keeper.import_export(export, tell=lambda *figures: told.append(figures)))
+    assert told == [(60, 0)]
+    assert found(world, "at 59")[0] == "at 59"
+
+
+@pytest.fixture(params=["database", "tree"])
+def moved(request, tmp_path):
+    """A chronicle of another machine with three entries, ours, and an export of the other's."""
+    place = tmp_path / "tree"
+    if request.param == "tree":
+        place.mkdir()
+    other = ChronicleWorld(tmp_path / "other", tmp_path / "far", hostname="badger")
+    other.log(*((f"2026-11-04 09:00:0{n}", f"far {n}") for n in range(3)))
+    export = ChronicleKeeping(lambda: other.desk).export(form="json").text
+    other.close()
+    world = ChronicleWorld(
+        tmp_path / "home", tmp_path / "project", path=place if request.param == "tree" else None
+    )
+    world.chronicle.add_event("mine, before")
+    yield world, ChronicleKeeping(lambda: world.desk), export
+    world.close()
+
+
+def test_an_undo_after_an_import_takes_back_the_import(moved):
+    """All of it, though another machine logged it; then what was logged before, one at a time."""
+    world, keeper, export = moved
+    keeper.filed(keeper.import_export(export))
+    assert found(world, "far")
+    answer = keeper.undo()
+    assert answer.text == "Removed 3 entries that the last import had added."
+    assert answer.facts["removed"] == 3
+    assert messages(world("list_entries")) == ["mine, before"]
+    assert "far 1" not in found(world, "far")
+    assert keeper.undo().facts["message"] == "mine, before"
+
+
+def test_what_was_logged_after_an_import_goes_first(moved):
+    """Then the import is the last act again; what it found there already is no part of it."""
+    world, keeper, export = moved
+    keeper.import_export(export)
+    keeper.delete_entry(ref=world("search_entries", text="far 1").facts["entries"][0]["id"])
+    keeper.import_export(export)
+    world.chronicle.add_event("mine, after")
+    assert keeper.undo().facts["message"] == "mine, after"
+    assert keeper.undo().text == "Removed 1 entry that the last import had added."
+    assert sorted(messages(world("list_entries"))) == ["far 0", "far 2", "mine, before"]
+
+
+def test_an_import_that_broke_off_and_went_on_is_one(moved):
+    """What both added goes together; an import after a whole one stands alone."""
+    _, keeper, export = moved
+    whole = json.loads(export)
+
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:1]}), tell=broken)
+    keeper.import_export(export)
+    assert keeper.undo().facts["removed"] == 3
+    (keeper._desk().home / "imported").write_text('{"storage": "elsewhere"}\n{"half')
+    for count in (1, 3):
+        keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:count]}))
+    assert keeper.undo().facts["removed"] == 2
+
+
+def test_an_imported_entry_that_was_edited_stays(moved):
+    """Nobody's work is undone with the import; the answer says that it is there."""
+    world, keeper, export = moved
+    keeper.import_export(export)
+    ref = world("search_entries", text="far 1").facts["entries"][0]["id"]
+    keeper.edit_entry(ref=ref, message="near 1")
+    answer = keeper.undo()
+    assert answer.text.splitlines()[1] == "1 entry of it was edited since, and stays."
+    assert sorted(messages(world("list_entries"))) == ["mine, before", "near 1"]
+
+
+def test_what_is_no_tree(keeper, tmp_path):
+    """A folder without entries is named."""
+    with pytest.raises(Invalid, match="holds no entries"):
+        keeper.import_tree(tmp_path)
+
+
+def test_nothing_to_upgrade(keeper, world):
+    """A new database is the newest."""
+    world.log(("2026-11-04 09:30:00", "x"))
+    assert keeper.upgrade().text == f"{world.path} needs no upgrade."

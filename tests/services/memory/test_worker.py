@@ -1,0 +1,440 @@
+"""Workers of one database: which model they make vectors with, what they tidy, and what they leave."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import ExitStack, contextmanager
+from itertools import product
+
+import psycopg
+import pytest
+from tests.contracts.memory_laws import OtherEncoder
+from tests.memory_postgres_world import PostgresMemoryWorld
+from tests.patience import PATIENCE_S, until
+
+from commonplace.app.process import Shared
+from commonplace.app.wiring.memory.postgres import check_worker, working
+from commonplace.core.errors import Unavailable
+from commonplace.db.postgres.database import Postgres
+from commonplace.index.postgres import filing as postgres_filing
+from commonplace.index.postgres.filing import PostgresFiling
+from commonplace.journals.memory.postgres.backlog import MemoryBacklog
+from commonplace.journals.memory.postgres.reading import MemoryReading
+from commonplace.journals.memory.postgres.store import MemoryPostgres, texts
+from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
+from commonplace.search import policy
+from commonplace.services.memory import worker as memory_worker
+from commonplace.services.memory.filing import Lots
+from commonplace.testing import HashingEncoder, ReadySlot
+
+ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
+MODELS = "SELECT model_tag, count(*) FROM wb_embeddings GROUP BY 1 ORDER BY 1"
+CHANGES = ("altered", "deleted", "made a draft")
+OLD, NEW = HashingEncoder.identity, OtherEncoder.identity
+
+
+@pytest.fixture
+def world(database, tmp_path, monkeypatch):
+    monkeypatch.setattr(policy, "BACKLOG_POLL_S", 0.01)
+    made = PostgresMemoryWorld(database, tmp_path, worker=False)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def worker_with(world):
+    """Workers of the same database, each with a model of its own."""
+    with ExitStack() as opened:
+
+        def one(encoder):
+            shared = Shared(world.settings, encoder=ReadySlot(encoder))
+            return opened.enter_context(working(shared, world.clock))
+
+        yield one
+
+
+@contextmanager
+def running(worker):
+    """It runs in a thread, as a server's does."""
+    stop = threading.Event()
+    thread = threading.Thread(target=worker.run, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+class TestSwitches:
+    def test_a_switch_ends_while_workers_of_both_models_run(self, world, worker_with, caplog):
+        """The new one makes no vector before the last of the old ones has ended; then all of them."""
+        caplog.set_level(logging.INFO)
+        old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
+        mine = world.open("ann")
+        with running(old):
+            mine.save_todo("harbour gate")
+            until(lambda: world.database.rows(ENCODERS) == [(OLD,)])
+            assert new.work() == 0
+            assert f"its model {OLD}: this one, with {NEW}, files words alone" in caplog.text
+            with running(new):
+                mine.save_todo("harbour wall")
+                until(lambda: world.database.rows(MODELS) == [(OLD, 2)])
+        assert old.work() == 0
+        assert new.work() == 2
+        assert world.database.rows(ENCODERS) == [(NEW,)]
+        assert f"Vectors are made with {NEW}." in caplog.text
+        assert old.work() == 2  # whoever goes back to the former one may
+
+    def test_one_that_was_killed_is_succeeded(self, world, worker_with):
+        """Once it has told nothing for a minute."""
+        world.open("ann").save_todo("harbour gate")
+        old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
+        old.work()
+        world.database.run(
+            "INSERT INTO wb_workers VALUES (gen_random_uuid(), %s, now() + interval '60 s')", OLD
+        )
+        assert new.work() == 0
+        world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+        assert new.work() == 1
+
+    def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
+        """Not before all are made anew; those of a record that has none of the new one stay."""
+        monkeypatch.setattr(postgres_filing, "_FORMER_AT_ONCE", 2)
+        mine, bob = world.open("ann"), world.open("bob")
+        for number in range(3):
+            mine.save_todo(f"harbour {number}")
+        bob.save_todo("harbour of bob")
+        worker_with(HashingEncoder()).run_once()
+        assert world.database.rows("SELECT is_cleared FROM wb_upkeep") == [(True,)]
+        new = worker_with(OtherEncoder())
+        new.run_once()
+        assert world.database.rows(MODELS) == [(OLD, 4), (NEW, 4)]
+        world.database.run(
+            "DELETE FROM wb_embeddings WHERE user_id = 'bob' AND model_tag = %s", NEW
+        )
+        age = "UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'"
+        world.database.run(age)
+        leased = "UPDATE wb_outbox SET encoder = %s, leased_until = now() + interval '60 s'"
+        world.database.run(f"{leased} WHERE user_id = 'ann'", OLD)
+        new.run_once()
+        world.database.run("UPDATE wb_outbox SET encoder = %s", NEW)
+        for models in [[(OLD, 4), (NEW, 3)], [(OLD, 1), (NEW, 3)]]:
+            new.run_once()
+            assert world.database.rows(MODELS) == models
+            world.database.run(age)
+        counted = "SELECT user_id, docs, chunks FROM wb_models WHERE model_tag = %s ORDER BY 1"
+        assert world.database.rows(counted, OLD) == [("ann", 0, 0), ("bob", 1, 1)]
+        assert world.database.rows("SELECT is_cleared FROM wb_upkeep") == [(True,)]
+
+    def test_former_vectors_go_also_where_nobody_was_in_charge_when_they_were_made(
+        self, world, worker_with
+    ):
+        """As by workers of before: every record had the new model's when the tables changed."""
+        world.open("ann").save_todo("harbour")
+        new = worker_with(OtherEncoder())
+        for worker in (worker_with(HashingEncoder()), new):
+            worker.work()
+        world.database.run("DELETE FROM wb_upkeep")
+        world.database.run("INSERT INTO wb_upkeep DEFAULT VALUES")
+        new.run_once()
+        assert world.database.rows(MODELS) == [(OLD, 1), (NEW, 1)]
+        world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
+        new.run_once()
+        assert world.database.rows(MODELS) == [(NEW, 1)]
+
+    def test_who_is_succeeded_lets_go_of_no_vector_of_the_next(
+        self, world, worker_with, monkeypatch
+    ):
+        """Even where it had begun to let go of all that are not its own."""
+        for user in ("ann", "bob"):
+            world.open(user).save_todo("harbour")
+        old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
+        old.run_once()
+        new.run_once()
+        world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
+        drop = PostgresFiling.drop_former
+
+        def slow(*args, **given):
+            monkeypatch.setattr(PostgresFiling, "drop_former", drop)
+            world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+            assert old.work() == 2
+            return drop(*args, **given)
+
+        monkeypatch.setattr(PostgresFiling, "drop_former", slow)
+        new.run_once()
+        assert world.database.rows(MODELS) == [(OLD, 2), (NEW, 2)]
+        assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
+
+
+@pytest.fixture
+def pool(database):
+    made = Postgres(database.worker_url, check=check_worker)
+    yield made
+    made.close()
+
+
+class TestFiling:
+    @pytest.mark.parametrize("encoder", [HashingEncoder(), None])
+    def test_everything_anew_brings_back_words_that_were_lost(self, world, worker_with, encoder):
+        """Of records that the index seems to have whole; their vectors stay."""
+        mine = world.open("ann")
+        for number in range(3):
+            mine.save_todo(f"harbour {number}")
+        worker = worker_with(encoder)
+        worker_with(HashingEncoder()).run_once()
+        words = "SELECT term, doc, body FROM wb_words ORDER BY 1, 2"
+        before = world.database.rows(words)
+        world.database.run("DELETE FROM wb_words WHERE term LIKE 'harbo%%'")
+        assert worker.renew() == 3
+        mine.desk.filing().refresh(0.0)  # a search that comes first takes them for filed
+        assert worker.run_once() == 3
+        assert world.database.rows(words) == before
+        assert world.database.rows(MODELS) == [(OLD, 3)]
+        assert world.database.rows("SELECT 1 FROM wb_outbox WHERE anew OR words_due") == []
+
+    @pytest.mark.parametrize(
+        "table", ["wb_docs", "wb_words", "wb_embeddings", "wb_models", "wb_shelves", "wb_index"]
+    )
+    def test_everything_anew_brings_back_what_any_table_has_lost(self, world, worker_with, table):
+        """Found by words and by meaning as before, and counted as it is, also by who was there."""
+        mine = world.open("ann")
+        first = mine.save_todo("harbour")
+        for title in ("harbour gate", "quiet mile"):
+            mine.save_todo(title)
+        worker_with(HashingEncoder()).run_once()
+        mine.delete("todo", first)  # what is filed anew has other ids in its second
+        worker = worker_with(HashingEncoder())
+        worker.run_once()
+
+        def found(memory):
+            hits = memory.search("quiet harbour").hits
+            return sorted((hit.ref, hit.by, hit.similarity) for hit in hits)
+
+        before = found(mine)
+        assert len(before) == 2
+        assert all(near is not None for _, _, near in before)
+        world.database.run(f"DELETE FROM {table}")
+        mine.save_todo("a lantern")
+        assert worker.renew() == 4
+        assert worker.run_once() == 4
+        mine.search("lantern")
+        for memory in (mine, world.open("ann")):
+            assert found(memory) == before
+        counted = "SELECT docs, speaking FROM wb_index"
+        assert world.database.rows(counted) == [(3, 3)]
+        assert world.database.rows("SELECT docs, chunks FROM wb_models") == [(3, 3)]
+        strays = "SELECT 1 FROM wb_words WHERE doc NOT IN (SELECT id FROM wb_docs)"
+        assert world.database.rows(strays) == []
+
+    def test_what_changed_while_it_was_filed_anew_is_filed_anew_once_more(self, world, pool):
+        """Of the change the words that are filed are those that seem to be lacking alone."""
+        mine = world.open("ann")
+        ref_id = mine.save_todo("harbour")
+        backlog = MemoryBacklog(pool)
+        backlog.renew()
+        leased = backlog.lease(9, encoder=OLD, seconds=60)
+        mine.edit_todo(ref_id, done=True)
+        backlog.done(leased, encoder=OLD)
+        again = backlog.lease(9, encoder=OLD, seconds=60)
+        assert [each.anew for each in again] == [True]
+        backlog.done(again, encoder=OLD)
+        assert world.database.rows("SELECT anew FROM wb_outbox") == [(False,)]
+
+    def test_words_that_a_search_has_filed_are_not_filed_again(self, world, worker_with):
+        """Nor are they for another model: whoever remembers the docs has nothing to read anew."""
+        mine = world.open("ann")
+        mine.save_todo("harbour")
+        assert len(mine.search("harbour").hits) == 1
+        change = "SELECT change FROM wb_index"
+        before = world.database.rows(change)
+        assert worker_with(HashingEncoder()).work() == 1
+        assert worker_with(OtherEncoder()).work() == 1
+        assert world.database.rows(MODELS) == [(OLD, 1), (NEW, 1)]
+        assert world.database.rows(change) == before
+
+    def test_without_a_model_what_waits_for_one_is_not_looked_at(self, world, worker_with):
+        """However much that is: only words that are due, and what is gone."""
+        world.database.run(
+            "INSERT INTO wb_outbox (user_id, kind, ref_id, gone, erase, words_due)"
+            " SELECT 'bob', 'todo', n::text, false, false, false FROM generate_series(1, 5000) AS n"
+        )
+        world.database.run("ANALYZE wb_outbox")
+        mine = world.open("ann")
+        mine.delete("todo", mine.save_todo("harbour"))
+        mine.save_todo("harbour")
+        asked = {"limit": 256, "seconds": 60, "worker": None}
+        with psycopg.connect(world.database.admin_url) as conn:
+            for lease in ("lease_words", "lease_plain"):
+                told = conn.execute(f"EXPLAIN ANALYZE {texts()[lease]}", asked).fetchall()
+                conn.rollback()
+                plan = "\n".join(line for (line,) in told)
+                assert "Rows Removed by Filter" not in plan, plan
+        assert worker_with(None).work() == 2
+        assert world.database.rows("SELECT count(*) FROM wb_outbox WHERE due") == [(5001,)]
+
+    @pytest.mark.parametrize("case", list(product(["search", "worker"], CHANGES)), ids="-".join)
+    def test_an_old_text_is_not_filed_over_a_newer_one(
+        self, world, worker_with, pool, monkeypatch, case
+    ):
+        """By one who read it before the change, files it after another has, and dies then."""
+        who, change = case
+        mine = world.open("ann")
+        ref_id = mine.save_journal("Evening", "tamarindose")
+
+        def others_do():
+            if change == "deleted":
+                mine.delete("journal", ref_id)
+            else:
+                new = {"is_draft": True} if change == "made a draft" else {"body": "soap"}
+                mine.edit_journal(ref_id, **new)
+            world.database.run("UPDATE wb_outbox SET leased_until = NULL")
+            worker_with(HashingEncoder()).run_once()
+
+        def dies(*_):
+            raise Unavailable("It dies.")
+
+        if who == "search":
+            read = MemoryPostgres.read
+
+            def slow(store, noted):
+                found = read(store, noted)
+                monkeypatch.setattr(MemoryPostgres, "read", read)
+                others_do()
+                return found
+
+            monkeypatch.setattr(MemoryPostgres, "read", slow)
+            monkeypatch.setattr(MemoryPostgres, "filed", dies)
+            assert mine.desk.filing().refresh(0.0)
+        else:
+            lots = Lots(records=MemoryReading(pool), index=PostgresFiling(pool))
+            leased = MemoryBacklog(pool).lease(9, encoder=OLD, seconds=60)
+            tasks, _ = lots.read(leased)
+            others_do()
+            assert lots.file_words(tasks) == tasks
+        held = [(text,) for text in ("Evening\n\nsoap",) if change == "altered"]
+        assert world.database.rows("SELECT text FROM wb_docs") == held
+
+    def test_one_user_whose_words_cannot_be_filed_is_in_nobody_s_way(
+        self, world, worker_with, monkeypatch
+    ):
+        """What is done for many at once is done for each of the others alone."""
+        for user in ("ann", "bob", "cy"):
+            world.open(user).save_todo(f"harbour of {user}")
+        world.database.run("ALTER TABLE wb_docs ADD CONSTRAINT c CHECK (user_id <> 'bob')")
+        worker = worker_with(HashingEncoder())
+        assert worker.work() == 2
+        world.database.run("ALTER TABLE wb_docs DROP CONSTRAINT c")
+        world.database.run("ALTER TABLE wb_embeddings ADD CONSTRAINT c CHECK (user_id <> 'dee')")
+        world.open("dee").save_todo("harbour of dee")
+        world.database.run("UPDATE wb_outbox SET leased_until = NULL")
+        assert worker.work() == 1
+        assert world.database.rows("SELECT user_id FROM wb_embeddings ORDER BY 1") == [
+            ("ann",),
+            ("bob",),
+            ("cy",),
+        ]
+        assert world.database.rows("SELECT user_id FROM wb_outbox WHERE due") == [("dee",)]
+
+    def test_a_record_that_cannot_be_encoded_is_in_nobody_s_way(self, world, worker_with, caplog):
+        """Neither of other users' nor of its own; where nothing else is to be done that is told."""
+
+        class Choosy(HashingEncoder):
+            def encode_passages(self, texts):
+                if any("Knot" in text for text in texts):
+                    raise Unavailable("It is too hard.")
+                return super().encode_passages(texts)
+
+        for user, title in (("ann", "Knot"), ("ann", "Bay"), ("bob", "Knot"), ("cy", "Sea")):
+            world.open(user).save_todo(title)
+        worker = worker_with(Choosy())
+        assert worker.work() == 2
+        assert "2 records cannot be encoded, and wait: It is too hard." in caplog.text
+        done = "SELECT user_id FROM wb_outbox WHERE NOT due ORDER BY 1"
+        assert world.database.rows(done) == [("ann",), ("cy",)]
+        world.database.run("UPDATE wb_outbox SET leased_until = NULL")
+        with pytest.raises(Unavailable, match="too hard"):
+            worker.work()
+
+
+def test_what_is_saved_is_filed_while_a_worker_tidies_up(world, worker_with, monkeypatch):
+    """However long that takes; a worker that is told to end does not wait for it."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def long(_upkeep):
+        begun.set()
+        return ended.wait(PATIENCE_S)
+
+    monkeypatch.setattr(MemoryUpkeep, "tidy", long)
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
+    mine = world.open("ann")
+    with running(worker_with(HashingEncoder())):
+        assert begun.wait(PATIENCE_S)
+        mine.save_todo("harbour")
+        until(lambda: world.database.rows(MODELS) == [(OLD, 1)])
+    ended.set()
+
+
+def test_a_database_that_is_away_is_told_of_once(worker_with, monkeypatch, caplog):
+    """Not twice a second; and again only after it was back."""
+    lease, was_away = MemoryBacklog.lease, []
+    away = [True] * 5 + [False] + [True] * 5 + [False]
+
+    def faulty(backlog, most, **given):
+        was_away.append(away[len(was_away)] if len(was_away) < len(away) else False)
+        if was_away[-1]:
+            raise Unavailable("It is away.")
+        return lease(backlog, most, **given)
+
+    monkeypatch.setattr(MemoryBacklog, "lease", faulty)
+    with running(worker_with(HashingEncoder())):
+        until(lambda: len(was_away) > len(away))
+    assert caplog.text.count("The worker of memory waits: It is away.") == 2
+
+
+def test_a_fault_in_tidying_is_told_by_the_worker(world, worker_with, monkeypatch, caplog):
+    """A database that is away is waited for; what else is wrong ends the worker's run."""
+    faults = [Unavailable("It is away."), ValueError("ours")]
+
+    def broken(_upkeep):
+        raise faults.pop(0)
+
+    monkeypatch.setattr(MemoryUpkeep, "tidy", broken)
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    with pytest.raises(ValueError, match="ours"):
+        worker_with(HashingEncoder()).run(threading.Event())
+    assert "Memory was not tidied up: It is away." in caplog.text
+
+
+def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
+    """Also with one that a fault ended; what is under way then enters nobody as at work."""
+    begun, ended, is_over = threading.Event(), threading.Event(), threading.Event()
+
+    def long(_upkeep):
+        begun.set()
+        return ended.wait(PATIENCE_S)
+
+    @contextmanager
+    def tidying(upkeep, *, every_s):
+        with contended(upkeep, every_s=every_s) as is_ours:
+            yield is_ours
+        is_over.set()
+
+    def broken(*_, **_given):
+        assert begun.wait(PATIENCE_S)
+        raise ValueError("ours")
+
+    contended = MemoryUpkeep.tidying
+    monkeypatch.setattr(MemoryUpkeep, "tidy", long)
+    monkeypatch.setattr(MemoryUpkeep, "tidying", tidying)
+    monkeypatch.setattr(MemoryBacklog, "lease", broken)
+    monkeypatch.setattr(policy, "TIDY_EVERY_S", 0.01)
+    monkeypatch.setattr(memory_worker, "_ENDING_S", 0.01)
+    with pytest.raises(ValueError, match="ours"):
+        worker_with(HashingEncoder()).run(threading.Event())
+    ended.set()
+    assert is_over.wait(PATIENCE_S)
+    until(lambda: "tidying" not in [thread.name for thread in threading.enumerate()])
+    assert world.database.rows("SELECT 1 FROM wb_workers") == []
