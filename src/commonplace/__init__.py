@@ -51,6 +51,6 @@ def __getattr__(name: str) -> Any:
     """A public name, imported now."""
     if name not in __all__:
         raise AttributeError(f"module 'commonplace' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415  not for a session that begins
+    from importlib import import_module
 
     return getattr(import_module(f"commonplace.{_ROOMS.get(name, 'core.errors')}"), name)

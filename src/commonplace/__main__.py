@@ -10,7 +10,7 @@ import os
 # The first statement that runs: a parent that dies while we import must be noticed later.
 PARENT = os.getppid()
 
-import sys  # noqa: E402  after PARENT
+import sys
 
 # `python -m` puts the working directory first, where a cloned repository may hold any module. What
 # is found there before this line, a `commonplace.py` above all, only `python -P -m` passes over.
@@ -23,14 +23,14 @@ def main() -> None:
     taken = None
     command = sys.argv[1:2]
     if command in (["mcp"], ["serve"]):
-        from commonplace.doors.interrupt import end_at_ctrl_c  # noqa: PLC0415  other commands abort
+        from commonplace.doors.interrupt import end_at_ctrl_c
 
         end_at_ctrl_c()
     if command == ["mcp"]:
-        from commonplace.doors.stdio.front import serve  # noqa: PLC0415  no other command needs it
+        from commonplace.doors.stdio.front import serve
 
         taken = serve(sys.argv[2:], parent=PARENT)
-    from commonplace.doors.cli import main as command_line  # noqa: PLC0415  imports click
+    from commonplace.doors.cli import main as command_line
 
     command_line(obj=taken)
 

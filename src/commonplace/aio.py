@@ -46,7 +46,7 @@ class JournalStorage(Async):
     """
 
     def __init__(self, **where: Any) -> None:
-        from commonplace.timeline import Timeline  # noqa: PLC0415  whoever only wraps has no need
+        from commonplace.timeline import Timeline
 
         super().__init__(Timeline(**where))
 

@@ -266,7 +266,7 @@ class _Shared:
     @property
     def app(self) -> App:
         """What is opened at the first use."""
-        from commonplace.app import App  # noqa: PLC0415  opened when it is used
+        from commonplace.app import App
 
         with self._lock:
             if self._app is None:
@@ -294,7 +294,7 @@ def _as(kind: type[_T], record: Record) -> _T:
 
 
 def _settings(home: Path | str | None) -> Settings:
-    from commonplace.config.settings import (  # noqa: PLC0415  unless they are handed in
+    from commonplace.config.settings import (
         read_settings,
         user_home,
     )

@@ -212,7 +212,7 @@ class Timeline:
 
     def memories(self, thread_id: str) -> MemoryBackend:
         """A memory system's storage on this owner's timeline: `create_memory`, `list_memories`."""
-        from commonplace.journals.timeline.memories import MemoryBackend  # noqa: PLC0415  for few
+        from commonplace.journals.timeline.memories import MemoryBackend
 
         desk = self.desk(thread_id)
 
@@ -227,7 +227,7 @@ class Timeline:
         Where `llm.background` is true, a model puts them into words, and one that fails is logged.
         What retention does not keep is let go of then, where it is switched on.
         """
-        from commonplace.services.timeline.keeping import TimelineKeeping  # noqa: PLC0415  for few
+        from commonplace.services.timeline.keeping import TimelineKeeping
 
         desk = self.desk(thread_id)
         wiring = self._app().timeline
@@ -286,7 +286,7 @@ class Timeline:
         self._app().shared.rest(desk.journal.owner)
 
     def _app(self) -> App:
-        from commonplace.app import App  # noqa: PLC0415  opened when it is used
+        from commonplace.app import App
 
         if self._base is None:
             self._base = App(self._settings, user_home=None, clock=self._clock)
@@ -304,7 +304,7 @@ def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator
 
 
 def _settings(home: Path | str | None, timezone: str | None) -> Settings:
-    from commonplace.config.settings import (  # noqa: PLC0415  unless they are handed in
+    from commonplace.config.settings import (
         read_settings,
         user_home,
     )

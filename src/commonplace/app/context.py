@@ -123,14 +123,14 @@ class Own(ABC):
     @made_once
     def languages(self) -> Languages:
         """The language models of the settings, and what they may spend."""
-        from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
+        from commonplace.app.languages import Languages
 
         return Languages(self.settings, folder=self.folder / "llm", clock=self.clock)
 
     @made_once
     def filing(self) -> Filing:
         """What keeps the index behind the journals."""
-        from commonplace.search.filing.filing import Filing  # noqa: PLC0415  wired when needed
+        from commonplace.search.filing.filing import Filing
 
         return Filing(
             index=self.index,
@@ -153,13 +153,13 @@ class Own(ABC):
     @made_once
     def sided_finder(self) -> SidedFinder:
         """What asks two questions at once."""
-        from commonplace.search.two_questions import SidedFinder  # noqa: PLC0415  as above
+        from commonplace.search.two_questions import SidedFinder
 
         return SidedFinder(finder=self.finder, encoder=self.encoder)
 
     def alone(self, owner: str, source: Source, lineage: Lineage | None = None) -> Followed[Filing]:
         """One source of any owner by itself, its words and vectors in that owner's index."""
-        from commonplace.search.filing.filing import Filing  # noqa: PLC0415  wired when needed
+        from commonplace.search.filing.filing import Filing
 
         index = self.shared.indexes.within(owner)
         filing = Filing(index=index, sources=[source], encoder=self.encoder, holder=holder())
@@ -199,6 +199,6 @@ def found_sources(journals: Iterable[Wired]) -> Iterator[Source]:
 
 def awaited(journal: Wired, find: Callable[[], Source]) -> Source:
     """A journal's source, followed even if the journal is begun while a server runs."""
-    from commonplace.search.filing.late_source import Awaited  # noqa: PLC0415  wired when needed
+    from commonplace.search.filing.late_source import Awaited
 
     return Awaited(journal.name, is_there=journal.is_there, find=find)

@@ -38,7 +38,7 @@ class Languages:
     @cached_property
     def purse(self) -> Purse:
         """The tokens that this owner's models have spent."""
-        from commonplace.inference.language.budget import Purse  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.budget import Purse
 
         return Purse(
             self._folder,
@@ -55,7 +55,7 @@ class Languages:
         client = self.client(better=better, within_s=within_s)
         if client is None:
             return None
-        from commonplace.inference.language.budget import Metered  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.budget import Metered
 
         return Metered(client, self._run())
 
@@ -71,7 +71,7 @@ class Languages:
         settings = self._settings
         if settings.llm_url is None:
             return None
-        from commonplace.inference.language.client import (  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.client import (
             Endpoint,
             LanguageClient,
             read_key,
@@ -100,9 +100,9 @@ class Languages:
         small, large = self.client(), self.client(better=True)
         if small is None or large is None:
             return None
-        from commonplace.inference.language.budget import Metered  # noqa: PLC0415  wired when needed
-        from commonplace.inference.language.summarise import ModelSummariser, Price  # noqa: PLC0415  as above
-        from commonplace.journals.timeline.rewording import Rewording, Writer  # noqa: PLC0415  as above
+        from commonplace.inference.language.budget import Metered
+        from commonplace.inference.language.summarise import ModelSummariser, Price
+        from commonplace.journals.timeline.rewording import Rewording, Writer
 
         run = self._run()
         price = self._settings.llm_price
@@ -124,6 +124,6 @@ class Languages:
         )
 
     def _run(self) -> Run:
-        from commonplace.inference.language.budget import Run  # noqa: PLC0415  wired when needed
+        from commonplace.inference.language.budget import Run
 
         return Run(self.purse, per_run=int(self._settings.llm_tokens_per_run))

@@ -63,14 +63,14 @@ class Shared:
     @made_once
     def indexes(self) -> Index:
         """The indexes of all owners on this machine."""
-        from commonplace.index.sqlite.index import SqliteIndex  # noqa: PLC0415  imports numpy
+        from commonplace.index.sqlite.index import SqliteIndex
 
         return SqliteIndex(lambda owner: self.reach_of(owner) / "index")
 
     @made_once
     def memories(self) -> Memories:
         """Where users' memories are kept. Raises: Unavailable without the extra it needs."""
-        from commonplace.app.backends import MEMORIES  # noqa: PLC0415  wired when needed
+        from commonplace.app.backends import MEMORIES
 
         name = "files" if self.settings.database_url is None else "postgres"
         made: Memories = MEMORIES[name].load()(self)
@@ -79,7 +79,7 @@ class Shared:
     @made_once
     def encoder(self) -> EncoderSlot:
         """The encoder's slot; loading begins at its `start`."""
-        from commonplace.inference.encoder.slot import BackgroundEncoder  # noqa: PLC0415  wired when needed
+        from commonplace.inference.encoder.slot import BackgroundEncoder
 
         if self._given is not None:
             return self._given
@@ -91,12 +91,12 @@ class Shared:
 
         None is loaded before it is asked for.
         """
-        from commonplace.inference.encoder.profiles import (  # noqa: PLC0415  wired when needed
+        from commonplace.inference.encoder.profiles import (
             PROFILES,
             Weights,
             find_weights,
         )
-        from commonplace.inference.encoder.slot import BackgroundEncoder  # noqa: PLC0415  as above
+        from commonplace.inference.encoder.slot import BackgroundEncoder
 
         home = self.settings.home
         others = [each for each in PROFILES.values() if each.name != self.settings.encoder_model]
@@ -111,15 +111,15 @@ class Shared:
         self, index: Searched, filing: Files, *, lineage: Lineage | None = None
     ) -> Finder:
         """What searches an index. After a switch of models the former one answers for a while."""
-        from commonplace.search.finder import Finder  # noqa: PLC0415  wired when needed
-        from commonplace.search.previous_encoder import Answering  # noqa: PLC0415  as above
+        from commonplace.search.finder import Finder
+        from commonplace.search.previous_encoder import Answering
 
         encoder = Answering(index, self.encoder, former=lambda: self.former_encoders)
         return Finder(index=index, encoder=encoder, filing=filing, lineage=lineage)
 
     def find_weights(self) -> Weights | Missing:
         """The weights of the encoder in use; fetched first where the settings allow it."""
-        from commonplace.inference.encoder.profiles import (  # noqa: PLC0415  wired when needed
+        from commonplace.inference.encoder.profiles import (
             Missing,
             find_weights,
             read_profile,
@@ -129,14 +129,14 @@ class Shared:
         profile = read_profile(settings.encoder_model)
         found = find_weights(profile, home=settings.home, folder=settings.encoder_folder)
         if isinstance(found, Missing) and settings.encoder_auto_download:
-            from commonplace.inference.encoder.download import fetch  # noqa: PLC0415  wired when needed
+            from commonplace.inference.encoder.download import fetch
 
             return fetch(profile, settings.home)
         return found
 
     def encoder_state(self) -> EncoderState:
         """The encoder's name and state, found without loading or fetching anything."""
-        from commonplace.inference.encoder.profiles import (  # noqa: PLC0415  wired when needed
+        from commonplace.inference.encoder.profiles import (
             Missing,
             find_weights,
             read_profile,

@@ -248,7 +248,7 @@ def parse_zone(value: object, place: Place) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        from zoneinfo import available_timezones  # noqa: PLC0415  walks the disk: errors only
+        from zoneinfo import available_timezones
 
         near = nearest(name, sorted(available_timezones()))
         hint = f"Did you mean {near}?" if near else "Use an IANA name such as Europe/Berlin."
@@ -272,9 +272,9 @@ def system_zone(start: Start) -> ZoneInfo:
             return ZoneInfo(named)
         except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
             raise _no_zone(f"TZ is {named!r}, not the name of a zone") from exc
-    import warnings  # noqa: PLC0415  with tzlocal: only when nothing is set
+    import warnings
 
-    import tzlocal  # noqa: PLC0415  reads half of /etc: only when nothing is set
+    import tzlocal
 
     try:
         with warnings.catch_warnings():
@@ -295,6 +295,6 @@ def platform_folder(environ: Mapping[str, str], xdg: str, kind: str) -> Path:
     named = environ.get(xdg, "")
     if os.path.isabs(named):
         return Path(named) / "commonplace"
-    import platformdirs  # noqa: PLC0415  only where nothing is set
+    import platformdirs
 
     return Path(getattr(platformdirs, kind)("commonplace", appauthor=False))

@@ -45,7 +45,7 @@ _INSTANT = re.compile(
 
 def find_zone(name: str) -> tzinfo | None:
     """The zone of an IANA name that a user gave, such as Europe/Berlin; None for any other text."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415  rarely asked
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
         return ZoneInfo("" if name.partition("/")[0] in _NO_ZONES else name)

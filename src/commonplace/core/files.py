@@ -267,7 +267,7 @@ def locked(folder: Path) -> Iterator[int | None]:
     when the process dies, and every child process that the descriptor was handed to.
     """
     try:
-        import fcntl  # noqa: PLC0415  absent on Windows
+        import fcntl
     except ImportError:
         yield None
         return
@@ -331,7 +331,7 @@ def _discard(path: Path) -> None:
 
 def _machine() -> str:
     """Eight hex digits of this machine's name: another machine's process ids mean nothing here."""
-    import platform  # noqa: PLC0415  only a write needs it
+    import platform
 
     return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
 

@@ -184,6 +184,6 @@ _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
 def nearest(name: str, known: list[str]) -> str:
     """The known name most like this one, for a "did you mean"; empty when none is near."""
-    import difflib  # noqa: PLC0415  only an error path pays for it
+    import difflib
 
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")

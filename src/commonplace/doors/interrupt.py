@@ -33,7 +33,7 @@ def close_at_ctrl_c(close: Callable[[], object]) -> None:
     """
 
     def begin(*_: object) -> None:
-        import threading  # noqa: PLC0415  loaded by now
+        import threading
 
         end_at_ctrl_c()
         guard = threading.Timer(MOST_S, _end)

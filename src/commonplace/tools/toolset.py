@@ -99,7 +99,7 @@ class Tool:
         sampler: the client's own model, for a tool that samples.
         Raises: Invalid, naming the argument, its value and what fits.
         """
-        from pydantic import ValidationError  # noqa: PLC0415  80 ms that `--help` need not pay
+        from pydantic import ValidationError
 
         given = {name: value for name, value in arguments.items() if value is not None}
         for name in given:
@@ -119,7 +119,7 @@ class Tool:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        from pydantic import BeforeValidator, Field, create_model  # noqa: PLC0415  as in call
+        from pydantic import BeforeValidator, Field, create_model
 
         fields: dict[str, Any] = {}
         signature = inspect.signature(self.run).parameters

@@ -33,8 +33,8 @@ class ChronicleWiring:
     @made_once
     def journal(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
-        from commonplace.journals.chronicle.journal import Chronicle  # noqa: PLC0415  if used
-        from commonplace.journals.chronicle.places import resolve_chronicle  # noqa: PLC0415  if used
+        from commonplace.journals.chronicle.journal import Chronicle
+        from commonplace.journals.chronicle.places import resolve_chronicle
 
         own, settings = self._own, self._own.settings
         place = resolve_chronicle(
@@ -54,7 +54,7 @@ class ChronicleWiring:
 
     def _author(self) -> Author:
         """Who logs: nothing of the server's surroundings where somebody else is served."""
-        from commonplace.journals.chronicle.journal import author_here  # noqa: PLC0415  if used
+        from commonplace.journals.chronicle.journal import author_here
 
         own, owner = self._own, self._own.settings.owner
         if own.is_served and owner != own.shared.settings.owner:
@@ -65,7 +65,7 @@ class ChronicleWiring:
     @made_once
     def tools(self) -> ChronicleTools:
         """Chronicle's tools."""
-        from commonplace.tools.chronicle.tools import ChronicleTools  # noqa: PLC0415  if it is offered
+        from commonplace.tools.chronicle.tools import ChronicleTools
 
         return ChronicleTools(desk=self.desk)
 
@@ -75,8 +75,8 @@ class ChronicleWiring:
 
     @made_once
     def _desk(self) -> ChronicleDesk:
-        from commonplace.journals.chronicle.trust import TrustedLogs  # noqa: PLC0415  if it is offered
-        from commonplace.services.chronicle.service import ChronicleDesk  # noqa: PLC0415  as above
+        from commonplace.journals.chronicle.trust import TrustedLogs
+        from commonplace.services.chronicle.service import ChronicleDesk
 
         own = self._own
         return ChronicleDesk(

@@ -41,7 +41,7 @@ class NotebookWiring:
     @made_once
     def journal(self) -> Notebook:
         """The notebook of this owner, there or not."""
-        from commonplace.journals.notebook.journal import Notebook  # noqa: PLC0415  wired when needed
+        from commonplace.journals.notebook.journal import Notebook
 
         own, settings, folder = self._own, self._own.settings, self._folder
         place = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -58,7 +58,7 @@ class NotebookWiring:
     @made_once
     def tools(self) -> NotebookTools:
         """The notebook's tools."""
-        from commonplace.tools.notebook.tools import NotebookTools  # noqa: PLC0415  if it is offered
+        from commonplace.tools.notebook.tools import NotebookTools
 
         return NotebookTools(desk=self.desk)
 
@@ -68,8 +68,8 @@ class NotebookWiring:
 
     @made_once
     def _desk(self) -> NotebookDesk:
-        from commonplace.search import policy  # noqa: PLC0415  if it is offered
-        from commonplace.services.notebook.service import NotebookDesk  # noqa: PLC0415  as above
+        from commonplace.search import policy
+        from commonplace.services.notebook.service import NotebookDesk
 
         own, settings = self._own, self._own.settings
         asked = {

@@ -35,8 +35,8 @@ class PrivateWiring:
     @made_once
     def journal(self) -> PrivateJournal:
         """The private journal of this owner and this project."""
-        from commonplace.journals.private.journal import PrivateJournal  # noqa: PLC0415  wired when needed
-        from commonplace.journals.private.roots import resolve_roots  # noqa: PLC0415  as above
+        from commonplace.journals.private.journal import PrivateJournal
+        from commonplace.journals.private.roots import resolve_roots
 
         own, settings = self._own, self._own.settings
         roots = resolve_roots(

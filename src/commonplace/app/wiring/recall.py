@@ -29,7 +29,7 @@ class RecallWiring:
     @made_once
     def tools(self) -> RecallTools:
         """What asks all journals at once."""
-        from commonplace.tools.recall.tools import RecallTools  # noqa: PLC0415  if it is offered
+        from commonplace.tools.recall.tools import RecallTools
 
         return RecallTools(desk=self.desk)
 
@@ -43,7 +43,7 @@ class RecallWiring:
 
     @made_once
     def _desk(self) -> RecallDesk:
-        from commonplace.services.recall.service import RecallDesk  # noqa: PLC0415  if it is offered
+        from commonplace.services.recall.service import RecallDesk
 
         journals: dict[str, OpensRefs] = {}
         lost: dict[str, str] = {}
@@ -69,8 +69,8 @@ class RecallWiring:
 
     def _searched(self) -> tuple[Finder, Searched]:
         """What finds in all journals: in two indexes as in one, where memory has its own."""
-        from commonplace.index.scoring.joint import JointIndex, Measures  # noqa: PLC0415  if it is offered
-        from commonplace.search.filing.joint import JointFiling  # noqa: PLC0415  as above
+        from commonplace.index.scoring.joint import JointIndex, Measures
+        from commonplace.search.filing.joint import JointFiling
 
         own = self._own
         try:

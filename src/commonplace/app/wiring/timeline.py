@@ -59,7 +59,7 @@ class TimelineWiring:
         """What lets entries of other journals count in this owner's rollups."""
         if not self._fed:
             return None
-        from commonplace.journals.timeline.feed import Feeding  # noqa: PLC0415  if it is wanted
+        from commonplace.journals.timeline.feed import Feeding
 
         return Feeding(self.journal, sources=self._fed_sources, openers=self._fed_pages)
 
@@ -77,7 +77,7 @@ class TimelineWiring:
     @made_once
     def tools(self) -> TimelineTools:
         """The timeline's tools."""
-        from commonplace.tools.timeline.tools import TimelineTools  # noqa: PLC0415  if it is offered
+        from commonplace.tools.timeline.tools import TimelineTools
 
         return TimelineTools(desk=self.desk)
 
@@ -87,7 +87,7 @@ class TimelineWiring:
 
     @made_once
     def _desk(self) -> TimelineDesk:
-        from commonplace.services.timeline.service import TimelineDesk  # noqa: PLC0415  if it is offered
+        from commonplace.services.timeline.service import TimelineDesk
 
         own = self._own
         return TimelineDesk(
@@ -106,7 +106,7 @@ class TimelineWiring:
 
         Close its filing and its journal after use. Raises: Invalid for what is no owner.
         """
-        from commonplace.services.timeline.service import TimelineDesk  # noqa: PLC0415  wired when needed
+        from commonplace.services.timeline.service import TimelineDesk
 
         own = self._own
         journal = self._journal_of(parse_owner(owner))
@@ -128,7 +128,7 @@ class TimelineWiring:
         own = self._own
         if not own.settings.llm_background:
             return None
-        from commonplace.app.languages import Languages  # noqa: PLC0415  wired when needed
+        from commonplace.app.languages import Languages
 
         folder = own.shared.folder_of(desk.journal.owner) / "llm"
         return Languages(own.settings, folder=folder, clock=own.clock).rewording(desk.rollups)
@@ -152,7 +152,7 @@ class TimelineWiring:
 
     def lineage(self) -> Lineage:
         """What tells which summaries an entry went into, once there is a timeline."""
-        from commonplace.search.filing.late_source import AwaitedLineage  # noqa: PLC0415  wired when needed
+        from commonplace.search.filing.late_source import AwaitedLineage
 
         return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
 
@@ -162,7 +162,7 @@ class TimelineWiring:
             self.journal.close()
 
     def _journal_of(self, owner: str) -> TimelineJournal:
-        from commonplace.journals.timeline.journal import TimelineJournal  # noqa: PLC0415  as above
+        from commonplace.journals.timeline.journal import TimelineJournal
 
         settings = self._own.settings
         return TimelineJournal(
@@ -174,8 +174,8 @@ class TimelineWiring:
         )
 
     def _rollups_of(self, journal: TimelineJournal, feed: Feeding | None = None) -> Rollups:
-        from commonplace.inference.language.extract import Extractive  # noqa: PLC0415  wired when needed
-        from commonplace.journals.timeline.rollups import Rollups  # noqa: PLC0415  as above
+        from commonplace.inference.language.extract import Extractive
+        from commonplace.journals.timeline.rollups import Rollups
 
         grace = timedelta(minutes=self._own.settings.timeline_grace_minutes)
         return Rollups(journal, Extractive(), grace=grace, feed=feed)

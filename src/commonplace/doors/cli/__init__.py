@@ -80,7 +80,7 @@ def _version() -> str:
             for name in os.listdir(folder or "."):
                 if name.startswith("commonplace-") and name.endswith(".dist-info"):
                     return name.removeprefix("commonplace-").removesuffix(".dist-info")
-    from importlib.metadata import version  # noqa: PLC0415  parses mail headers: 25 ms
+    from importlib.metadata import version
 
     return version("commonplace")
 

@@ -47,7 +47,7 @@ _FORMATS: dict[str, Format] = {
 
 def keeping(app: App) -> ChronicleKeeping:
     """The verbs that no model is offered."""
-    from commonplace.services.chronicle.keeping import ChronicleKeeping  # noqa: PLC0415  costs 30 ms
+    from commonplace.services.chronicle.keeping import ChronicleKeeping
 
     return ChronicleKeeping(desk=app.chronicle.desk)
 
@@ -58,7 +58,7 @@ def message_of(words: tuple[str, ...]) -> str:
 
 
 def _show_table(answer: Answer, as_json: bool) -> None:
-    from commonplace.doors.cli.chronicle_table import as_table  # noqa: PLC0415  not for --json
+    from commonplace.doors.cli.chronicle_table import as_table
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     show(answer if as_json else as_table(answer, settings().timezone, width), as_json)

@@ -30,7 +30,7 @@ def doctor(ctx: click.Context, repair: bool, as_json: bool) -> None:
     Looks at the weights, the settings, our folders, every journal entry and the index. Leaves with
     1 while anything is wrong. An entry is never altered: a broken one is named.
     """
-    from commonplace.doors.doctor.checks import Checkup, Mended  # noqa: PLC0415  imports numpy
+    from commonplace.doors.doctor.checks import Checkup, Mended
 
     with opened() as app:
         checkup = Checkup(app)

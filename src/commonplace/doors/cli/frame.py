@@ -72,7 +72,7 @@ class Frame(click.Group):
         """As click does it, with the nearest name for one that does not exist."""
         if args[0] in self.table or args[0].startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        from commonplace.core.text import nearest  # noqa: PLC0415  only an error path pays for it
+        from commonplace.core.text import nearest
 
         near = nearest(args[0], [*self.table])
         hint = f" Did you mean {near}?" if near else ""
@@ -122,7 +122,7 @@ def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
     except CommonplaceError as exc:
         return complain(exc, as_json=as_json)
     except Exception as exc:  # noqa: BLE001  the last line of a door: logged, shown as internal error
-        from commonplace.doors.logs import log_failure  # noqa: PLC0415  only a failure pays for it
+        from commonplace.doors.logs import log_failure
 
         file = log_failure(exc)
         hint = f"Look into {file}." if file else "Set COMMONPLACE_LOG to a file to see where."
@@ -194,7 +194,7 @@ def file_text(source: str, *, hint: str = "Name another file, or convert it.") -
     """The text of a file, or of stdin for `-`. Raises: NotFound, Invalid where it is not UTF-8."""
     if source == "-":
         return text_input("-")
-    from commonplace.core.files import translated  # noqa: PLC0415  not for --help
+    from commonplace.core.files import translated
 
     with translated(source):
         content = Path(source).read_bytes()
@@ -254,8 +254,8 @@ def settings() -> Settings:
     """
     ctx = click.get_current_context()
     if _SETTINGS not in ctx.meta:
-        from commonplace.config.settings import read_settings  # noqa: PLC0415  not for --help
-        from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  not for --help
+        from commonplace.config.settings import read_settings
+        from commonplace.doors.logs import set_up_logging
 
         read = read_settings(flags=ctx.meta.get(_FLAGS), cwd=working_folder(), home=home_folder())
         set_up_logging(read)
@@ -281,6 +281,6 @@ def working_folder() -> Path:
 
 def home_folder() -> Path | None:
     """The user's home folder; None where there is none. Raises: Invalid where HOME is none."""
-    from commonplace.config.settings import user_home  # noqa: PLC0415  not for --help
+    from commonplace.config.settings import user_home
 
     return user_home()

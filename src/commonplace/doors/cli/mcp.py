@@ -10,13 +10,13 @@ import os
 # The first statement that runs: a parent that dies while we import must be noticed later.
 PARENT = os.getppid()
 
-import gc  # noqa: E402  after PARENT
-import sys  # noqa: E402  after PARENT
-from typing import TYPE_CHECKING  # noqa: E402  after PARENT
+import gc
+import sys
+from typing import TYPE_CHECKING
 
-import click  # noqa: E402  after PARENT
+import click
 
-from commonplace.doors.cli.frame import (  # noqa: E402  after PARENT
+from commonplace.doors.cli.frame import (
     complain,
     given_flags,
     home_folder,
@@ -41,7 +41,7 @@ def mcp(ctx: click.Context, plain: bool) -> None:
     The first answers come from a snapshot of what the SDK says; it is imported once the client is
     quiet, or calls a tool.
     """
-    from commonplace.doors.stdio.front import Taken, announce  # noqa: PLC0415  not for --help
+    from commonplace.doors.stdio.front import Taken, announce
 
     taken: Taken = ctx.obj or Taken(PARENT)
     if not taken.fronted:
@@ -57,8 +57,8 @@ def mcp(ctx: click.Context, plain: bool) -> None:
 def _take_over(taken: Taken, *, keep: bool) -> None:
     # Imports make many objects and no garbage; `doors.mcp` turns collection on when they are done.
     gc.disable()
-    from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  as above
-    from commonplace.doors.stdio.handover import take_over  # noqa: PLC0415  not for --help
+    from commonplace.doors.logs import set_up_logging
+    from commonplace.doors.stdio.handover import take_over
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr)
@@ -67,12 +67,12 @@ def _take_over(taken: Taken, *, keep: bool) -> None:
 
 def _refuse(taken: Taken, exc: Exception) -> None:
     """A client that has its answers so far is told why there are no more, at each request."""
-    from commonplace.core.errors import (  # noqa: PLC0415  not for --help
+    from commonplace.core.errors import (
         CommonplaceError,
         Unavailable,
     )
-    from commonplace.doors.logs import log_failure  # noqa: PLC0415  as above
-    from commonplace.doors.stdio.handover import refuse  # noqa: PLC0415  as above
+    from commonplace.doors.logs import log_failure
+    from commonplace.doors.stdio.handover import refuse
 
     error = exc if isinstance(exc, CommonplaceError) else None
     if error is None:

@@ -163,7 +163,7 @@ def stats(user: str | None, as_json: bool) -> None:
 @json_option
 def migrate(as_json: bool) -> None:
     """Make or renew the tables of COMMONPLACE_DATABASE_ADMIN_URL."""
-    from commonplace.app.backends import POSTGRES  # noqa: PLC0415  imports the driver
+    from commonplace.app.backends import POSTGRES
 
     done = POSTGRES["migrate"].load()(settings())
     made = POSTGRES["tend"].load()(settings().database_admin_url)
@@ -181,7 +181,7 @@ def worker(once: bool, anew: bool, as_json: bool) -> None:
 
     Runs until it is told to end. There may be several; one that dies is made up for by the others.
     """
-    from commonplace.app.backends import POSTGRES  # noqa: PLC0415  imports the driver
+    from commonplace.app.backends import POSTGRES
 
     with opened() as app, POSTGRES["working"].load()(app.shared, app.clock) as working:
         load_encoder(app)

@@ -50,7 +50,7 @@ LEGEND = "<!-- A was written here, B is there now: settle it, take the marks out
 
 def keeping(app: App) -> NotebookKeeping:
     """The verbs that no model is offered."""
-    from commonplace.services.notebook.keeping import NotebookKeeping  # noqa: PLC0415  for a few
+    from commonplace.services.notebook.keeping import NotebookKeeping
 
     return NotebookKeeping(desk=app.notebook.desk)
 
@@ -77,7 +77,7 @@ def init(path: str | None, as_json: bool) -> None:
 
 def _kept(path: str, answer: Answer) -> Answer:
     """The answer, after the folder was written into the user's settings."""
-    from commonplace.config.settings import user_file, write_setting  # noqa: PLC0415  for one command
+    from commonplace.config.settings import user_file, write_setting
 
     left = _left(answer.facts["folder"])
     write_setting("notebook.path", path, user_file(), cwd=working_folder(), home=home_folder())
@@ -91,8 +91,8 @@ def _kept(path: str, answer: Answer) -> Answer:
 
 def _left(folder: str) -> str:
     """The notebook that was in use until now, where it is another one; empty where none was."""
-    from commonplace.app import App  # noqa: PLC0415  for one command
-    from commonplace.config.settings import read_settings  # noqa: PLC0415  as above
+    from commonplace.app import App
+    from commonplace.config.settings import read_settings
 
     before = App(read_settings(cwd=working_folder(), home=home_folder()), user_home=home_folder())
     try:
@@ -182,8 +182,8 @@ def _kept_if_refused(app: App, text: str) -> Iterator[None]:
 
 def _draft(app: App, text: str) -> Path:
     """The new file that holds a text now. Raises: Unavailable, Denied."""
-    from commonplace.core.clock import utc_now  # noqa: PLC0415  an error path
-    from commonplace.core.files import make_folder, write_new  # noqa: PLC0415  as above
+    from commonplace.core.clock import utc_now
+    from commonplace.core.files import make_folder, write_new
 
     folder = app.settings.home / "drafts"
     make_folder(folder)

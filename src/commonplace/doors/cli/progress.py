@@ -21,8 +21,8 @@ def show_counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415  on a terminal only
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  as above
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -40,8 +40,8 @@ def show_fetching() -> Iterator[Callable[[str, int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda _name, _done, _total: None
         return
-    from rich.console import Console  # noqa: PLC0415  on a terminal only
-    from rich.progress import (  # noqa: PLC0415  as above
+    from rich.console import Console
+    from rich.progress import (
         BarColumn,
         DownloadColumn,
         Progress,

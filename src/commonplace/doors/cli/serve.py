@@ -33,8 +33,8 @@ def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
     Each token opens the journals of one user: see `commonplace tokens`. While there are none, only
     this machine is let in, as its owner. Timelines are rolled up when they are due.
     """
-    from commonplace.doors.http.start import start  # noqa: PLC0415  not for --help
-    from commonplace.doors.logs import set_up_logging  # noqa: PLC0415  as above
+    from commonplace.doors.http.start import start
+    from commonplace.doors.logs import set_up_logging
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr, foreign=True)

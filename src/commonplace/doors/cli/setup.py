@@ -65,7 +65,7 @@ def setup(client: str, only_print: bool, toolsets: str | None, as_json: bool) ->
 
 def _primed(toolsets: str | None, machine: Machine) -> bool:
     """Keep what a client is told first, so that its first session begins at once."""
-    from commonplace.doors.stdio.snapshot_recorder import prime  # noqa: PLC0415  not for --print
+    from commonplace.doors.stdio.snapshot_recorder import prime
 
     words = [] if toolsets is None else ["--toolsets", toolsets]
     try:

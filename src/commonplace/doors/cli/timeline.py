@@ -41,7 +41,7 @@ call = partial(call_tool, lambda app: app.timeline.tools.toolset)
 
 def keeping(app: App) -> TimelineKeeping:
     """The verbs that no model is offered."""
-    from commonplace.services.timeline.keeping import TimelineKeeping  # noqa: PLC0415  for a few
+    from commonplace.services.timeline.keeping import TimelineKeeping
 
     return TimelineKeeping(
         desk=app.timeline.desk,
@@ -258,7 +258,7 @@ def demo(as_json: bool) -> None:
 
     Nothing of yours is read or written, and nothing is left behind.
     """
-    from commonplace.doors.demos.timeline import run  # noqa: PLC0415  for one command
+    from commonplace.doors.demos.timeline import run
 
     settings()  # for the log alone: the demo has settings of its own
     steps: list[dict[str, str]] = []

@@ -33,8 +33,8 @@ def tokens() -> None:
 @json_option
 def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_json: bool) -> None:
     """Make a token, and print it this once: only a hash of it is kept."""
-    from commonplace.config.settings import parse_setting  # noqa: PLC0415  not for --help
-    from commonplace.doors.http.tokens import parse_expiry  # noqa: PLC0415  as above
+    from commonplace.config.settings import parse_setting
+    from commonplace.doors.http.tokens import parse_expiry
 
     kept = _kept()
     now = _now()
@@ -72,20 +72,20 @@ def revoke(token_id: str, as_json: bool) -> None:
 
 
 def _kept() -> TokenFile:
-    from commonplace.core.clock import utc_now  # noqa: PLC0415  not for --help
-    from commonplace.doors.http.tokens import TokenFile  # noqa: PLC0415  as above
+    from commonplace.core.clock import utc_now
+    from commonplace.doors.http.tokens import TokenFile
 
     return TokenFile(settings().home, clock=utc_now)
 
 
 def _now() -> datetime:
-    from commonplace.core.clock import utc_now  # noqa: PLC0415  not for --help
+    from commonplace.core.clock import utc_now
 
     return utc_now()
 
 
 def _line(token: Token, now: datetime) -> str:
-    from commonplace.core.clock import render_instant  # noqa: PLC0415  not for --help
+    from commonplace.core.clock import render_instant
 
     zone = settings().timezone
     until = "never" if token.expires_at is None else render_instant(token.expires_at, zone)

@@ -102,7 +102,7 @@ def _tour(database: OwnDatabase, home: Path) -> None:
 
 def _show_walls(database: OwnDatabase) -> None:
     """What the database itself says to the application, whoever it claims to be."""
-    import psycopg  # noqa: PLC0415  the extra's
+    import psycopg
 
     lines = []
     with psycopg.connect(database.app_url) as conn:

@@ -212,7 +212,7 @@ def _unprivileged() -> int | None:
     """Whom the server runs as where we are root, which it refuses; None for ourselves."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
-    import pwd  # noqa: PLC0415  not on every system
+    import pwd
 
     return pwd.getpwnam("nobody").pw_uid
 
@@ -269,7 +269,7 @@ def _may_run(program: Path, user: int) -> bool:
 
 
 def _children(pid: int) -> list[int]:
-    import psutil  # noqa: PLC0415  of the developers' extra
+    import psutil
 
     try:
         return [each.pid for each in psutil.Process(pid).children(recursive=True)]
@@ -285,7 +285,7 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _is_there(pid: int) -> bool:
-    import psutil  # noqa: PLC0415  as above
+    import psutil
 
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)

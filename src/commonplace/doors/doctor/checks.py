@@ -170,7 +170,7 @@ class Checkup:
         yield from journal.problems()
 
     def _look_at_chronicle(self) -> Iterator[Finding]:
-        from commonplace.services.chronicle.trust import log_state  # noqa: PLC0415  for one command
+        from commonplace.services.chronicle.trust import log_state
 
         try:
             chronicle = self._app.chronicle.journal
@@ -181,7 +181,7 @@ class Checkup:
             yield Problem(what=exc.message, hint=exc.hint)
 
     def _look_at_notebook(self) -> Iterator[Finding]:
-        from commonplace.journals.notebook.repair import find_problems  # noqa: PLC0415  for one command
+        from commonplace.journals.notebook.repair import find_problems
 
         if self._app.notebook.is_there():
             notebook = self._app.notebook.journal
@@ -189,7 +189,7 @@ class Checkup:
             yield from find_problems(notebook)
 
     def _look_at_timeline(self) -> Iterator[Finding]:
-        from commonplace.journals.timeline.repair import find_problems  # noqa: PLC0415  for one command
+        from commonplace.journals.timeline.repair import find_problems
 
         timeline = self._app.timeline.journal
         yield f"{timeline.database.path}{'' if timeline.exists else ', not made yet'}"
@@ -323,7 +323,7 @@ class Checkup:
                 yield f"Removed {_counted(removed, 'leftover')} of killed writes from {folder}."
 
     def _mend_timeline(self) -> list[str]:
-        from commonplace.journals.timeline.repair import repair  # noqa: PLC0415  for one command
+        from commonplace.journals.timeline.repair import repair
 
         if self._app.timeline.journal.exists:
             # Another program, or a death, may have deleted what summaries still quote.
@@ -331,7 +331,7 @@ class Checkup:
         return repair(self._app.timeline.journal)
 
     def _mend_notebook(self) -> list[str]:
-        from commonplace.journals.notebook.repair import repair  # noqa: PLC0415  for one command
+        from commonplace.journals.notebook.repair import repair
 
         return repair(self._app.notebook.journal) if self._app.notebook.is_there() else []
 

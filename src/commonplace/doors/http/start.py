@@ -54,7 +54,7 @@ def start(
     apps.shared.encoder.start()
     whole = replace(served, read_only=False)
     sample = App(whole, user_home=None, shared=apps.shared).toolsets()
-    from commonplace.doors.http.server import HttpDoor  # noqa: PLC0415  0.8 s, after every cheap error
+    from commonplace.doors.http.server import HttpDoor
 
     HttpDoor(
         apps=apps,

@@ -211,7 +211,7 @@ def end_at_stop_signals() -> None:
 def allow_many_files() -> None:
     """Let the process open as many files as the system grants: each owner has some open."""
     try:
-        import resource  # noqa: PLC0415  absent on Windows
+        import resource
     except ImportError:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

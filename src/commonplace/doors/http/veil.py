@@ -177,7 +177,7 @@ def places_of(settings: Settings, *, user_home: Path | None) -> list[Path | str]
     databases = [x for x in (settings.database_url, settings.database_worker_url) if x]
     hosts = [_host_of_database(url) for url in databases]
     if settings.llm_url:
-        from commonplace.inference.language.client import host_of  # noqa: PLC0415  where one is set
+        from commonplace.inference.language.client import host_of
 
         hosts.append(host_of(settings.llm_url))
     told = [each for each in hosts if each != _HERE]
@@ -187,7 +187,7 @@ def places_of(settings: Settings, *, user_home: Path | None) -> list[Path | str]
 def _host_of_database(url: str) -> str:
     """Where a database is, as errors name it; empty where nobody knows."""
     with suppress(ImportError, CommonplaceError):  # whoever opens it says so
-        from commonplace.db.postgres.database import parse_address  # noqa: PLC0415  imports the driver
+        from commonplace.db.postgres.database import parse_address
 
         return parse_address(url)[1].rpartition(" at ")[2]
     return ""

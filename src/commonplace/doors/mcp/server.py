@@ -17,27 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 # Importing the SDK makes many objects and no garbage: 16 % faster without collection.
 gc.disable()
-import anyio  # noqa: E402  after gc.disable
-from mcp.server.mcpserver import MCPServer  # noqa: E402  after gc.disable
-from mcp.server.mcpserver.exceptions import ResourceError  # noqa: E402  after gc.disable
-from mcp.server.mcpserver.prompts import Prompt as SdkPrompt  # noqa: E402  after gc.disable
-from mcp.server.mcpserver.resources import (  # noqa: E402  after gc.disable
+import anyio
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError
+from mcp.server.mcpserver.prompts import Prompt as SdkPrompt
+from mcp.server.mcpserver.resources import (
     FunctionResource,
 )
-from mcp.server.mcpserver.resources import Resource as SdkResource  # noqa: E402  after gc.disable
-from mcp.server.mcpserver.tools import Tool as SdkTool  # noqa: E402  after gc.disable
-from mcp.server.mcpserver.utilities.func_metadata import (  # noqa: E402  after gc.disable
+from mcp.server.mcpserver.resources import Resource as SdkResource
+from mcp.server.mcpserver.tools import Tool as SdkTool
+from mcp.server.mcpserver.utilities.func_metadata import (
     ArgModelBase,
     FuncMetadata,
 )
-from mcp.server.request_state import RequestStateSecurity  # noqa: E402  after gc.disable
-from mcp.server.stdio import stdio_server  # noqa: E402  after gc.disable
-from mcp.server.streamable_http_manager import (  # noqa: E402  after gc.disable
+from mcp.server.request_state import RequestStateSecurity
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import (
     StreamableHTTPSessionManager,
 )
-from mcp.shared.exceptions import MCPError  # noqa: E402  after gc.disable
-from mcp.shared.message import ServerMessageMetadata  # noqa: E402  after gc.disable
-from mcp_types import (  # noqa: E402  after gc.disable
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     CallToolResult,
@@ -53,7 +53,7 @@ from mcp_types import (  # noqa: E402  after gc.disable
 gc.enable()
 gc.freeze()
 
-from commonplace.core.errors import (  # noqa: E402  after gc.enable
+from commonplace.core.errors import (
     CommonplaceError,
     Denied,
     Internal,
@@ -61,13 +61,13 @@ from commonplace.core.errors import (  # noqa: E402  after gc.enable
     NotFound,
     Unavailable,
 )
-from commonplace.core.redact import plain_name, safe_input  # noqa: E402  after gc.enable
-from commonplace.core.text import text_hash, well_formed  # noqa: E402  after gc.enable
-from commonplace.core.values import Completion  # noqa: E402  after gc.enable
-from commonplace.doors.http.limits import TooMany  # noqa: E402  after gc.enable
-from commonplace.doors.http.sessions import SESSION, WORK  # noqa: E402  after gc.enable
-from commonplace.doors.stdio.front import MODERN  # noqa: E402  after gc.enable
-from commonplace.services.session import within  # noqa: E402  after gc.enable
+from commonplace.core.redact import plain_name, safe_input
+from commonplace.core.text import text_hash, well_formed
+from commonplace.core.values import Completion
+from commonplace.doors.http.limits import TooMany
+from commonplace.doors.http.sessions import SESSION, WORK
+from commonplace.doors.stdio.front import MODERN
+from commonplace.services.session import within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence

@@ -81,14 +81,14 @@ def take_over(
 
     flags: of this call, by the keys of settings. keep: whether to leave a snapshot behind.
     """
-    from commonplace.app import App  # noqa: PLC0415  imported without collection
-    from commonplace.doors.stdio.lifecycle import Lifecycle  # noqa: PLC0415  as above
+    from commonplace.app import App
+    from commonplace.doors.stdio.lifecycle import Lifecycle
 
     app = App(settings, user_home=user_home)
     lifecycle = Lifecycle(app.close)
     lifecycle.watch(taken.parent)
     toolsets = app.toolsets()
-    from commonplace.doors.mcp.server import serve_stdio  # noqa: PLC0415  0.8 s, after every cheap error
+    from commonplace.doors.mcp.server import serve_stdio
 
     warm_up = _Once(app.warm_up)
     steps: list[Callable[[], object]] = [warm_up] if settings.preload else []

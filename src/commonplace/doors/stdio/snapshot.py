@@ -79,7 +79,7 @@ def read_snapshot(key: str, environ: Mapping[str, str] = os.environ) -> dict[str
 
 def snapshot_path(key: str, environ: Mapping[str, str] = os.environ) -> str:
     """Where the snapshot of a key lies, there or not."""
-    from zlib import crc32  # noqa: PLC0415  not needed where there is no key
+    from zlib import crc32
 
     return os.path.join(snapshot_folder(environ), f"{crc32(key.encode()):08x}.json")
 

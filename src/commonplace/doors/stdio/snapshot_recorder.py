@@ -83,7 +83,7 @@ def kept_snapshots() -> list[dict[str, Any]]:
 
 def is_true(snapshot: Mapping[str, Any], *, user_home: Path | None) -> bool:
     """Whether a snapshot says what the SDK says now."""
-    from commonplace.app import App  # noqa: PLC0415  imports the tools
+    from commonplace.app import App
 
     settings = read_settings(flags=snapshot["flags"], cwd=Path.cwd(), home=user_home)
     made = make_snapshot(App(settings, user_home=user_home).toolsets())
@@ -96,7 +96,7 @@ def prime(argv: Sequence[str], *, flags: Mapping[str, object], user_home: Path |
 
     flags: what the words say, by the keys of settings.
     """
-    from commonplace.app import App  # noqa: PLC0415  imports the tools
+    from commonplace.app import App
 
     key = start_key(argv)
     if key is None:
@@ -116,7 +116,7 @@ def forget_snapshot(key: str) -> None:
 
 def make_snapshot(toolsets: Sequence[Toolset]) -> dict[str, Any]:
     """What the SDK answers: `texts`, and `answers` by revision and method as places in it."""
-    from commonplace.doors.mcp.server import converse  # noqa: PLC0415  the SDK
+    from commonplace.doors.mcp.server import converse
 
     texts: list[str] = []
     answers: dict[str, dict[str, int]] = {}

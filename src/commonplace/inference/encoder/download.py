@@ -149,7 +149,7 @@ def _fetched(profile: Profile, home: Path, *, origin: str) -> Weights:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time for this folder; the lock goes with the process that holds it."""
-    from filelock import FileLock, Timeout  # noqa: PLC0415  only a fetch pays for it
+    from filelock import FileLock, Timeout
 
     make_folder(folder)
     with translated(folder):
@@ -260,7 +260,7 @@ def _read(answer: http.client.HTTPResponse) -> bytes | None:
 
 
 def _hub() -> str:
-    from huggingface_hub import constants  # noqa: PLC0415  only a fetch pays for it
+    from huggingface_hub import constants
 
     return constants.ENDPOINT
 
@@ -268,7 +268,7 @@ def _hub() -> str:
 def _tls() -> ssl.SSLContext:
     # The system's own certificates, which a Python from python.org on a Mac does not look at.
     with contextlib.suppress(ImportError):
-        import truststore  # noqa: PLC0415  only a fetch pays for it
+        import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return ssl.create_default_context()

@@ -96,7 +96,7 @@ class Graph:
 def open_graph(weights: Weights) -> Graph:
     """Load a profile's model, in about 60 ms for 90 MB. Raises Invalid for broken weights."""
     os.environ |= _SILENT
-    import onnxruntime  # noqa: PLC0415  costs 140 ms; only a process that encodes pays
+    import onnxruntime
 
     onnxruntime.disable_telemetry_events()
     options = _options(onnxruntime)
@@ -135,7 +135,7 @@ def count_threads() -> int:
 @contextmanager
 def translated(what: str, *, error: type[Invalid | Unavailable] = Unavailable) -> Iterator[None]:
     """Turn the runtime's exceptions and a lack of memory into ours; `what` begins the message."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415  loaded by now
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     named = vars(state).values()
     failures: tuple[type[Exception], ...] = (

@@ -39,7 +39,7 @@ _NO_MEMORY = "There is not enough memory for the encoder."
 
 def load(weights: Weights) -> Encoder:
     """Load the encoder of these weights; the import of its libraries is part of the price."""
-    from commonplace.inference.encoder.encoder import load_encoder  # noqa: PLC0415  costs 170 ms
+    from commonplace.inference.encoder.encoder import load_encoder
 
     return load_encoder(weights)
 

@@ -47,7 +47,7 @@ class Tokens:
     """
 
     def __init__(self, path: Path, *, max_tokens: int) -> None:
-        from tokenizers import Tokenizer  # noqa: PLC0415  costs 30 ms; only who encodes pays
+        from tokenizers import Tokenizer
 
         self._tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
         # all-MiniLM's file pads every text to 128 tokens and cuts it there.

@@ -335,7 +335,7 @@ class LanguageClient:
     def _exchange(
         self, method: str, url: str, body: dict[str, Any] | None, left: float
     ) -> tuple[int, Mapping[str, str], bytes]:
-        import httpx2  # noqa: PLC0415  120 ms, paid by whoever asks a model
+        import httpx2
 
         ends = time.monotonic() + left + 1.0  # as below
         with (
@@ -369,7 +369,7 @@ class LanguageClient:
         return bytes(content)
 
     def _explained(self, exc: Exception) -> Exception:
-        import httpx2  # noqa: PLC0415  loaded by now
+        import httpx2
 
         if not isinstance(exc, (httpx2.HTTPError, httpx2.InvalidURL, OSError)):
             return exc

@@ -107,7 +107,7 @@ def _parse_json(text: str) -> Any:
 
 def _parse_yaml(text: str) -> Any:
     """The one document of a YAML text as mappings, lists, texts and None; each value as written."""
-    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415  bears no types; costs 20 ms
+    import yaml  # type: ignore[import-untyped]
 
     # The C reader is ten times as fast, and not in every build.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -382,7 +382,7 @@ class ChronicleTree:
     def _wait_for(self, descriptor: int) -> None:
         """Take the lock of an open file. Raises: Unavailable where another holds it too long."""
         try:
-            import fcntl  # noqa: PLC0415  absent on Windows
+            import fcntl
         except ImportError:
             return
         deadline = time.monotonic() + self._patience_s

@@ -110,13 +110,13 @@ class MemoryJournal:
 
     def source(self) -> MemorySource:
         """The records as the index follows them."""
-        from commonplace.journals.memory.source import MemorySource  # noqa: PLC0415  if used
+        from commonplace.journals.memory.source import MemorySource
 
         return MemorySource(self, self.database)
 
     def pages(self) -> MemoryPages:
         """The records as whoever opens a ref sees them."""
-        from commonplace.journals.memory.open import MemoryPages  # noqa: PLC0415  if used
+        from commonplace.journals.memory.open import MemoryPages
 
         return MemoryPages(self)
 

@@ -186,7 +186,7 @@ class Notebook:
 
     def clashes(self) -> Clashes:
         """The overviews that a sync could not merge."""
-        from commonplace.journals.notebook.conflicts import Clashes  # noqa: PLC0415  for a few
+        from commonplace.journals.notebook.conflicts import Clashes
 
         return Clashes(self)
 

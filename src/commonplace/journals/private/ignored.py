@@ -110,7 +110,7 @@ def _state(file: Path) -> tuple[int, int, int] | None:
 
 def _ask(repository: Path, root: Path, days: Collection[str]) -> set[str] | None:
     """Those of the days that git says it ignores; None where it is missing or does not say."""
-    from commonplace.journals.git.run import Git  # noqa: PLC0415  only within a repository
+    from commonplace.journals.git.run import Git
 
     if not days:
         return set()

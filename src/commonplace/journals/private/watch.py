@@ -83,7 +83,7 @@ class FolderWatch:
             if _disk_of(self._folder) not in self._disks:
                 self._refuse()
                 return
-            from inotify_simple import INotify  # noqa: PLC0415  only Linux has it
+            from inotify_simple import INotify
 
             self._watching = INotify()
             weakref.finalize(self, self._watching.close)
@@ -112,7 +112,7 @@ class FolderWatch:
 @cache
 def _what_is_told() -> tuple[int, int]:
     """What the system is to tell of a folder; and that it must be no link to one."""
-    from inotify_simple import flags  # noqa: PLC0415  as above
+    from inotify_simple import flags
 
     names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO
     return names | flags.DELETE_SELF | flags.MOVE_SELF | flags.ONLYDIR, int(flags.DONT_FOLLOW)

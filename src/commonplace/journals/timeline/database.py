@@ -70,7 +70,7 @@ class TimelineDatabase(OwnedDatabase):
         self._spare: Database | None = None
 
     def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
-        from commonplace.journals.timeline.upgrade import upgrade  # noqa: PLC0415  it needs `sql`
+        from commonplace.journals.timeline.upgrade import upgrade
 
         database = super()._opened(open_connection)
         with database.using() as conn:

@@ -267,7 +267,7 @@ class TimelineJournal:
         files the rollups again that are made anew. A profile goes likewise.
         Raises: NotFound; Invalid for a rollup; Unavailable.
         """
-        from commonplace.journals.timeline.forgetting import delete  # noqa: PLC0415  rarely asked
+        from commonplace.journals.timeline.forgetting import delete
 
         return delete(self, well_formed(entry_id))
 
@@ -334,13 +334,13 @@ class TimelineJournal:
 
     def source(self) -> TimelineSource:
         """The timeline as the index follows it."""
-        from commonplace.journals.timeline.source import TimelineSource  # noqa: PLC0415  if used
+        from commonplace.journals.timeline.source import TimelineSource
 
         return TimelineSource(self)
 
     def pages(self) -> TimelinePages:
         """The timeline as whoever opens a ref sees it."""
-        from commonplace.journals.timeline.open import TimelinePages  # noqa: PLC0415  if used
+        from commonplace.journals.timeline.open import TimelinePages
 
         return TimelinePages(self)
 
@@ -350,7 +350,7 @@ class TimelineJournal:
 
     def _adopt(self, path: Path) -> None:
         """Take over a file of the program that this journal's design was first built in."""
-        from commonplace.journals.timeline.original import adopt, is_original  # noqa: PLC0415  once
+        from commonplace.journals.timeline.original import adopt, is_original
 
         if is_original(path):
             adopt(

@@ -278,7 +278,7 @@ def span_of_row(tz: str, level: int, start: str, end: str) -> Span:
 
 def _tzdata() -> str:
     """The version of the zones' rules, where it can be told."""
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  once per zone
+    from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("tzdata")

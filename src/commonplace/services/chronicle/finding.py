@@ -66,8 +66,8 @@ def find(
     limit: int,
 ) -> Found:
     """The best hits for a text, by chronicle's own policy. Raises: Invalid."""
-    from commonplace.journals.chronicle.journal import parse_tag_filter  # noqa: PLC0415  not for a start
-    from commonplace.search.finder import Question  # noqa: PLC0415  as above
+    from commonplace.journals.chronicle.journal import parse_tag_filter
+    from commonplace.search.finder import Question
 
     asked = parse_tag_filter(tags)
     lookup = Filter(

@@ -158,9 +158,9 @@ def _read_zone(desk: MemoryDesk) -> _Zone:
 
 
 def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
-    from commonplace.core.clock import render_interval  # noqa: PLC0415  only where a time is asked
-    from commonplace.core.when.phrases import parse_when  # noqa: PLC0415  as above
-    from commonplace.services.times import naming  # noqa: PLC0415  as above
+    from commonplace.core.clock import render_interval
+    from commonplace.core.when.phrases import parse_when
+    from commonplace.services.times import naming
 
     with naming("when"):
         found = parse_when(when, now=desk.clock(), zone=zone)
@@ -171,7 +171,7 @@ def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
 def _search(
     desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone_read: _Zone | None
 ) -> MemoryFound:
-    from commonplace.search.cues import read_intent, read_todos  # noqa: PLC0415  not for a start
+    from commonplace.search.cues import read_intent, read_todos
 
     if not 1 <= top_k <= policy.MEMORY_K_MOST:
         raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
@@ -222,7 +222,7 @@ def _ranked(
     desk: MemoryDesk, asked: MemoryQuestion, top_k: int, intent: Intent | None, about: str | None
 ) -> Found:
     """The best hits for a question; more of them where open to-dos are to be taken from them."""
-    from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+    from commonplace.search.finder import Question
 
     pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
     question = Question(

@@ -35,7 +35,7 @@ def find(
     salience_threshold: float,
 ) -> tuple[list[NotebookHit], tuple[str, ...]]:
     """The best entries and overviews, and the search's notes. Raises: Invalid, Unavailable."""
-    from commonplace.search.two_questions import TwoQuestions  # noqa: PLC0415  not for a start
+    from commonplace.search.two_questions import TwoQuestions
 
     places: dict[str, tuple[str, Line | None]] = {}
     found = desk.finder().find(
@@ -59,7 +59,7 @@ def _sides(
     desk: NotebookDesk, doc: Doc, places: dict[str, tuple[str, Line | None]]
 ) -> Sides | None:
     """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
-    from commonplace.search.two_questions import Sides  # noqa: PLC0415  not for a start
+    from commonplace.search.two_questions import Sides
 
     section, _, entry_id = doc.ref.removeprefix("notebook:").partition("#")
     if not entry_id:

@@ -92,7 +92,7 @@ class NotebookKeeping:
 
         Raises: Conflict, Invalid, NotFound, Denied, Unavailable; nothing has changed then.
         """
-        from commonplace.journals.notebook.sync import Sync  # noqa: PLC0415  for one command
+        from commonplace.journals.notebook.sync import Sync
 
         desk = self._desk()
         notebook = desk.reading()

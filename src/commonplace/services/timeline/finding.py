@@ -137,7 +137,7 @@ def find(
     limit: int,
 ) -> TimelineFound:
     """See `TimelineDesk.find`."""
-    from commonplace.core.when.inside import find_when  # noqa: PLC0415  not for a start
+    from commonplace.core.when.inside import find_when
 
     if not 1 <= limit <= MOST:
         raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
@@ -164,7 +164,7 @@ def _asked(
     limit: int,
     phrase: str,
 ) -> TimelineFound:
-    from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+    from commonplace.search.finder import Question
 
     found = desk.finder().find(
         Question(

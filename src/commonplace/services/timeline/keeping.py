@@ -99,7 +99,7 @@ class TimelineKeeping:
         self, *, when: str = "", since: str = "", until: str = "", period: str = ""
     ) -> Answer:
         """How much was recorded in each period of a time, and of what; counted, never guessed."""
-        from commonplace.services.timeline.service import parse_period  # noqa: PLC0415  if it is asked
+        from commonplace.services.timeline.service import parse_period
 
         desk = self._desk()
         within = read_within(desk, when=when, since=since, until=until)
@@ -193,7 +193,7 @@ class TimelineKeeping:
         self, *, text: str, name: str, thread: str, tell: Callable[[int, int], None] | None = None
     ) -> Answer:
         """Bring in a memory system's memories from JSON lines, each once. Raises: Invalid."""
-        from commonplace.journals.timeline.memories import (  # noqa: PLC0415  once in a while
+        from commonplace.journals.timeline.memories import (
             MemoryBackend,
         )
 

@@ -161,7 +161,7 @@ class TimelineDesk:
         The rollups it went into are made again from what is left. With notes on what is not done
         yet. Raises: Invalid, NotFound, Unavailable.
         """
-        from commonplace.search.filing.filing import Pending  # noqa: PLC0415  not for a start
+        from commonplace.search.filing.filing import Pending
 
         deleted = self.journal.delete(entry_id)
         filed = self.filing().forget(deleted.refs)

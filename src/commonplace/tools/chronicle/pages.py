@@ -120,7 +120,7 @@ def _group(tag: str, events: list[Event], desk: ChronicleDesk) -> str:
 
 def project_context(desk: ChronicleDesk) -> str:
     """What `.chronicle` says here, and the latest entries of just this folder, as JSON."""
-    from commonplace.journals.chronicle.logs import find_log_config  # noqa: PLC0415  not for a start
+    from commonplace.journals.chronicle.logs import find_log_config
 
     config = find_log_config(desk.folder, desk.home) if desk.folder else None
     here = str(desk.folder) if desk.folder else None

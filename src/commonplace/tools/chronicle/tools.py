@@ -168,7 +168,7 @@ class ChronicleTools:
         """
         if not activity.strip():
             raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
-        from commonplace.journals.chronicle.event import plain  # noqa: PLC0415  not for a start
+        from commonplace.journals.chronicle.event import plain
 
         desk = self._desk()
         # As it is going to be read back.
@@ -257,8 +257,8 @@ class ChronicleTools:
         )
 
     def _added(self, added: Added) -> Answer:
-        from commonplace.journals.chronicle.journal import doc_of  # noqa: PLC0415  not for a start
-        from commonplace.journals.chronicle.logs import (  # noqa: PLC0415  as above
+        from commonplace.journals.chronicle.journal import doc_of
+        from commonplace.journals.chronicle.logs import (
             find_log_config,
             write_log,
         )
@@ -302,7 +302,7 @@ class ChronicleTools:
         return page, f"r{first}.{end}" if len(hits) > end else ""
 
     def _suggested(self, activity: str, context: str) -> tuple[str, ...]:
-        from commonplace.journals.chronicle.tags import (  # noqa: PLC0415  not for a start
+        from commonplace.journals.chronicle.tags import (
             NEIGHBOURS,
             suggest_tags,
         )

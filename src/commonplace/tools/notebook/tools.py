@@ -205,7 +205,7 @@ class NotebookTools:
         Use it when a problem feels familiar; give both questions, or one. Returns the best first,
         with raw cosines; a fresh entry stands a little higher, a strong old one is never hidden.
         """
-        from commonplace.services.notebook.finding import find  # noqa: PLC0415  not for a start
+        from commonplace.services.notebook.finding import find
 
         desk = self._desk()
         desk.reading()
@@ -244,7 +244,7 @@ class NotebookTools:
         they are merged by block. Read what is marked, then write it with journal_write; nothing is
         written here.
         """
-        from commonplace.services.notebook.synthesis import (  # noqa: PLC0415  not for a start
+        from commonplace.services.notebook.synthesis import (
             Sides,
             synthesize,
         )
@@ -298,7 +298,7 @@ def _waiting(notebook: Notebook, section: str) -> list[str]:
 
 def _section_of(path: str) -> str:
     """The section as it is named in the notebook. Raises: Invalid."""
-    from commonplace.journals.notebook.names import parse_section  # noqa: PLC0415  not for a start
+    from commonplace.journals.notebook.names import parse_section
 
     return parse_section(path.strip().removeprefix("notebook:"))
 
@@ -308,7 +308,7 @@ def _told(exc: Conflict) -> Conflict:
 
     An error of ours holds no text of a journal elsewhere; here it goes to its writer alone.
     """
-    from commonplace.journals.notebook.journal import OverviewConflict  # noqa: PLC0415  not for a start
+    from commonplace.journals.notebook.journal import OverviewConflict
 
     if not isinstance(exc, OverviewConflict):
         return exc
@@ -327,8 +327,8 @@ def _told(exc: Conflict) -> Conflict:
 
 def _both(exc: OverviewConflict) -> str:
     """Both texts, each after its version."""
-    from commonplace.core.fence import fenced  # noqa: PLC0415  an error path
-    from commonplace.journals.notebook.format import version_of  # noqa: PLC0415  as above
+    from commonplace.core.fence import fenced
+    from commonplace.journals.notebook.format import version_of
 
     since = f"since you read it (version {exc.base_version})"
     return "\n\n".join(

@@ -165,7 +165,7 @@ class PrivateTools:
         """
         desk = self._desk()
         interval = self._interval(when, since, until)
-        from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+        from commonplace.search.finder import Question
 
         found = desk.finder.find(
             Question(
@@ -283,7 +283,7 @@ class PrivateTools:
         """Delete one entry and every trace of its text; for people, no model is offered this."""
         desk = self._desk()
         ref = desk.journal.read_entry(path).ref
-        from commonplace.search.filing.filing import Pending  # noqa: PLC0415  not for a start
+        from commonplace.search.filing.filing import Pending
 
         desk.journal.delete(ref, expected=expected)
         filed = desk.filing.forget([ref])
@@ -297,7 +297,7 @@ class PrivateTools:
                 yield self._desk().journal.read_entry(ref)
 
     def _docs(self, entries: Sequence[Entry]) -> list[Put]:
-        from commonplace.journals.private.source import doc_of  # noqa: PLC0415  not for a start
+        from commonplace.journals.private.source import doc_of
 
         return [Put(doc_of(entry, self._desk().zone)) for entry in entries]
 

@@ -157,8 +157,8 @@ class RecallTools:
         return self._teller(desk).page(page)
 
     def _read(self, query: str, when: str) -> _Read:
-        from commonplace.core.when.inside import find_when  # noqa: PLC0415  as above
-        from commonplace.core.when.phrases import parse_when  # noqa: PLC0415  not for a start
+        from commonplace.core.when.inside import find_when
+        from commonplace.core.when.phrases import parse_when
 
         desk = self._desk()
         now = desk.clock()
@@ -191,7 +191,7 @@ class RecallTools:
     def _find(
         self, about: str, within: Filter, limit: int, *, leaning: Interval | None = None
     ) -> Found:
-        from commonplace.search.finder import Question  # noqa: PLC0415  not for a start
+        from commonplace.search.finder import Question
 
         question = Question(
             text=about,
@@ -206,7 +206,7 @@ class RecallTools:
 
     def _open_todos(self, read: _Read, within: Filter, limit: int) -> Sequence[Hit]:
         """The open to-dos of the memory, newest first."""
-        from commonplace.journals.memory.entry import (  # noqa: PLC0415  only if there is one
+        from commonplace.journals.memory.entry import (
             JOURNAL,
             open_todos,
         )
@@ -264,20 +264,20 @@ class RecallTools:
         return f"Refs look like {' or '.join(forms)}."
 
     def _status_page(self) -> str:
-        from commonplace.services.recall.status import status_page  # noqa: PLC0415  not for a start
+        from commonplace.services.recall.status import status_page
 
         return status_page(self._desk())
 
     def status(self) -> Answer:
         """What each journal holds and what is pending; for people, no model is offered this."""
-        from commonplace.services.recall.status import status  # noqa: PLC0415  not for a start
+        from commonplace.services.recall.status import status
 
         return status(self._desk())
 
 
 def _todos_first(todos: Sequence[Hit], found: Found, limit: int) -> Found:
     """The to-dos that were asked for, then what else was found, in which open ones come first."""
-    from commonplace.journals.memory.entry import open_first  # noqa: PLC0415  if asked for
+    from commonplace.journals.memory.entry import open_first
 
     known = {hit.doc.ref for hit in todos}
     rest = [hit for hit in found.hits if hit.doc.ref not in known]

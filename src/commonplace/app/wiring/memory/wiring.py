@@ -79,7 +79,7 @@ class MemoryWiring:
     @made_once
     def tools(self) -> MemoryTools:
         """Memory's tools."""
-        from commonplace.tools.memory.tools import MemoryTools  # noqa: PLC0415  if it is offered
+        from commonplace.tools.memory.tools import MemoryTools
 
         return MemoryTools(desk=self.desk)
 
@@ -133,8 +133,8 @@ class MemoryWiring:
         return self._own.shared.memories
 
     def _desk_over(self, store: KeptMemory, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
-        from commonplace.search import policy  # noqa: PLC0415  wired when needed
-        from commonplace.services.memory.service import MemoryDesk, MemoryNumbers  # noqa: PLC0415  as above
+        from commonplace.search import policy
+        from commonplace.services.memory.service import MemoryDesk, MemoryNumbers
 
         own, settings = self._own, self._own.settings
         top_k, least, recency = (

@@ -147,13 +147,13 @@ class MemoryPostgres:
 
     def source(self) -> MemoryListed:
         """The records as an index that is filled anew takes them."""
-        from commonplace.journals.memory.source import MemoryListed  # noqa: PLC0415  if used
+        from commonplace.journals.memory.source import MemoryListed
 
         return MemoryListed(self, lambda: str(self._ask("changes")[0][0]))
 
     def pages(self) -> MemoryPages:
         """The records as whoever opens a ref sees them."""
-        from commonplace.journals.memory.open import MemoryPages  # noqa: PLC0415  if used
+        from commonplace.journals.memory.open import MemoryPages
 
         return MemoryPages(self)
 
