@@ -10,6 +10,8 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pytest
+
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.memory import KINDS, KeepsCalls
 from commonplace.testing import HashingEncoder
@@ -470,9 +472,10 @@ class MemoryContract:
         assert world.bytes_of("bob") == before
         assert len(two.search("quokkarine zebrawoodish", intent="none").hits) > 0
 
-    def test_thousands_of_operations_of_several_users(self, world: MemoryWorld) -> None:
+    @pytest.mark.parametrize("count", [300, pytest.param(2000, marks=pytest.mark.long)])
+    def test_many_operations_of_several_users(self, world: MemoryWorld, count: int) -> None:
         """Every answer of every tool holds what that user wrote, all of it, and nothing else."""
-        random_operations(world, count=2000, seed=7)
+        random_operations(world, count=count, seed=7)
 
     # Hostile texts.
 

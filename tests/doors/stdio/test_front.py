@@ -71,8 +71,16 @@ def both(tmp_path, flags=()):
     return fronted, RawServer(*flags, cwd=tmp_path, env=env, way="plain")
 
 
-@pytest.mark.parametrize("flags", SELECTIONS, ids=lambda flags: "_".join(flags) or "default")
-@pytest.mark.parametrize("revision", [*REVISIONS, "1999-01-01", MODERN, "per request"])
+def pairs():
+    """Each revision with the default, each selection with the newest; the others are long."""
+    for revision in (*REVISIONS, "1999-01-01", MODERN, "per request"):
+        for flags in SELECTIONS:
+            short = not flags or revision in {MODERN, "per request"}
+            name = f"{revision}-{'_'.join(flags) or 'default'}"
+            yield pytest.param(revision, flags, id=name, marks=() if short else pytest.mark.long)
+
+
+@pytest.mark.parametrize(("revision", "flags"), [*pairs()])
 def test_the_front_says_what_the_sdk_says(tmp_path, revision, flags):
     """Every request it knows, in each revision and selection of toolsets; then what it leaves."""
     if revision == "per request":
