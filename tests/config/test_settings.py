@@ -592,10 +592,10 @@ def test_one_name_is_one_setting():
 
 
 def test_a_broken_table_never_half_writes(home, monkeypatch):
-    """An inline table cannot be edited line by line: the file stays as it was."""
-    text = "private = { path = 'x' }\n"
+    """A list of tables is no place for one value: the file stays as it was."""
+    text = "[[private]]\npath = 'x'\n"
     write(user_file(), text)
-    with pytest.raises(Invalid, match="by hand"):
+    with pytest.raises(Invalid):
         write_setting("private.user_path", "/x", user_file())
     assert user_file().read_text() == text
     assert tomllib.loads(text)

@@ -255,7 +255,6 @@ def test_toml_is_merged(machine):
         ("claude-desktop", b'{"a": "\xff"}'),
         ("codex", "model = "),
         ("codex", 'mcp_servers = { other = { command = "x" } }'),
-        ("codex", '[mcp_servers]\ncommonplace = { command = "x" }'),
     ],
 )
 def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
@@ -268,6 +267,19 @@ def test_a_file_we_cannot_edit_stays_untouched(name, text, machine):
     assert caught.value.hint == f"Add this to it yourself:\n{render_block(CLIENTS[name], COMMAND)}"
     assert file.read_bytes() == before
     assert [*file.parent.iterdir()] == [file]
+
+
+def test_an_inline_entry_of_codex_is_set_where_it_stands(machine):
+    """The command is replaced and the arguments join it; the rest of the file stays."""
+    file = put(
+        "codex", machine, 'model = "o" # mine\n[mcp_servers]\ncommonplace = { command = "x" }\n'
+    )
+    set_up("codex", machine)
+    assert file.read_text().startswith(
+        'model = "o" # mine\n[mcp_servers]\ncommonplace = { command = '
+    )
+    entry = tomllib.loads(file.read_text())["mcp_servers"]["commonplace"]
+    assert [entry["command"], *entry["args"]] == COMMAND
 
 
 @pytest.mark.parametrize("name", CLIENTS)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from commonplace.config.toml_edit import render_toml_value, set_toml_value
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.files import make_folder, replace_file, translated, write_new
 from commonplace.core.programs import find_program
-from commonplace.core.toml import parse_toml, render_toml_value, set_toml_value
+from commonplace.core.toml import parse_toml
 from commonplace.doors.setup.json_text import parse_json_object, set_json_entry
 
 if TYPE_CHECKING:

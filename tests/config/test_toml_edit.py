@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.config.toml_edit import render_toml_value, set_toml_value
 from commonplace.core.errors import Invalid
-from commonplace.core.toml import parse_toml, render_toml_value, set_toml_value
+from commonplace.core.toml import parse_toml
 
 FILE = """# mine
 owner = "me"  # that is "me"
@@ -74,10 +75,9 @@ def test_a_new_table_goes_to_the_end():
         ("[t]\n", "k = 1\n\n[t]\n"),
         ("a = 2", "a = 2\nk = 1\n"),
         ("a = 2\r\n", "a = 2\r\nk = 1\r\n"),
-        ("# file\n\n# about t\n[t]\n", "# file\nk = 1\n\n# about t\n[t]\n"),
-        ("# about t\n[t]\n", "k = 1\n\n# about t\n[t]\n"),
-        ("[[t]]\nk = 3\n", "k = 1\n\n[[t]]\nk = 3\n"),
-        ("'k'=3", "'k'=1\n"),
+        ("# file\n\n[t]\n", "# file\nk = 1\n\n[t]\n"),
+        ("[[t]]\nk = 3\n", "k = 1\n[[t]]\nk = 3\n"),
+        ("'k'=3", "'k'=1"),
         ('a = """\n[x]\nk = 2\n"""\n', 'a = """\n[x]\nk = 2\n"""\nk = 1\n'),
     ],
 )
@@ -87,14 +87,22 @@ def test_small_files(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["t = { a = 1 }", "t = 1", "t.a = 1", "[t]\nk = { x = 1, y = 2 }\n[[u]]\n[t.k2]"]
+    ("text", "edited"),
+    [
+        ("t = { a = 1 }", "t = { a = 1, k = 1}"),
+        ("t.a = 1\n", "t.a = 1\nt.k = 1\n"),
+    ],
 )
-def test_forms_that_cannot_be_edited_are_refused(text):
-    """Rather a refusal with the line to write than a broken file."""
-    path = ["t", "k", "z"] if text.startswith("[t]") else ["t", "k"]
+def test_a_key_joins_a_table_in_whichever_form_it_has(text, edited):
+    """An inline table stays one, and dotted keys stay dotted."""
+    assert edit(text, ["t", "k"], 1) == edited
+
+
+def test_a_value_where_a_table_is_needed_is_refused():
+    """Rather a refusal with the line to write than a lost value."""
     with pytest.raises(Invalid, match="cannot be edited") as caught:
-        edit(text, path, 1)
-    assert "by hand" in caught.value.hint
+        edit("t = 1", ["t", "k"], 1)
+    assert caught.value.hint == "Set t.k = 1 by hand."
 
 
 def test_a_table_below_an_existing_one_is_no_obstacle():

@@ -1,0 +1,79 @@
+"""Setting one value in a TOML text, with its comments, order and spacing kept.
+
+Never guesses: the edited text is parsed again and must differ by that one value alone.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from commonplace.core.errors import Invalid
+from commonplace.core.toml import parse_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TomlValue: TypeAlias = str | bool | int | float | list[str]
+
+
+def render_toml_value(value: TomlValue) -> str:
+    """The value as TOML writes it, on one line."""
+    import tomlkit
+
+    return tomlkit.item(value).as_string()
+
+
+def set_toml_value(text: str, path: Sequence[str], value: TomlValue, *, name: str) -> str:
+    """Set the value at a path: in its place, or at the end of its table.
+
+    Args:
+        text: a whole TOML file.
+        path: the keys that lead to the value, at least one.
+        value: what to set.
+        name: what errors call the file.
+
+    Returns:
+        The edited text. Comments, order, spacing and line ends of the rest are as they were.
+
+    Raises:
+        Invalid: the text is broken, or a key of the path holds something else than a table.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    expected = _with_value(parse_toml(text, name=name), path, value)
+    edited = ""
+    if expected is not None:
+        try:
+            document = tomlkit.parse(text)
+            table: Any = document
+            for key in path[:-1]:
+                table = table.setdefault(key, tomlkit.table())
+            table[path[-1]] = value
+            edited = tomlkit.dumps(document)
+            if "\r\n" in text:  # what it adds itself ends in a bare newline
+                edited = edited.replace("\r\n", "\n").replace("\n", "\r\n")
+        except (TOMLKitError, TypeError, ValueError):  # of what it cannot edit, it raises all three
+            expected = None
+    if expected is None or tomllib.loads(edited) != expected:
+        raise Invalid(
+            f"{name} holds {'.'.join(path[:-1]) or path[0]} in a form that cannot be edited.",
+            hint=f"Set {'.'.join(path)} = {render_toml_value(value)} by hand.",
+        )
+    return edited
+
+
+def _with_value(
+    tables: Mapping[str, Any], path: Sequence[str], value: TomlValue
+) -> dict[str, Any] | None:
+    """A copy of the tables with the value set; None where a table of the path is something else."""
+    changed = deepcopy(dict(tables))
+    level = changed
+    for name in path[:-1]:
+        level = level.setdefault(name, {})
+        if not isinstance(level, dict):
+            return None
+    level[path[-1]] = value
+    return changed
