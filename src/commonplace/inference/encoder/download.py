@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[[str, int, int], None]"
 """Told the file's name, the bytes here, and the bytes in all (0 while unknown)."""
 
+_HUB = "https://huggingface.co"
 _BLOCK = 1 << 20
 _TIMEOUT_S = 30.0
 _LOCK_WAIT_S = 600.0
@@ -53,10 +54,22 @@ def fetch(
 ) -> Weights:
     """Download what is not in the cache yet, at the pinned revision, and return the weights.
 
-    Goes on where an earlier attempt broke off; several processes may call it at once, and one of
-    them downloads. endpoint: the hub's address; None asks huggingface_hub, hence HF_ENDPOINT.
-    Raises Unavailable (offline, disk full), NotFound, Invalid (not the published file), Conflict.
+    Goes on where an earlier attempt broke off. Several processes may call it at once: one of them
+    downloads, the others wait for it.
+
+    Args:
+        profile: the encoder whose weights to fetch.
+        home: the folder that holds the cache.
+        endpoint: the hub's address; None for `HF_ENDPOINT`, as for the hub's own tools.
+        progress: called with a file's name, the bytes here, and the bytes in all (0 while unknown).
+
+    Raises:
+        Unavailable: offline, or the disk is full.
+        NotFound: the hub does not have the file.
+        Invalid: what came is not the published file.
+        Conflict: another process downloads, and took too long.
     """
+    endpoint = endpoint or os.environ.get("HF_ENDPOINT", "").rstrip("/") or _HUB
     folder = cache_folder(profile, home)
     with _alone(folder):
         for file in (profile.model, profile.tokenizer):
@@ -64,7 +77,7 @@ def fetch(
             if place.is_right():
                 progress(file.paths[0], place.final.stat().st_size, place.final.stat().st_size)
                 continue
-            _download(profile, place, endpoint or _hub(), progress)
+            _download(profile, place, endpoint, progress)
         return _fetched(profile, home, origin="the hub")
 
 
@@ -257,12 +270,6 @@ def _read(answer: http.client.HTTPResponse) -> bytes | None:
         return answer.read(_BLOCK)
     except (http.client.IncompleteRead, OSError):
         return None
-
-
-def _hub() -> str:
-    from huggingface_hub import constants
-
-    return constants.ENDPOINT
 
 
 def _tls() -> ssl.SSLContext:
