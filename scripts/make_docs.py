@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, get_args, get_type_hints
+from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from click.testing import CliRunner
 
+from commonplace.app import App
+from commonplace.config.settings import read_settings
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
-from commonplace.tools.chronicle.tools import ChronicleTools
-from commonplace.tools.memory.tools import MemoryTools
-from commonplace.tools.notebook.tools import NotebookTools
-from commonplace.tools.private.tools import PrivateTools
-from commonplace.tools.recall.tools import RecallTools
-from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
     from commonplace.tools.toolset import Tool
@@ -50,7 +47,7 @@ def render(kind: str, words: list[str]) -> str:
         case "help":
             return help_text(words)
         case "tools":
-            return "".join(tool_text(tool) for tool in TOOLSETS[words[0]])
+            return "".join(tool_text(tool) for tool in all_toolsets()[words[0]])
         case "settings":
             return settings_table()
     raise SystemExit(f"Unknown block in the docs: {kind!r}. Use help, tools or settings.")
@@ -65,20 +62,12 @@ def help_text(words: list[str]) -> str:
     return f"```\n$ {command}\n{result.output}```\n"
 
 
-def no_desk() -> NoReturn:
-    """Stands where tools would be opened: the docs call none."""
-    sys.exit("The docs call no tool.")
-
-
-TOOLSETS = {
-    "private": PrivateTools(desk=no_desk).toolset.tools,
-    "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
-    "recall": RecallTools(desk=no_desk).toolset.tools,
-    "notebook": NotebookTools(desk=no_desk).toolset.tools,
-    "timeline": TimelineTools(desk=no_desk).toolset.tools,
-    "memory": MemoryTools(desk=no_desk).toolset.tools,
-    "memory-write": MemoryTools(desk=no_desk).write_toolset.tools,
-}
+@cache
+def all_toolsets() -> dict[str, tuple[Tool, ...]]:
+    """The tools of every toolset by its name; nothing is opened for them."""
+    environ = {"COMMONPLACE_HOME": str(ROOT / "no-home"), "COMMONPLACE_TOOLSETS": "all"}
+    app = App(read_settings(environ=environ, cwd=ROOT, home=None), user_home=None)
+    return {toolset.name: toolset.tools for toolset in app.toolsets()}
 
 
 PROJECT_FILES = {"no": "", "inside": "inside it", "narrow": "may narrow", "yes": "may set"}

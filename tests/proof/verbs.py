@@ -147,7 +147,7 @@ def _texts(app):
 
 
 def _problems(app):
-    parts = {"folders", "journal", "chronicle", "timeline", "index"}
+    parts = {"folders", "private", "chronicle", "notebook", "timeline", "memory", "index"}
     report = Checkup(app).examine()
     found = [problem.what for part, problem in report.problems if part in parts]
     return found + [note for part, note in report.notes if part == "index" and "bytes" in note]

@@ -1,4 +1,4 @@
-"""One owner's journals, index, encoder and tools; a new journal is one more line here.
+"""One owner's journals, index, encoder and tools, as `journals.table` lists them.
 
 Nothing below this room imports it; it decides nothing that a room could decide.
 """
@@ -6,24 +6,26 @@ Nothing below this room imports it; it decides nothing that a room could decide.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from commonplace.app.backends import Backend
 from commonplace.app.context import Own, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, Shared
-from commonplace.app.wiring.chronicle import ChronicleWiring
-from commonplace.app.wiring.memory.wiring import MemoryWiring
-from commonplace.app.wiring.notebook import NotebookWiring
-from commonplace.app.wiring.private import PrivateWiring
 from commonplace.app.wiring.recall import RecallWiring
-from commonplace.app.wiring.timeline import TimelineWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
+from commonplace.journals.table import JOURNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from commonplace.app.context import Wired
+    from commonplace.app.wiring.chronicle import ChronicleWiring
+    from commonplace.app.wiring.memory.wiring import MemoryWiring
+    from commonplace.app.wiring.notebook import NotebookWiring
+    from commonplace.app.wiring.private import PrivateWiring
+    from commonplace.app.wiring.timeline import TimelineWiring
     from commonplace.config.settings import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
@@ -57,16 +59,15 @@ class App(Own):
             shared=shared or Shared(settings, encoder=encoder),
         )
         self._is_alone = shared is None
-        self.private = PrivateWiring(self)
-        self.chronicle = ChronicleWiring(self)
-        self.notebook = NotebookWiring(self)
-        feeds: tuple[Wired, ...] = (self.private, self.chronicle, self.notebook)
-        self.timeline = TimelineWiring(
-            self, fed=[each for each in feeds if each.name in settings.timeline_feed]
-        )
-        self.memory = MemoryWiring(self)
-        self.journals: tuple[Wired, ...] = (*feeds, self.timeline, self.memory)
+        made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
+        self.journals: tuple[Wired, ...] = tuple(made.values())
         self.recall = RecallWiring(self, journals=self.journals)
+        # By name and type, for the doors of each.
+        self.private: PrivateWiring = made["private"]
+        self.chronicle: ChronicleWiring = made["chronicle"]
+        self.notebook: NotebookWiring = made["notebook"]
+        self.timeline: TimelineWiring = made["timeline"]
+        self.memory: MemoryWiring = made["memory"]
 
     @property
     def is_served(self) -> bool:
@@ -81,6 +82,10 @@ class App(Own):
         made |= self.recall.toolsets()
         chosen = [made[name]() for name in self.settings.toolsets]
         return [t.read_only() for t in chosen] if self.settings.read_only else chosen
+
+    def fed(self) -> Sequence[Wired]:
+        """The journals whose entries count in the timeline's rollups, as the settings name them."""
+        return [each for each in self.journals if each.name in self.settings.timeline_feed]
 
     def sources(self) -> list[Source]:
         """What the index follows; a journal that cannot even be found is left out, and logged."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Searched, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.core.values import Finding
     from commonplace.search.filing.filing import Filing
     from commonplace.search.filing.words_only import Files
     from commonplace.search.finder import Finder
@@ -36,16 +37,19 @@ _F_co = TypeVar("_F_co", bound="Files", covariant=True)
 
 
 class Wired(Protocol):
-    """A journal of one owner, wired: nothing is opened before it is used."""
+    """The one contract that each journal owes the app; nothing is opened before it is used.
+
+    It is made with the owner's context alone, by `journals.table`'s row.
+    """
 
     @property
     def name(self) -> str:
-        """Its name, with which its refs and its sources begin."""
+        """Its name in the table, with which its refs and its sources begin."""
         ...
 
     @property
     def title(self) -> str:
-        """Its name in a sentence."""
+        """Its name at the beginning of a sentence."""
         ...
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -64,8 +68,22 @@ class Wired(Protocol):
         """What the index follows. Raises: what finding the journal raises."""
         ...
 
+    def problems(self) -> Iterable[Finding]:
+        """What is wrong with it, and what is worth knowing; changes nothing.
+
+        Raises: what opening the journal raises.
+        """
+        ...
+
+    def repair(self) -> Iterable[str]:
+        """Repair what can be repaired without losing anything; a sentence for each thing done.
+
+        Raises: what could not be repaired.
+        """
+        ...
+
     def close(self) -> None:
-        """Let go of what is open; may be called twice."""
+        """Close what is open; may be called twice."""
         ...
 
 
@@ -170,6 +188,10 @@ class Own(ABC):
     def is_filing(self) -> bool:
         """Whether anything was filed or asked for so far."""
         return "filing" in self.__dict__
+
+    @abstractmethod
+    def fed(self) -> Sequence[Wired]:
+        """The journals whose entries count in the timeline's rollups."""
 
     @abstractmethod
     def sources(self) -> list[Source]:

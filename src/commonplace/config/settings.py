@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from commonplace.config.table import SETTINGS, TOOLSETS, Setting
+from commonplace.config.table import SETTINGS, Setting
 from commonplace.config.toml_edit import TomlValue, set_toml_value
 from commonplace.config.values import (
     ENV_PREFIX,
@@ -24,6 +24,7 @@ from commonplace.config.values import (
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, may_exist, replace_file, translated
 from commonplace.core.toml import parse_toml
+from commonplace.journals.table import TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -30,14 +30,10 @@ from commonplace.config.values import (
     system_zone,
 )
 from commonplace.core.projects import find_project
+from commonplace.journals.table import DEFAULT_TOOLSETS, FEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-FEEDS = ("chronicle", "private", "notebook")
-TOOLSETS = ("private", "chronicle", "recall", "notebook", "timeline", "memory", "memory-write")
-DEFAULT_TOOLSETS = ("private", "chronicle", "recall")
-
 
 InProject: TypeAlias = Literal["no", "inside", "narrow", "yes"]
 """What a project's file, which may be a stranger's, may do with a setting: nothing; name a path
@@ -245,7 +241,7 @@ SETTINGS: tuple[Setting, ...] = (
         env="COMMONPLACE_TIMELINE_FEED",
         parse=names_of(FEEDS),
         default=lambda _start: (),
-        help="Journals whose entries count in rollups: chronicle, private, notebook; or none.",
+        help=f"Journals whose entries count in rollups: {', '.join(FEEDS)}; or none.",
     ),
     Setting(
         key="memory.top_k",

@@ -316,6 +316,10 @@ class Problem:
     repairable: bool = False
 
 
+Finding: TypeAlias = Problem | str
+"""A problem, or a note: a sentence on what is neither right nor wrong."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One entry a search returns.

@@ -87,7 +87,7 @@ def test_a_broken_entry_is_named_and_kept(tmp_path, index):
     broken = day / "10-00-00-000001.md"
     broken.write_text("---\ntitle: never closed\n")
     (found,) = problems()
-    assert found == ("journal", f"{broken} has frontmatter that never ends.")
+    assert found == ("private", f"{broken} has frontmatter that never ends.")
     done = run("doctor", "--repair")
     assert done.exit_code == 1
     assert f"Problem   journal: {broken} has frontmatter that never ends. Close it" in done.stdout
@@ -100,7 +100,7 @@ def test_a_corrupt_embedding_is_made_anew(tmp_path, index):
     (sidecar,) = (tmp_path / "home").rglob("*.embedding")
     whole = sidecar.read_bytes()
     sidecar.write_bytes(whole[:100])
-    assert problems() == [("journal", f"{sidecar} is not JSON.")]
+    assert problems() == [("private", f"{sidecar} is not JSON.")]
     assert "1 repairable: run `commonplace doctor --repair`." in run("doctor").stdout
     done = repaired()
     assert f"Removed {sidecar}: it is not JSON." in done

@@ -75,8 +75,8 @@ def findings(env):
     done = run("doctor", "--json", env=env)
     facts = json.loads(done.stdout)
     return (
-        [each["what"] for each in facts["problems"] if each["where"] == "database"],
-        [each["what"] for each in facts["notes"] if each["where"] == "database"],
+        [each["what"] for each in facts["problems"] if each["where"] == "memory"],
+        [each["what"] for each in facts["notes"] if each["where"] == "memory"],
     )
 
 

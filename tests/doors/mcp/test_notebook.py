@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.raw_server import server_command
 
-from commonplace.config.table import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
 
 TOOLS = [
     "journal_read",

@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from tests.doors.raw_server import RawServer, server_command
 
-from commonplace.config.table import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
 
 TOOLS = [
     "timeline_add",

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.app.lazy import made_once
+from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.services.chronicle.service import ChronicleDesk
     from commonplace.tools.chronicle.tools import ChronicleTools
@@ -105,6 +107,19 @@ class ChronicleWiring:
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
         return [self.journal.source()]
+
+    def problems(self) -> Iterator[Finding]:
+        """What is wrong with its files, where they lie, and whether a project log is written."""
+        from commonplace.services.chronicle.trust import log_state
+
+        path = self.journal.path
+        yield f"{path}{'' if may_exist(path) else ', not made yet'}"
+        yield from self.journal.problems()
+        yield from filter(None, [log_state(self.desk())])
+
+    def repair(self) -> Iterable[str]:
+        """Repair what can be repaired of its database or its folder."""
+        return self.journal.repair()
 
     def close(self) -> None:
         """Let go of the database."""

@@ -10,11 +10,12 @@ from commonplace.app.lazy import made_once
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.services.notebook.service import NotebookDesk
     from commonplace.tools.notebook.tools import NotebookTools
@@ -107,6 +108,20 @@ class NotebookWiring:
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""
         return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+
+    def problems(self) -> Iterator[Finding]:
+        """What is wrong with its repository and ledger, and where it lies."""
+        from commonplace.journals.notebook.repair import find_problems
+
+        if self.is_there():
+            yield f"{self.journal.folder}{'' if self.journal.exists else ', not made yet'}"
+            yield from find_problems(self.journal)
+
+    def repair(self) -> Iterable[str]:
+        """Repair what a killed process left."""
+        from commonplace.journals.notebook.repair import repair
+
+        return repair(self.journal) if self.is_there() else []
 
     def close(self) -> None:
         """Let go of the ledger."""

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from commonplace.app.lazy import made_once
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import is_leftover, may_exist, remove_leftovers
 from commonplace.tools.private.tools import PrivateDesk, PrivateTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.tools.toolset import Toolset
 
@@ -100,6 +102,36 @@ class PrivateWiring:
             return self.journal.other_sources()
         return ()
 
+    def problems(self) -> Iterator[Finding]:
+        """What is wrong with its files, where its roots lie, and what killed writes left."""
+        for root in self.journal.roots:
+            state = "" if may_exist(root.path) else ", not made yet"
+            if not state and not os.access(root.path, os.W_OK):
+                state = ", which cannot be written to"
+            yield f"{' and '.join(sorted(root.kinds, reverse=True))}: {root.path}{state}"
+        if self.journal.note:
+            yield self.journal.note
+        for folder, count in self._leftovers():
+            yield f"{folder} holds {_leftover(count)} of interrupted writes."
+        yield from self.journal.problems()
+
+    def repair(self) -> Iterator[str]:
+        """Make sidecars again, and remove what killed writes left."""
+        yield from self.journal.repair()
+        for folder, _ in list(self._leftovers()):
+            removed = remove_leftovers(folder)
+            if removed:
+                yield f"Removed {_leftover(removed)} of killed writes from {folder}."
+
+    def _leftovers(self) -> Iterator[tuple[Path, int]]:
+        folders = [self._own.reach / "keys" / "private"]
+        for root in (x for x in self.journal.roots if x.link() is None):
+            folders += [root.path, *(x for x in _list_folder(root.path) if x.is_dir())]
+        for folder in folders:
+            count = sum(is_leftover(path.name) for path in _list_folder(folder))
+            if count:
+                yield folder, count
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -109,6 +141,18 @@ def _temp_folder() -> Path:
         return Path(tempfile.gettempdir())
     except FileNotFoundError:  # nothing here can be written to; what there is can still be read
         return Path(os.path.abspath(os.sep), "tmp")
+
+
+def _leftover(count: int) -> str:
+    return "1 leftover" if count == 1 else f"{count} leftovers"
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    """What lies in a folder, by name; nothing where it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _text(path: Path | None) -> str | None:

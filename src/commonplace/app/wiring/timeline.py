@@ -14,11 +14,12 @@ from commonplace.core.owners import make_owner_folder, parse_owner
 from commonplace.core.retention import parse_retention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import Own, Wired
+    from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.core.values import Finding
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rewording import Rewording
@@ -31,18 +32,14 @@ FOLDER = "journal"
 
 
 class TimelineWiring:
-    """The timeline of one owner, its rollups, its desk and its tools.
-
-    fed: the journals whose entries count in its rollups, as the settings name them.
-    """
+    """The timeline of one owner, its rollups, its desk and its tools."""
 
     name = "timeline"
     title = "The timeline"
 
-    def __init__(self, own: Own, *, fed: Sequence[Wired]) -> None:
+    def __init__(self, own: Own) -> None:
         self._own = own
         self.wiring = own.wiring
-        self._fed = fed
 
     @made_once
     def journal(self) -> TimelineJournal:
@@ -57,18 +54,18 @@ class TimelineWiring:
     @made_once
     def feeding(self) -> Feeding | None:
         """What lets entries of other journals count in this owner's rollups."""
-        if not self._fed:
+        if not self._own.fed():
             return None
         from commonplace.journals.timeline.feed import Feeding
 
         return Feeding(self.journal, sources=self._fed_sources, openers=self._fed_pages)
 
     def _fed_sources(self) -> list[Source]:
-        return list(found_sources(self._fed))
+        return list(found_sources(self._own.fed()))
 
     def _fed_pages(self) -> dict[str, OpensRefs]:
         found: dict[str, OpensRefs] = {}
-        for each in self._fed:
+        for each in self._own.fed():
             with suppress(CommonplaceError):
                 if each.is_there():
                     found[each.name] = each.pages()
@@ -155,6 +152,22 @@ class TimelineWiring:
         from commonplace.search.filing.late_source import AwaitedLineage
 
         return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
+
+    def problems(self) -> Iterator[Finding]:
+        """What is wrong with its database, and where it lies."""
+        from commonplace.journals.timeline.repair import find_problems
+
+        yield f"{self.journal.database.path}{'' if self.journal.exists else ', not made yet'}"
+        yield from find_problems(self.journal)
+
+    def repair(self) -> Iterator[str]:
+        """Take in what other programs deleted from journals that feed it, then mend its tables."""
+        from commonplace.journals.timeline.repair import repair
+
+        if self.journal.exists:
+            # Another program, or a death, may have deleted what summaries still quote.
+            self.desk().feed()
+        yield from repair(self.journal)
 
     def close(self) -> None:
         """Let go of the database."""

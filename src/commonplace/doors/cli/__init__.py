@@ -12,6 +12,7 @@ import sys
 import click
 
 from commonplace.doors.cli.frame import Frame, Lazy
+from commonplace.journals.table import JOURNALS
 
 COMMANDS = {
     "recall": Lazy(
@@ -21,24 +22,11 @@ COMMANDS = {
         "commonplace.doors.cli.recall:open_ref",
         "Show any entry whole, with what came before and after it.",
     ),
-    "private": Lazy(
-        "commonplace.doors.cli.private:private", "Write and search the private journal."
-    ),
-    "chronicle": Lazy(
-        "commonplace.doors.cli.chronicle:chronicle", "Log what was done, and ask when it was."
-    ),
-    "notebook": Lazy(
-        "commonplace.doors.cli.notebook:notebook", "Keep what is understood, and how it came about."
-    ),
-    "timeline": Lazy(
-        "commonplace.doors.cli.timeline:timeline",
-        "Record what happens, and read how hours, days and years went.",
-    ),
+    **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period anew.",
     ),
-    "memory": Lazy("commonplace.doors.cli.memory:memory", "Keep and find what is known of a user."),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "trust": Lazy(
         "commonplace.doors.cli.trust:trust", "Let a repository have the log that it asks for."
@@ -65,6 +53,7 @@ COMMANDS = {
         "commonplace.doors.cli.completion:completion", "Print a shell's completion script."
     ),
 }
+"""All commands by name, in the order in which `--help` lists them."""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:

@@ -10,12 +10,12 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
-from commonplace.app.backends import POSTGRES
 from commonplace.config.settings import user_file
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.files import is_leftover, may_exist, remove_leftovers, translated
+from commonplace.core.files import may_exist, translated
 from commonplace.core.ports import Erasing, Mendable
 from commonplace.core.values import Problem, Since
 from commonplace.doors.doctor.places import name_cloud, name_network
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
-
-Finding: TypeAlias = Problem | str
-"""A problem, or a note: a sentence on what is neither right nor wrong."""
+    from commonplace.app.context import Wired
+    from commonplace.core.values import Finding
 
 _OTHERS = 0o077
 
@@ -66,19 +65,16 @@ class Checkup:
     def examine(self) -> Report:
         """What is wrong, and what is worth knowing; reads every entry, and mends nothing."""
         report = Report()
-        for part, look in (
+        looks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
             ("weights", self._look_at_weights),
             ("settings", self._look_at_settings),
             ("folders", self._look_at_folders),
-            ("journal", self._look_at_journal),
-            ("chronicle", self._look_at_chronicle),
-            ("notebook", self._look_at_notebook),
-            ("timeline", self._look_at_timeline),
-            ("database", self._look_at_database),
+            *((each.name, partial(_look_at, each)) for each in self._app.journals),
             ("index", self._look_at_index),
             ("language", self._look_at_language),
             ("start", self._look_at_start),
-        ):
+        ]
+        for part, look in looks:
             for finding in look():
                 if isinstance(finding, Problem):
                     report.problems.append((part, finding))
@@ -96,10 +92,7 @@ class Checkup:
         steps: list[tuple[str, Callable[[], Iterable[str]]]] = [
             ("folders", self._close_folders),
             ("weights", self._weights.repair),
-            ("journal", self._mend_journal),
-            ("chronicle", self._mend_chronicle),
-            ("notebook", self._mend_notebook),
-            ("timeline", self._mend_timeline),
+            *((each.name, each.repair) for each in self._app.journals),
             ("index", index.repair if isinstance(index, Mendable) else list),
             ("index", lambda: self._catch_up(progress)),
             ("start", self._mend_start),
@@ -131,14 +124,6 @@ class Checkup:
         yield from self._app.settings.left_out
         yield f"{defaults} settings have their defaults; `commonplace config show` lists all."
 
-    def _look_at_database(self) -> Iterator[Finding]:
-        if self._app.settings.database_url is None:
-            return
-        try:
-            yield from POSTGRES["look"].load()(self._app.settings)
-        except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
-
     def _look_at_folders(self) -> Iterator[Finding]:
         home = self._app.settings.home
         yield f"What is only ours lies in {home}{_unmade(home)}."
@@ -155,45 +140,6 @@ class Checkup:
                     f"{home} lies {name}: a database there may be damaged. Set COMMONPLACE_HOME "
                     "to a folder of this machine alone."
                 )
-
-    def _look_at_journal(self) -> Iterator[Finding]:
-        journal = self._app.private.journal
-        for root in journal.roots:
-            state = _unmade(root.path)
-            if not state and not os.access(root.path, os.W_OK):
-                state = ", which cannot be written to"
-            yield f"{' and '.join(sorted(root.kinds, reverse=True))}: {root.path}{state}"
-        if journal.note:
-            yield journal.note
-        for folder, count in self._leftovers():
-            yield f"{folder} holds {_counted(count, 'leftover')} of interrupted writes."
-        yield from journal.problems()
-
-    def _look_at_chronicle(self) -> Iterator[Finding]:
-        from commonplace.services.chronicle.trust import log_state
-
-        try:
-            chronicle = self._app.chronicle.journal
-            yield f"{chronicle.path}{_unmade(chronicle.path)}"
-            yield from chronicle.problems()
-            yield from filter(None, [log_state(self._app.chronicle.desk())])
-        except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
-
-    def _look_at_notebook(self) -> Iterator[Finding]:
-        from commonplace.journals.notebook.repair import find_problems
-
-        if self._app.notebook.is_there():
-            notebook = self._app.notebook.journal
-            yield f"{notebook.folder}{'' if notebook.exists else ', not made yet'}"
-            yield from find_problems(notebook)
-
-    def _look_at_timeline(self) -> Iterator[Finding]:
-        from commonplace.journals.timeline.repair import find_problems
-
-        timeline = self._app.timeline.journal
-        yield f"{timeline.database.path}{'' if timeline.exists else ', not made yet'}"
-        yield from find_problems(timeline)
 
     def _look_at_index(self) -> Iterator[Finding]:
         index = self._app.index
@@ -306,38 +252,6 @@ class Checkup:
                 os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_OTHERS)
             yield f"Closed {path} to other users."
 
-    def _leftovers(self) -> Iterator[tuple[Path, int]]:
-        folders = [self._app.folder / "keys" / "private"]
-        for root in (x for x in self._app.private.journal.roots if x.link() is None):
-            folders += [root.path, *_folders_in(root.path)]
-        for folder in folders:
-            count = sum(is_leftover(name) for name in _names_in(folder))
-            if count:
-                yield folder, count
-
-    def _mend_journal(self) -> Iterator[str]:
-        yield from self._app.private.journal.repair()
-        for folder, _ in list(self._leftovers()):
-            removed = remove_leftovers(folder)
-            if removed:
-                yield f"Removed {_counted(removed, 'leftover')} of killed writes from {folder}."
-
-    def _mend_timeline(self) -> list[str]:
-        from commonplace.journals.timeline.repair import repair
-
-        if self._app.timeline.journal.exists:
-            # Another program, or a death, may have deleted what summaries still quote.
-            self._app.timeline.desk().feed()
-        return repair(self._app.timeline.journal)
-
-    def _mend_notebook(self) -> list[str]:
-        from commonplace.journals.notebook.repair import repair
-
-        return repair(self._app.notebook.journal) if self._app.notebook.is_there() else []
-
-    def _mend_chronicle(self) -> list[str]:
-        return self._app.chronicle.journal.repair()
-
     def _catch_up(self, progress: Callable[[int, int], None] | None) -> Iterator[str]:
         app = self._app
         behind = self._count_unfiled(is_there=True)
@@ -354,6 +268,13 @@ class Checkup:
 
     def _count_bare(self) -> int:
         return sum(1 for source in self._app.private.journal.sources() for _ in source.wanting())
+
+
+def _look_at(journal: Wired) -> Iterator[Finding]:
+    try:
+        yield from journal.problems()
+    except CommonplaceError as exc:
+        yield Problem(what=exc.message, hint=exc.hint)
 
 
 def _unusable(home: Path) -> Iterator[Problem]:
@@ -379,10 +300,6 @@ def _names_in(folder: Path) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
-
-
-def _folders_in(folder: Path) -> list[Path]:
-    return sorted(x for name in _names_in(folder) if os.path.isdir(x := folder / name))
 
 
 def _counted(count: int, thing: str) -> str:

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from commonplace.app import App, Apps
-from commonplace.config.table import DEFAULT_TOOLSETS, TOOLSETS
 from commonplace.core.clock import utc_now
 from commonplace.doors.http.address import check_access, parse_address
 from commonplace.doors.http.gate import Offer
@@ -19,6 +18,7 @@ from commonplace.doors.http.memory_worker import MemoryWork
 from commonplace.doors.http.scheduler import Clockwork
 from commonplace.doors.http.tokens import TokenFile
 from commonplace.doors.http.veil import Veil, places_of
+from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,16 +5,18 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from commonplace.app.backends import POSTGRES
 from commonplace.app.lazy import made_once
 from commonplace.core.memory import MemoryStore
 from commonplace.core.owners import parse_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from commonplace.app.context import Followed, Own, Wired
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Finding
     from commonplace.search.filing.words_only import Files
     from commonplace.services.memory.service import MemoryDesk
     from commonplace.tools.memory.tools import MemoryTools
@@ -122,6 +124,15 @@ class MemoryWiring:
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
         return self._memories.sources(self, self.journal)
+
+    def problems(self) -> Iterable[Finding]:
+        """What is wrong with the database of memories that the settings name, if they name one."""
+        settings = self._own.settings
+        return [] if settings.database_url is None else POSTGRES["look"].load()(settings)
+
+    def repair(self) -> Iterable[str]:
+        """Nothing: tables are their administrator's, and what waits is the worker's."""
+        return ()
 
     def close(self) -> None:
         """Let go of the database."""
