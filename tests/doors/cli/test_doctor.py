@@ -90,7 +90,7 @@ def test_a_broken_entry_is_named_and_kept(tmp_path, index):
     assert found == ("private", f"{broken} has frontmatter that never ends.")
     done = run("doctor", "--repair")
     assert done.exit_code == 1
-    assert f"Problem   journal: {broken} has frontmatter that never ends. Close it" in done.stdout
+    assert f"Problem   private: {broken} has frontmatter that never ends. Close it" in done.stdout
     assert done.stdout.endswith("\n1 problem.\n")
     assert broken.read_text() == "---\ntitle: never closed\n"
 
