@@ -19,7 +19,7 @@ from tests.postgres import (  # noqa: F401  fixtures
 )
 from tests.proof import reliability
 
-from commonplace.config.settings import SETTINGS
+from commonplace.config.table import SETTINGS
 
 # How long an example takes says how busy the machine is; what things may cost, the bench says.
 hypothesis.settings.register_profile("commonplace", deadline=None)

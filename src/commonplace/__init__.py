@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.app import App
-    from commonplace.config.settings import Settings, read_settings
+    from commonplace.config.settings import read_settings
+    from commonplace.config.table import Settings
     from commonplace.core.errors import (
         CommonplaceError,
         Conflict,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.memory import Record, Role
     from commonplace.core.ports import EncoderSlot

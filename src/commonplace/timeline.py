@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.app import App
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.journals.timeline.entry import Entry
     from commonplace.journals.timeline.memories import MemoryBackend

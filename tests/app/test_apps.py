@@ -336,7 +336,7 @@ def test_hostile_names_never_share_a_folder(world):
     for owner in ("..", "a/b", "A", "a"):
         with apps.using(owner) as app:
             app.private.tools.process_thoughts(feelings=f"About {owner} and ochre.")
-            homes.add(app.settings.private_user_path)
+            homes.add(app.settings.private.user_path)
             assert len(recalled(app, "ochre")) == 1
     assert len(homes) == 4
     users = world.settings().home / "users"

@@ -11,13 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from commonplace.config.settings import (
-    Settings,
-    read_settings,
-    render_setting,
-    user_file,
-    write_setting,
-)
+from commonplace.config.settings import read_settings, render_setting, user_file, write_setting
 from commonplace.config.table import SETTINGS
 from commonplace.core.errors import Invalid
 
@@ -127,11 +121,6 @@ NUMBERS |= WITH_DEFAULT
 def test_every_setting_is_in_the_table_of_this_test():
     """A new setting gets its precedence tested."""
     assert list(VALUES) == [setting.key for setting in SETTINGS]
-    assert {s.field for s in SETTINGS} == set(Settings.__dataclass_fields__) - {
-        "origins",
-        "project_folders",
-        "left_out",
-    }
 
 
 @pytest.mark.parametrize("key", VALUES)
@@ -171,7 +160,7 @@ def test_the_order_of_origins(key, home, project):
 
     def value(**more):
         found = read(project, home, **more)
-        return getattr(found, setting.field), found.origins[key]
+        return setting.read(found), found.origins[key]
 
     both = value(flags={key: flag}, **{setting.env: env})
     assert both == (expected(flag, project), f"flag --{key.replace('.', '-').replace('_', '-')}")
@@ -194,23 +183,16 @@ def test_the_defaults(home, project):
     assert settings.project == project
     assert settings.toolsets == ("private", "chronicle", "recall")
     assert settings.read_only is False
-    assert settings.encoder_model == "minilm-l6-v2"
-    assert settings.encoder_auto_download is False
-    assert settings.notebook_auto_gc is True
-    unset = ("log", "private_path", "private_user_path", "private_both_path", "chronicle_path")
-    unset += ("encoder_folder", "notebook_path", "notebook_author")
-    unset += (
-        "llm_url",
-        "llm_key_variable",
-        "llm_model",
-        "llm_better_model",
-        "llm_price",
-        "llm_better_price",
-    )
-    unset += tuple(key.replace(".", "_") for key in NUMBERS - WITH_DEFAULT)
-    assert {name: getattr(settings, name) for name in unset} == dict.fromkeys(unset)
-    assert settings.private_share_with_llm is False
-    assert (settings.llm_shape, settings.llm_timeout_s) == ("openai", 120)
+    assert settings.encoder.model == "minilm-l6-v2"
+    assert settings.encoder.auto_download is False
+    assert settings.notebook.auto_gc is True
+    unset = {"log", "private.path", "private.user_path", "private.both_path", "chronicle.path"}
+    unset |= {"encoder.folder", "notebook.path", "notebook.author"}
+    unset |= {f"llm.{x}" for x in ("url", "key_variable", "model", "better_model")}
+    unset |= {"llm.price", "llm.better_price", *(NUMBERS - WITH_DEFAULT)}
+    assert {key: row(key).read(settings) for key in unset} == dict.fromkeys(unset)
+    assert settings.private.share_with_llm is False
+    assert (settings.llm.shape, settings.llm.timeout_s) == ("openai", 120)
     assert set(settings.origins.values()) == {"default"}
 
 
@@ -305,7 +287,7 @@ def test_the_search_starts_at_the_named_project(home, project):
 def test_a_home_in_a_path_is_the_users(home, project):
     """A tilde stands for the home folder; without one it means nothing."""
     settings = read(project, home, COMMONPLACE_LOG="~/x.log", COMMONPLACE_PRIVATE_USER="~")
-    assert (settings.log, settings.private_user_path) == (home / "x.log", home)
+    assert (settings.log, settings.private.user_path) == (home / "x.log", home)
     with pytest.raises(Invalid, match="no home"):
         read_settings(environ={"COMMONPLACE_LOG": "~/x"}, cwd=project, home=None)
 
@@ -347,7 +329,7 @@ def test_refused_environment(home, project, name, value, says):
 def test_a_databases_address_is_in_no_text_of_the_settings(home, project):
     """It may hold a password."""
     read_in = read(project, home, COMMONPLACE_DATABASE_URL="postgresql://ann:hunter2@db/x")
-    assert read_in.database_url == "postgresql://ann:hunter2@db/x"
+    assert read_in.database.url == "postgresql://ann:hunter2@db/x"
     assert "hunter2" not in repr(read_in)
 
 
@@ -427,7 +409,7 @@ def test_a_project_file_may_say_where_inside(home, project):
     deeper.mkdir()
     write(project / ".commonplace.toml", "[private]\npath = 'notes/journal'")
     for cwd in (project, deeper):
-        assert read(cwd, home).private_path == project / "notes" / "journal"
+        assert read(cwd, home).private.path == project / "notes" / "journal"
 
 
 def test_a_folder_that_the_user_named_is_not_moved_by_a_project(home, project):
@@ -436,7 +418,7 @@ def test_a_folder_that_the_user_named_is_not_moved_by_a_project(home, project):
     assert read(project, home).project_folders == {"private.path": project}
     write(user_file(), f"[private]\npath = '{home / 'mine'}'")
     settings = read(project, home)
-    assert (settings.private_path, settings.project_folders) == (home / "mine", {})
+    assert (settings.private.path, settings.project_folders) == (home / "mine", {})
 
 
 @pytest.mark.parametrize(
@@ -520,7 +502,7 @@ def test_a_written_setting_is_read_back(home, project):
         if key != "project":
             write_setting(key, "private" if key == "toolsets" else upper, user_file(), cwd=home)
     settings = read(project, home)
-    assert settings.encoder_model == "c"
+    assert settings.encoder.model == "c"
     assert settings.log == home / "c"
     assert settings.read_only is True
     assert settings.timezone.key == "America/Los_Angeles"
@@ -571,7 +553,7 @@ def test_writing_into_a_broken_file_changes_nothing():
 def test_settings_as_json_and_toml_hold_them(home, project):
     """Paths and zones are texts, tuples lists."""
     settings = read(project, home, COMMONPLACE_TIMEZONE="UTC")
-    shown = {s.key: render_setting(getattr(settings, s.field)) for s in SETTINGS}
+    shown = {s.key: render_setting(s.read(settings)) for s in SETTINGS}
     assert shown["timezone"] == "UTC"
     assert shown["toolsets"] == ["private", "chronicle", "recall"]
     assert shown["home"] == str(settings.home)
@@ -624,9 +606,9 @@ def test_the_memory_design_names_the_model(home, project):
     """WB_EMBED_MODEL chooses the encoder; an unknown one, or one that contradicts, is refused."""
     for asked, profile in (("miniLM", "minilm-l6-v2"), ("e5", "e5-small-v2")):
         read = read_settings(environ={"WB_EMBED_MODEL": asked}, cwd=project, home=home)
-        assert read.encoder_model == profile
+        assert read.encoder.model == profile
         both = {"WB_EMBED_MODEL": asked, "COMMONPLACE_ENCODER": profile}
-        assert read_settings(environ=both, cwd=project, home=home).encoder_model == profile
+        assert read_settings(environ=both, cwd=project, home=home).encoder.model == profile
     for environ in (
         {"WB_EMBED_MODEL": "minilm"},
         {"WB_EMBED_MODEL": "gpt"},

@@ -208,7 +208,7 @@ def test_a_role_that_nothing_guards_is_refused(world, role):
             database.run("ALTER TABLE wb_todo OWNER TO cp_the_owner")
             database.run(f"GRANT cp_the_owner TO {name}")
         url = psycopg.conninfo.make_conninfo(database.app_url, user=name)
-        settings = replace(world.settings, database_url=url)
+        settings = replace(world.settings, database=replace(world.settings.database, url=url))
         with Memory("ann", settings=settings, encoder=world.slot) as memory:
             with pytest.raises(Denied) as told:
                 memory.save_todo("harbour")

@@ -25,7 +25,8 @@ SECRETS = ("quokkarine", "commonplace_app", "hunter2", "INSERT", "SELECT", "wb_"
 def world(own_server, tmp_path):
     database = database_on(own_server)
     made = PostgresMemoryWorld(database, tmp_path, worker=False)
-    made.settings = replace(made.settings, database_url=f"{database.app_url}&password=hunter2")
+    named = replace(made.settings.database, url=f"{database.app_url}&password=hunter2")
+    made.settings = replace(made.settings, database=named)
     yield made
     made.close()
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.app.wiring.notebook import NotebookWiring
     from commonplace.app.wiring.private import PrivateWiring
     from commonplace.app.wiring.timeline import TimelineWiring
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Source
     from commonplace.core.rollups import Lineage
     from commonplace.tools.toolset import Toolset
@@ -85,7 +85,7 @@ class App(Own):
 
     def fed(self) -> Sequence[Wired]:
         """The journals whose entries count in the timeline's rollups, as the settings name them."""
-        return [each for each in self.journals if each.name in self.settings.timeline_feed]
+        return [each for each in self.journals if each.name in self.settings.timeline.feed]
 
     def sources(self) -> list[Source]:
         """What the index follows; a journal that cannot even be found is left out, and logged."""

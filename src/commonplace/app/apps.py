@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +71,9 @@ class Apps:
         shared: Shared | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.settings = replace(settings, project=None, private_path=None)
+        self.settings = replace(
+            settings, project=None, private=replace(settings.private, path=None)
+        )
         self.shared = shared or Shared(self.settings)
         self._is_alone = shared is None
         self._user_home = user_home
@@ -120,11 +122,13 @@ class Apps:
         return replace(
             self.settings,
             owner=owner,
-            private_user_path=folder / "private",
-            private_both_path=None,
-            chronicle_path=folder / "chronicle" / "chronicle.db",
-            notebook_path=None,
-            notebook_author=f"{folder.name} <{folder.name}@localhost>",
+            private=replace(self.settings.private, user_path=folder / "private", both_path=None),
+            chronicle=replace(self.settings.chronicle, path=folder / "chronicle" / "chronicle.db"),
+            notebook=replace(
+                self.settings.notebook,
+                path=None,
+                author=f"{folder.name} <{folder.name}@localhost>",
+            ),
         )
 
     def close(self) -> None:

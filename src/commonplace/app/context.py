@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app.languages import Languages
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
     from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Searched, Source
     from commonplace.core.rollups import Lineage

@@ -14,7 +14,7 @@ from commonplace.core.errors import Invalid
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.clock import Clock, Level
     from commonplace.core.ports import Language
     from commonplace.inference.language.budget import Purse, Run
@@ -42,7 +42,7 @@ class Languages:
 
         return Purse(
             self._folder,
-            per_day=int(self._settings.llm_tokens_per_day),
+            per_day=int(self._settings.llm.tokens_per_day),
             clock=self._clock,
             zone=self._settings.timezone,
         )
@@ -69,7 +69,7 @@ class Languages:
         header; Denied where there is no key.
         """
         settings = self._settings
-        if settings.llm_url is None:
+        if settings.llm.url is None:
             return None
         from commonplace.inference.language.client import (
             Endpoint,
@@ -77,18 +77,18 @@ class Languages:
             read_key,
         )
 
-        model = (settings.llm_better_model if better else None) or settings.llm_model
+        model = (settings.llm.better_model if better else None) or settings.llm.model
         if model is None:
             raise Invalid("An LLM is set, and no model of it.", hint="Set llm.model.")
         return LanguageClient(
             Endpoint(
-                url=settings.llm_url,
-                shape="anthropic" if settings.llm_shape == "anthropic" else "openai",
+                url=settings.llm.url,
+                shape="anthropic" if settings.llm.shape == "anthropic" else "openai",
                 model=model,
-                key=read_key(settings.llm_key_variable, os.environ),
-                key_variable=settings.llm_key_variable or "",
-                timeout_s=min(settings.llm_timeout_s, within_s or settings.llm_timeout_s),
-                share_private=settings.private_share_with_llm,
+                key=read_key(settings.llm.key_variable, os.environ),
+                key_variable=settings.llm.key_variable or "",
+                timeout_s=min(settings.llm.timeout_s, within_s or settings.llm.timeout_s),
+                share_private=settings.private.share_with_llm,
             )
         )
 
@@ -105,8 +105,8 @@ class Languages:
         from commonplace.journals.timeline.rewording import Rewording, Writer
 
         run = self._run()
-        price = self._settings.llm_price
-        asked = ((small, SMALL, price), (large, LARGE, self._settings.llm_better_price or price))
+        price = self._settings.llm.price
+        asked = ((small, SMALL, price), (large, LARGE, self._settings.llm.better_price or price))
         return Rewording(
             rollups,
             [
@@ -126,4 +126,4 @@ class Languages:
     def _run(self) -> Run:
         from commonplace.inference.language.budget import Run
 
-        return Run(self.purse, per_run=int(self._settings.llm_tokens_per_run))
+        return Run(self.purse, per_run=int(self._settings.llm.tokens_per_run))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app.wiring.memory.wiring import Memories
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Index, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.inference.encoder.profiles import Missing, Weights
@@ -72,7 +72,7 @@ class Shared:
         """Where users' memories are kept. Raises: Unavailable without the extra it needs."""
         from commonplace.app.backends import MEMORIES
 
-        name = "files" if self.settings.database_url is None else "postgres"
+        name = "files" if self.settings.database.url is None else "postgres"
         made: Memories = MEMORIES[name].load()(self)
         return made
 
@@ -99,7 +99,7 @@ class Shared:
         from commonplace.inference.encoder.slot import BackgroundEncoder
 
         home = self.settings.home
-        others = [each for each in PROFILES.values() if each.name != self.settings.encoder_model]
+        others = [each for each in PROFILES.values() if each.name != self.settings.encoder.model]
         found = [find_weights(profile, home=home) for profile in others]
         return {
             weights.identity: BackgroundEncoder(partial(_given, weights), home=home)
@@ -126,9 +126,9 @@ class Shared:
         )
 
         settings = self.settings
-        profile = read_profile(settings.encoder_model)
-        found = find_weights(profile, home=settings.home, folder=settings.encoder_folder)
-        if isinstance(found, Missing) and settings.encoder_auto_download:
+        profile = read_profile(settings.encoder.model)
+        found = find_weights(profile, home=settings.home, folder=settings.encoder.folder)
+        if isinstance(found, Missing) and settings.encoder.auto_download:
             from commonplace.inference.encoder.download import fetch
 
             return fetch(profile, settings.home)
@@ -143,12 +143,12 @@ class Shared:
         )
 
         settings = self.settings
-        profile = read_profile(settings.encoder_model)
+        profile = read_profile(settings.encoder.model)
         slot = self.encoder if self.uses_encoder else None
         loaded = None if slot is None else slot.get()
         if loaded is not None:
             return EncoderState(name=profile.name, identity=loaded.identity, state="ready")
-        found = find_weights(profile, home=settings.home, folder=settings.encoder_folder)
+        found = find_weights(profile, home=settings.home, folder=settings.encoder.folder)
         if isinstance(found, Missing):
             return EncoderState(name=profile.name, identity="", state="missing", why=found.reason)
         if slot is not None and slot.is_loading():

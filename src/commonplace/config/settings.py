@@ -6,12 +6,12 @@ Never writes anything but the user's own file, and never lets a project's file m
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from commonplace.config.table import SETTINGS, Setting
+from commonplace.config.table import SECTIONS, SETTINGS, Setting, build_settings
 from commonplace.config.toml_edit import TomlValue, set_toml_value
 from commonplace.config.values import (
     ENV_PREFIX,
@@ -29,79 +29,14 @@ from commonplace.journals.table import TOOLSETS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from commonplace.config.table import Settings
+
 PROJECT_FILE = ".commonplace.toml"
 
 NARROWED_BY = ", narrowed by "
 """In an origin, between where a value comes from and each project's file that narrows it."""
 
 _LARGEST = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What is set, parsed; paths are absolute. origins: for each key, where its value comes from.
-
-    project_folders: for each key that a project's file set, the folder of that file. left_out: what
-    project files asked for and did not get, in sentences.
-
-    project: None where there is none. private_path, private_user_path, private_both_path,
-    chronicle_path, encoder_folder and log: None where nothing is set, as all of the notebook's but
-    auto_gc; what its search does then stands in its policy. llm_url: None where no language model
-    is asked. database_url: None where each user's memory is a file.
-    """
-
-    home: Path
-    owner: str
-    project: Path | None
-    timezone: ZoneInfo
-    toolsets: tuple[str, ...]
-    read_only: bool
-    preload: bool
-    log: Path | None
-    private_path: Path | None
-    private_user_path: Path | None
-    private_both_path: Path | None
-    private_share_with_llm: bool
-    chronicle_path: Path | None
-    notebook_path: Path | None
-    notebook_author: str | None
-    notebook_auto_gc: bool
-    notebook_half_life_days: float | None
-    notebook_minimum_salience: float | None
-    notebook_min_score: float | None
-    notebook_max_results: float | None
-    notebook_context_weight: float | None
-    notebook_content_weight: float | None
-    memory_top_k: float | None
-    memory_min_score: float | None
-    memory_recency: float | None
-    # An address may hold a password.
-    database_url: str | None = field(repr=False)
-    database_worker_url: str | None = field(repr=False)
-    database_admin_url: str | None = field(repr=False)
-    debug: bool
-    serve_per_second: float
-    serve_at_once: float
-    encoder_model: str
-    encoder_folder: Path | None
-    encoder_auto_download: bool
-    timeline_retention: str
-    timeline_grace_minutes: float
-    timeline_feed: tuple[str, ...]
-    llm_url: str | None
-    llm_shape: str
-    llm_key_variable: str | None
-    llm_model: str | None
-    llm_better_model: str | None
-    llm_background: bool
-    llm_price: str | None
-    llm_better_price: str | None
-    llm_timeout_s: float
-    llm_tokens_per_run: float
-    llm_tokens_per_day: float
-    origins: Mapping[str, str] = field(default_factory=dict)
-    project_folders: Mapping[str, Path] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +96,10 @@ def read_settings(
                 narrowed = _narrowed(value, asked)
                 if narrowed != value:
                     value, origin = narrowed, f"{origin}{NARROWED_BY}{layer.origin(setting)}"
-        values[setting.field], origins[setting.key] = value, origin
-    return Settings(**values, origins=origins, project_folders=folders, left_out=tuple(left_out))
+        values[setting.key], origins[setting.key] = value, origin
+    return build_settings(
+        values, origins=origins, project_folders=folders, left_out=tuple(left_out)
+    )
 
 
 def write_setting(
@@ -319,9 +256,8 @@ def _read_text(file: Path) -> str:
 
 def _flat_keys(tables: Mapping[str, Any], file: Path) -> dict[str, object]:
     flat: dict[str, object] = {}
-    rooms = {setting.key.partition(".")[0] for setting in SETTINGS if "." in setting.key}
     for name, value in tables.items():
-        nested = isinstance(value, dict) and name in rooms
+        nested = isinstance(value, dict) and name in SECTIONS
         flat |= (
             {f"{name}.{key}": inner for key, inner in value.items()} if nested else {name: value}
         )

@@ -18,7 +18,7 @@ from commonplace.core.errors import CommonplaceError, Invalid
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
 
 LOG_BYTES = 1_000_000
 LOG_FILES = 3

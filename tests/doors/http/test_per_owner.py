@@ -279,17 +279,19 @@ def test_what_a_user_wrote_is_not_altered(tmp_path):
 )
 def test_nor_where_the_database_is(apps, url, place):
     """It may be another machine, or a folder of this one; `localhost` tells nothing."""
-    settings = replace(apps.settings, database_url=url, database_worker_url="postgresql://w@/x")
+    asked = replace(apps.settings.database, url=url, worker_url="postgresql://w@/x")
+    settings = replace(apps.settings, database=asked)
     veil = Veil(places_of(settings, user_home=None))
     assert veil.words(f"The database x at {place} ended.") == "The database x at … ended."
     assert veil.words("The database x at localhost ended.") == "The database x at localhost ended."
-    Veil(places_of(replace(settings, database_url="no address"), user_home=None))
+    Veil(places_of(replace(settings, database=replace(asked, url="no address")), user_home=None))
 
 
 def test_nor_where_the_language_model_is(apps, sample, tmp_path):
     """Its model is named, and what is wrong; neither host nor port, nor whom it is asked as."""
     url = "http://user:pw@127.0.0.1:1/v1"
-    settings = replace(apps.settings, llm_url=url, llm_model="qwen", llm_timeout_s=0.5)
+    asked = replace(apps.settings.llm, url=url, model="qwen", timeout_s=0.5)
+    settings = replace(apps.settings, llm=asked)
     opened = Apps(settings, user_home=Path.home())
     veil = Veil(places_of(settings, user_home=None))
     merge = PerOwner(opened, sample, pace=Pace(), veil=veil).toolsets["notebook"]

@@ -14,7 +14,8 @@ from tests.doors.raw_server import RawServer, prime_for
 from tests.doors.stdio.test_front import REFUSED, has_sdk
 from tests.patience import PATIENCE_S, until
 
-from commonplace.config.settings import SETTINGS, read_settings, user_file
+from commonplace.config.settings import read_settings, user_file
+from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main
 from commonplace.doors.stdio import snapshot as room
 from commonplace.doors.stdio.snapshot import (
@@ -168,7 +169,7 @@ def test_another_code_or_another_sdk_is_another_start(key, tmp_path, monkeypatch
     shutil.copytree(room._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(room, "_PACKAGE", str(copy))
     assert start_key([]) == key
-    os.utime(copy / "tools" / "private.py", (OLD, OLD))
+    os.utime(copy / "tools" / "toolset.py", (OLD, OLD))
     one = start_key([])
     (copy / "tools" / "new.py").write_text("")
     two = start_key([])

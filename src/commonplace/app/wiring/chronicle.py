@@ -40,7 +40,7 @@ class ChronicleWiring:
 
         own, settings = self._own, self._own.settings
         place = resolve_chronicle(
-            db_path=settings.chronicle_path,
+            db_path=settings.chronicle.path,
             config_home=_folder(os.environ.get("XDG_CONFIG_HOME")),
             data_home=_folder(os.environ.get("XDG_DATA_HOME")),
             home=own.user_home,

@@ -37,7 +37,7 @@ class NotebookWiring:
 
     @property
     def _folder(self) -> Path:
-        return self._own.settings.notebook_path or self._own.folder / "notebook"
+        return self._own.settings.notebook.path or self._own.folder / "notebook"
 
     @made_once
     def journal(self) -> Notebook:
@@ -52,8 +52,8 @@ class NotebookWiring:
             owner=settings.owner,
             zone=settings.timezone,
             clock=own.clock,
-            author=settings.notebook_author,
-            auto_gc=settings.notebook_auto_gc,
+            author=settings.notebook.author,
+            auto_gc=settings.notebook.auto_gc,
         )
 
     @made_once
@@ -74,12 +74,12 @@ class NotebookWiring:
 
         own, settings = self._own, self._own.settings
         asked = {
-            "context_weight": settings.notebook_context_weight,
-            "content_weight": settings.notebook_content_weight,
-            "half_life_days": settings.notebook_half_life_days,
-            "minimum_salience": settings.notebook_minimum_salience,
+            "context_weight": settings.notebook.context_weight,
+            "content_weight": settings.notebook.content_weight,
+            "half_life_days": settings.notebook.half_life_days,
+            "minimum_salience": settings.notebook.minimum_salience,
         }
-        least, most = settings.notebook_min_score, settings.notebook_max_results
+        least, most = settings.notebook.min_score, settings.notebook.max_results
         return NotebookDesk(
             notebook=self.journal,
             filing=lambda: own.filing,
@@ -89,7 +89,7 @@ class NotebookWiring:
             leaning=policy.Leaning(**{k: x for k, x in asked.items() if x is not None}),
             min_score=policy.NOTEBOOK_FLOOR if least is None else least,
             most=policy.NOTEBOOK_MOST if most is None else int(most),
-            is_own=settings.notebook_path is None,
+            is_own=settings.notebook.path is None,
             language=lambda: own.languages.find(better=True, within_s=MERGE_S),
         )
 

@@ -44,10 +44,10 @@ class PrivateWiring:
         roots = resolve_roots(
             home=own.user_home,
             project=settings.project,
-            journal_path=_text(settings.private_path),
+            journal_path=_text(settings.private.path),
             journal_base=settings.project_folders.get("private.path"),
-            private_user=_text(settings.private_user_path),
-            private_journal_path=_text(settings.private_both_path),
+            private_user=_text(settings.private.user_path),
+            private_journal_path=_text(settings.private.both_path),
             temp=_temp_folder(),
         )
         return PrivateJournal(

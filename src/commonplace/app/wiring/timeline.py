@@ -93,7 +93,7 @@ class TimelineWiring:
             filing=lambda: own.filing,
             finder=lambda: own.finder,
             clock=own.clock,
-            retention=parse_retention(own.settings.timeline_retention),
+            retention=parse_retention(own.settings.timeline.retention),
             feeding=self.feeding,
             rolls_up=not own.settings.read_only,
         )
@@ -114,7 +114,7 @@ class TimelineWiring:
             filing=lambda: alone.filing,
             finder=lambda: alone.finder,
             clock=own.clock,
-            retention=parse_retention(own.settings.timeline_retention),
+            retention=parse_retention(own.settings.timeline.retention),
         )
 
     def background_rewording(self, desk: TimelineDesk) -> Rewording | None:
@@ -123,7 +123,7 @@ class TimelineWiring:
         None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
         """
         own = self._own
-        if not own.settings.llm_background:
+        if not own.settings.llm.background:
             return None
         from commonplace.app.languages import Languages
 
@@ -190,5 +190,5 @@ class TimelineWiring:
         from commonplace.inference.language.extract import Extractive
         from commonplace.journals.timeline.rollups import Rollups
 
-        grace = timedelta(minutes=self._own.settings.timeline_grace_minutes)
+        grace = timedelta(minutes=self._own.settings.timeline.grace_minutes)
         return Rollups(journal, Extractive(), grace=grace, feed=feed)

@@ -36,7 +36,7 @@ def show_settings(as_json: bool) -> None:
     read = settings()
     facts = {
         row.key: {
-            "value": _value(row, getattr(read, row.field)),
+            "value": _value(row, row.read(read)),
             "origin": read.origins[row.key],
         }
         for row in SETTINGS

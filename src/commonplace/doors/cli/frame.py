@@ -22,7 +22,7 @@ from commonplace.doors.interrupt import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.values import Answer
 
 FAILURE = 1

@@ -100,7 +100,7 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
                 "Invalid --flags: no JSON.", hint='Use one like {"tone": "calm"}.'
             ) from exc
     # Where a database keeps it, vectors are the worker's.
-    with tools_of(user, with_encoder=settings().database_url is None) as tools:
+    with tools_of(user, with_encoder=settings().database.url is None) as tools:
         tool = tools.write_toolset.tool("memory_save")
         show(tool.call({"kind": kind, **given}), as_json)
 
@@ -166,7 +166,7 @@ def migrate(as_json: bool) -> None:
     from commonplace.app.backends import POSTGRES
 
     done = POSTGRES["migrate"].load()(settings())
-    made = POSTGRES["tend"].load()(settings().database_admin_url)
+    made = POSTGRES["tend"].load()(settings().database.admin_url)
     lines = [f"Applied {name}." for name in done] or ["The tables are as they should be."]
     facts = {"applied": done, "indexes": made}
     show(Answer(text="\n".join([*lines, *made]), facts=facts), as_json)
@@ -194,6 +194,6 @@ def worker(once: bool, anew: bool, as_json: bool) -> None:
                 filed = working.run_once(progress=tell)
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
-        admin = settings().database_admin_url
+        admin = settings().database.admin_url
         with until_ended() as stop, POSTGRES["tending"].load()(admin):
             working.run(stop)

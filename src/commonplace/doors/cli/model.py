@@ -26,7 +26,7 @@ from commonplace.inference.encoder.profiles import (
 from commonplace.inference.encoder.repair import altered_files
 
 if TYPE_CHECKING:
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
 
 
 @click.group()
@@ -39,7 +39,7 @@ def model() -> None:
 def status(as_json: bool) -> None:
     """Show each encoder: whether it is here, where from, and which is in use."""
     read = settings()
-    read_profile(read.encoder_model)
+    read_profile(read.encoder.model)
     facts = [_state(profile, read) for profile in PROFILES.values()]
     width = max(len(one["name"]) for one in facts)
     lines = [
@@ -50,7 +50,7 @@ def status(as_json: bool) -> None:
 
 
 def _state(profile: Profile, read: Settings) -> dict[str, Any]:
-    in_use = profile.name == read.encoder_model
+    in_use = profile.name == read.encoder.model
     found = _find(profile, read)
     here = isinstance(found, Weights)
     return {
@@ -74,7 +74,7 @@ def _line(one: dict[str, Any]) -> str:
 
 def _find(profile: Profile, read: Settings) -> Weights | Missing:
     """The weights where they would be looked for; a configured folder is for the one in use."""
-    folder = read.encoder_folder if profile.name == read.encoder_model else None
+    folder = read.encoder.folder if profile.name == read.encoder.model else None
     return find_weights(profile, home=read.home, folder=folder)
 
 
@@ -95,7 +95,7 @@ def fetch_weights(name: str | None, source: Path | None, as_json: bool) -> None:
     An interrupted download goes on where it broke off.
     """
     read = settings()
-    profile = read_profile(name or read.encoder_model)
+    profile = read_profile(name or read.encoder.model)
     here = find_weights(profile, home=read.home)
     if source is None and isinstance(here, Weights) and not altered_files(here):
         text = f"The weights of {profile.name} are here already, from {here.origin}."
@@ -113,13 +113,13 @@ def fetch_weights(name: str | None, source: Path | None, as_json: bool) -> None:
 def _fetched(text: str, found: Weights, read: Settings, *, fetched: bool) -> Answer:
     name = found.profile.name
     notes = []
-    if name != read.encoder_model:
+    if name != read.encoder.model:
         notes.append(
-            f"{read.encoder_model} is in use: `commonplace model use {name}` changes that."
+            f"{read.encoder.model} is in use: `commonplace model use {name}` changes that."
         )
-    elif read.encoder_folder is not None:
+    elif read.encoder.folder is not None:
         origin = read.origins["encoder.folder"]
-        notes.append(f"They are not used while encoder.folder is {read.encoder_folder} ({origin}).")
+        notes.append(f"They are not used while encoder.folder is {read.encoder.folder} ({origin}).")
     facts = {
         "name": name,
         "fetched": fetched,
@@ -148,16 +148,16 @@ def use(name: str, as_json: bool) -> None:
         "A running server goes on with the former one until it is started again.",
         "Entries are encoded anew in the background, or now by `commonplace reindex`.",
     ]
-    if read.encoder_model != name:
+    if read.encoder.model != name:
         origin = read.origins["encoder.model"]
-        lines[1:] = [f"Yet {read.encoder_model} stays in use: {origin} comes first."]
+        lines[1:] = [f"Yet {read.encoder.model} stays in use: {origin} comes first."]
     found = _find(profile, read)
     if isinstance(found, Missing):
         lines.append(f"Its weights are not here: run `commonplace model fetch {name}`.")
     facts = {
         "name": name,
         "file": str(file),
-        "in_use": read.encoder_model,
+        "in_use": read.encoder.model,
         "here": isinstance(found, Weights),
     }
     show(Answer(text="\n".join(lines), facts=facts), as_json)

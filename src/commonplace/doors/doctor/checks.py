@@ -58,8 +58,8 @@ class Checkup:
     def __init__(self, app: App) -> None:
         self._app = app
         settings = app.settings
-        profile = read_profile(settings.encoder_model)
-        folder = settings.encoder_folder
+        profile = read_profile(settings.encoder.model)
+        folder = settings.encoder.folder
         self._weights = WeightsCheck(profile, home=settings.home, folder=folder)
 
     def examine(self) -> Report:

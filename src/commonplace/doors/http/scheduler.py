@@ -112,7 +112,7 @@ def _roll_up_some(app: App) -> tuple[int, bool]:
     if made and desk.rollups.list_due():
         return made, False
     settings = app.settings
-    if made or settings.llm_background or settings.timeline_retention != "off":
+    if made or settings.llm.background or settings.timeline.retention != "off":
         # All is made: retention has its part, as at `commonplace rollup --due`, and so have models
         # where the settings let a server ask them.
         TimelineKeeping(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.doors.http.server import Errand
 
 _BURST_S = 4
@@ -63,9 +63,9 @@ def start(
         offer=offer,
         clock=utc_now,
         limits=Limits(
-            per_second=served.serve_per_second,
-            burst=int(served.serve_per_second * _BURST_S),
-            at_once=int(served.serve_at_once),
+            per_second=served.serve.per_second,
+            burst=int(served.serve.per_second * _BURST_S),
+            at_once=int(served.serve.at_once),
         ),
         errands=_errands(served, apps),
         veil=Veil(places_of(served, user_home=user_home)),
@@ -76,9 +76,9 @@ def _errands(settings: Settings, apps: Apps) -> list[Errand]:
     """What is done beside the answers: none of it by a server that only reads."""
     if settings.read_only:
         return []
-    grace = timedelta(minutes=settings.timeline_grace_minutes)
+    grace = timedelta(minutes=settings.timeline.grace_minutes)
     users = settings.home / "users"
     errands: list[Errand] = [Clockwork(apps, users=users, grace=grace, clock=utc_now)]
-    if settings.database_worker_url is not None:
+    if settings.database.worker_url is not None:
         errands.append(MemoryWork(apps.shared, utc_now))
     return errands

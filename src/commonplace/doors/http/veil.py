@@ -19,7 +19,7 @@ from commonplace.core.errors import CommonplaceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.values import Answer
 
 _HERE = "localhost"
@@ -174,12 +174,12 @@ def places_of(settings: Settings, *, user_home: Path | None) -> list[Path | str]
     `localhost` tells nothing.
     """
     named = [getattr(settings, each.name) for each in fields(settings)]
-    databases = [x for x in (settings.database_url, settings.database_worker_url) if x]
+    databases = [x for x in (settings.database.url, settings.database.worker_url) if x]
     hosts = [_host_of_database(url) for url in databases]
-    if settings.llm_url:
+    if settings.llm.url:
         from commonplace.inference.language.client import host_of
 
-        hosts.append(host_of(settings.llm_url))
+        hosts.append(host_of(settings.llm.url))
     told = [each for each in hosts if each != _HERE]
     return [*told, *(each for each in [*named, user_home] if isinstance(each, Path))]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.doors.stdio.front import Taken
 
 _log = logging.getLogger(__name__)

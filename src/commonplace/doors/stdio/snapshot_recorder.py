@@ -29,7 +29,7 @@ from commonplace.doors.stdio.snapshot import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.tools.toolset import Toolset
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from commonplace.app.context import Own, Wired
     from commonplace.app.process import Shared
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.core.ports import Source
     from commonplace.db.migrate import Migration
     from commonplace.db.postgres.database import Connection
@@ -41,7 +41,7 @@ class PostgresMemories:
     """Every user's memory in one database, opened when it is first used. Close it at the end."""
 
     def __init__(self, shared: Shared) -> None:
-        url = shared.settings.database_url
+        url = shared.settings.database.url
         assert url is not None
         self._database = Postgres(url, check=check_database)
         self._index = index.PostgresIndex(self._database)
@@ -88,7 +88,7 @@ class PostgresMemories:
 def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
     """The worker of the database that the settings name. Raises: Invalid where they name none."""
     settings = shared.settings
-    url = settings.database_worker_url or settings.database_url
+    url = settings.database.worker_url or settings.database.url
     if url is None:
         raise Invalid(
             "No database is named: memories that are files need no worker.",
@@ -109,11 +109,11 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
 
 def migrate(settings: Settings) -> list[str]:
     """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
-    if settings.database_admin_url is None:
+    if settings.database.admin_url is None:
         raise Invalid(
             "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
         )
-    return migrate_postgres(settings.database_admin_url, list_series())
+    return migrate_postgres(settings.database.admin_url, list_series())
 
 
 def list_series() -> Mapping[str, Sequence[Migration]]:

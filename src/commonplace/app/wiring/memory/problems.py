@@ -16,7 +16,7 @@ from commonplace.journals.memory.postgres.backlog import MemoryBacklog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from commonplace.config.settings import Settings
+    from commonplace.config.table import Settings
     from commonplace.db.postgres.database import Connection
 
 LATE_S = 300.0
@@ -25,11 +25,11 @@ LATE_S = 300.0
 
 def look_at_database(settings: Settings) -> Iterator[Problem | str]:
     """What is wrong with the database that the settings name, and what is worth knowing."""
-    if settings.database_url is None:
+    if settings.database.url is None:
         return
-    yield from _tried(settings.database_url, check_database, lambda found: found.name + " answers.")
-    if settings.database_worker_url is not None:
-        yield from _tried(settings.database_worker_url, check_worker, _told_of_waiting)
+    yield from _tried(settings.database.url, check_database, lambda found: found.name + " answers.")
+    if settings.database.worker_url is not None:
+        yield from _tried(settings.database.worker_url, check_worker, _told_of_waiting)
 
 
 def _tried(

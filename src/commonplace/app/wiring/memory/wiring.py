@@ -114,7 +114,7 @@ class MemoryWiring:
         """Whether there may be one: whoever has none pays a look at one file."""
         offered = self.toolsets().keys() & {*self._own.settings.toolsets}
         # What its driver is missing for is there: whoever opens it is told so.
-        in_database = self._own.settings.database_url is not None
+        in_database = self._own.settings.database.url is not None
         return bool(offered) or in_database or self._memories.is_there(self._own.settings.owner)
 
     def pages(self) -> OpensRefs:
@@ -128,7 +128,7 @@ class MemoryWiring:
     def problems(self) -> Iterable[Finding]:
         """What is wrong with the database of memories that the settings name, if they name one."""
         settings = self._own.settings
-        return [] if settings.database_url is None else POSTGRES["look"].load()(settings)
+        return [] if settings.database.url is None else POSTGRES["look"].load()(settings)
 
     def repair(self) -> Iterable[str]:
         """Nothing: tables are their administrator's, and what waits is the worker's."""
@@ -149,9 +149,9 @@ class MemoryWiring:
 
         own, settings = self._own, self._own.settings
         top_k, least, recency = (
-            settings.memory_top_k,
-            settings.memory_min_score,
-            settings.memory_recency,
+            settings.memory.top_k,
+            settings.memory.min_score,
+            settings.memory.recency,
         )
         return MemoryDesk(
             store=store,
