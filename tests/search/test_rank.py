@@ -169,7 +169,7 @@ def test_a_name_is_a_cue_only_where_one_is_named():
 
 
 def test_a_weak_match_is_told_by_cosine_and_coverage(made):
-    """1 / (1 + e^-(8.77 a + 14.33 b - 4.03)): a = .5 - .15 ahead of the last, b = .5 * .4."""
+    """1 / (1 + e^-(6.8 a + 16 b - 3.51)): a = .5 - .15 ahead of the last, b = .5 * .4."""
     found = made(
         one(similarity=0.2),
         one(similarity=0.3, covered=0.5),
@@ -177,7 +177,7 @@ def test_a_weak_match_is_told_by_cosine_and_coverage(made):
         one(similarity=0.15, covered=1.0),
     )
     ranking = rank(found, floor=-1.0, policy=EVEN, cues=Cues())
-    wanted = 1 / (1 + math.exp(-(8.77 * 0.35 + 14.33 * 0.2 - 4.03)))
+    wanted = 1 / (1 + math.exp(-(6.8 * 0.35 + 16 * 0.2 - 3.51)))
     assert chance(found, ranking) == pytest.approx(wanted, abs=1e-6)
     words_only = made(one(words=1.0))
     assert chance(words_only, rank(words_only, floor=0, policy=EVEN, cues=Cues())) is None

@@ -152,8 +152,11 @@ WEIGHING = Weighing(
     common=0.1,
     common_least=30,
     around=2,
+    missing=4.0,
+    missing_spread=40,
 )
-"""Words and context of every search. Source: configuration A, docs/retrieval.md."""
+"""Words and context of every search. Source: configuration A, docs/retrieval.md; of the last two,
+on which the label of a weak match alone rests, "Weak matches" there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,10 +237,10 @@ RECALL = Policy(
 RECALL_FLOOR = -1.0
 """Recall drops no hit for its cosine; what is unlikely is labelled."""
 
-WEAK_CHANCE = 0.18
+WEAK_CHANCE = 0.2
 """Under this chance hits are called a weak match. Source: docs/retrieval.md."""
 
-_CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 8.77, 14.33, -4.03
+_CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 6.8, 16.0, -3.51
 CHANCE_HITS = 10
 """How many of the best hits, and of the nearest entries, are looked at for it."""
 
@@ -247,8 +250,8 @@ def chance(ahead: float, backed: float) -> float:
 
     Args:
         ahead: how far the cosine of the nearest entry lies above that of the tenth.
-        backed: the highest product, among the best hits, of a hit's cosine and the share of the
-            question's idf that stands in it.
+        backed: the highest product, among the best hits, of a hit's cosine and how much of the
+            question stands in it.
     """
     logit = _CHANCE_AHEAD * ahead + _CHANCE_BACKED * backed + _CHANCE_BIAS
     return 1 / (1 + math.exp(-logit))
