@@ -303,16 +303,27 @@ CHRONICLE = Policy(duplicate=1.0)
 CHRONICLE_FLOOR = 0.2
 """Cosine under which a log line that shares no word with the question is not shown."""
 
-TIMELINE = Policy(fitting=1.15, lent=True, weighing=replace(WEIGHING, b=0.85, shortest=60))
-"""Raw entries and the rollups of all levels together. A rollup of the span that was asked about is
-what a question to a span is after, and holds more words than one entry."""
+TIMELINE = Policy(
+    meaning=0.5,
+    words=0.5,
+    timed=0.1,
+    named=1.1,
+    own=1.1,
+    fitting=1.15,
+    lent=True,
+    weighing=replace(WEIGHING, b=0.85, shortest=60),
+)
+"""Raw entries, turns of conversations and the rollups of all levels together; priors as recall's.
+A rollup of the span that was asked about is what a question to a span is after, and holds more
+words than one entry."""
 
 TIMELINE_FLOOR = 0.2
 """Cosine under which what shares no word with the question is not shown, as in chronicle."""
 
-MEMORY = Policy(duplicate=2.0, recent=0.15, recent_days=14.0)
-"""A user's memory: recent entries first among like ones. Source: memory design, section 5. Two
-records that say the same are two: a thing to do that is done, and one that is not."""
+MEMORY = Policy(meaning=0.5, words=0.5, timed=0.1, duplicate=2.0, recent=0.15, recent_days=14.0)
+"""A user's memory: recent entries first among like ones (source: memory design, section 5), and
+what a question for a time prefers, as in recall. Two records that say the same are two: a thing to
+do that is done, and one that is not."""
 
 MEMORY_FLOOR = 0.35
 """Cosine under which a record that shares no word with the question is not shown."""
