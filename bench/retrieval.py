@@ -264,8 +264,8 @@ def _own_search(
             found = ask_own(search, archive, encoders, Path(folder))
             for key, (own, recalled) in zip(bench.configurations, found, strict=True):
                 measured.setdefault(key, []).extend(own)
-                measured.setdefault(f"{key}, recall", []).extend(recalled)
-    over = {key: f"{key}, recall" for key in bench.configurations}
+                measured.setdefault(f"recall {key}", []).extend(recalled)
+    over = {key: f"recall {key}" for key in bench.configurations}
     print(f"{part}: {search.name}\n{render_archives(measured, over, kinds)}\n", flush=True)
     return [
         _facts(f"own, {part}", f"{search.name}, {name}", [summed(each, part, kinds)], each)

@@ -55,13 +55,13 @@ class Outcome:
         return cls(archive=archive, kind=kind, figures=figures, folded=folded)
 
 
-def ndcg(ranks: Iterable[int], count: int, *, depth: int = DEPTH) -> float:
+def ndcg(ranks: Iterable[int], count: int) -> float:
     """Gains discounted by log2(1 + rank) over the best that so many could give.
 
     Two entries folded into one hit share its rank, hence the bound of 1.
     """
-    gained = sum(1 / math.log2(1 + rank) for rank in ranks if rank <= depth)
-    best = sum(1 / math.log2(1 + rank) for rank in range(1, min(count, depth) + 1))
+    gained = sum(1 / math.log2(1 + rank) for rank in ranks if rank <= DEPTH)
+    best = sum(1 / math.log2(1 + rank) for rank in range(1, min(count, DEPTH) + 1))
     return min(1.0, gained / best)
 
 

@@ -283,13 +283,13 @@ def test_each_journals_own_search_finds_what_was_written_there(tmp_path, capsys)
     tools = ["search_journal", "search_entries", "journal_search"]
     tools += ["timeline_search", "memory_search"]
     names = [(part["part"], part["configuration"]) for part in parts]
-    assert [name for name in names if not name[1].endswith("recall")] == [
+    assert [name for name in names if ", recall" not in name[1]] == [
         *(("own, journals", f"{tool}, B") for tool in tools[:4]),
         *(("own, turns", "timeline_search, B"), ("own, journals", "memory_search, B")),
         ("own, turns", "memory_search, B"),
     ]
     assert [part["rows"][0]["means"]["MRR"] for part in parts] == [1.0] * len(parts)
-    assert "journals: memory_search\n|  | n | B | B, recall | B over B, recall |" in (
+    assert "journals: memory_search\n|  | n | B | recall B | B over recall B |" in (
         capsys.readouterr().out
     )
 
