@@ -56,6 +56,22 @@ def test_a_model_saves_finds_lists_and_deletes(world):
         call("memory_delete", kind="todo", ref=ref)
 
 
+def test_a_time_in_a_question_comes_first_and_hides_nothing(world):
+    """Painted in December and in January: each month's own first, its span told; `when` cuts."""
+    call = tools_of(world.open("ann"))
+    refs = [
+        call("memory_save", kind="gratitude", text="We painted the gate", at=at).facts["ref"]
+        for at in ("2025-12-10 09:00", "2026-01-20 09:00")
+    ]
+    for month, order in (("december", refs), ("january", refs[::-1])):
+        found = call("memory_search", query=f"who painted the gate in {month}")
+        assert [hit["ref"] for hit in found.facts["payload"]["results"]] == order
+        assert f"read from 'in {month}': records of that time first" in found.facts["notes"][-1]
+    cut = call("memory_search", query="who painted the gate in december", when="january 2026")
+    assert [hit["ref"] for hit in cut.facts["payload"]["results"]] == refs[1:]
+    assert cut.facts["notes"] == []
+
+
 def test_kinds_come_alone_or_as_filters(world):
     """As a list, as the design's object, as JSON text; what is neither is named."""
     call = tools_of(world.open("ann"))

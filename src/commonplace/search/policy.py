@@ -320,7 +320,9 @@ words than one entry."""
 TIMELINE_FLOOR = 0.2
 """Cosine under which what shares no word with the question is not shown, as in chronicle."""
 
-MEMORY = Policy(meaning=0.5, words=0.5, timed=0.1, duplicate=2.0, recent=0.15, recent_days=14.0)
+MEMORY = Policy(
+    meaning=0.5, words=0.5, timed=0.1, inside=1.5, duplicate=2.0, recent=0.15, recent_days=14.0
+)
 """A user's memory: recent entries first among like ones (source: memory design, section 5), and
 what a question for a time prefers, as in recall. Two records that say the same are two: a thing to
 do that is done, and one that is not."""
