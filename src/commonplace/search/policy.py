@@ -280,7 +280,8 @@ class Leaning:
     minimum_salience: of an entry's salience. raised: added to the least combined cosine for an
     entry of the least salience. fresh: weight of salience in the order, words: of matched words.
     Source: the notebook's design for the first four; what `raised` bounds, `fresh` is equal to, so
-    that age never outweighs a cosine that is 0.1 higher.
+    that age never outweighs a cosine that is 0.1 higher. `words` is about the cosine of a nearest
+    entry, so that words and meaning weigh alike, as in recall: docs/retrieval.md.
     """
 
     context_weight: float = 0.5
@@ -289,7 +290,7 @@ class Leaning:
     minimum_salience: float = 0.1
     raised: float = 0.1
     fresh: float = 0.1
-    words: float = 0.2
+    words: float = 0.6
 
 
 NOTEBOOK_FLOOR = 0.15
