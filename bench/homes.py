@@ -91,15 +91,18 @@ class Home:
             folder.mkdir(parents=True, exist_ok=True)
         return self
 
-    def write(self, thoughts: Sequence[Thought]) -> None:
+    def write(self, thoughts: Sequence[Thought]) -> list[Path]:
         """Write entries as a foreign program would: one file each, nothing synced."""
+        written: list[Path] = []
         for number, thought in enumerate(thoughts):
             root = self.roots[thought.is_project]
             day = root / render_day(thought.at, UTC)
             day.mkdir(mode=0o700, parents=True, exist_ok=True)
             stem = render_stem(thought.at, UTC, first_micros(thought.at, number % 1000))
             text = render_entry(thought.thoughts, thought.at, UTC)
-            (day / f"{stem}.md").write_text(text, encoding="utf-8")
+            written.append(day / f"{stem}.md")
+            written[-1].write_text(text, encoding="utf-8")
+        return written
 
     def journal_bytes(self) -> int:
         """The apparent size of all entries and the `.embedding` files beside them."""

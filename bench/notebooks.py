@@ -33,7 +33,7 @@ from commonplace.search.filing.filing import Filing
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -113,7 +113,12 @@ def written_home(cache: Path, count: int) -> Home:
 
 
 def write_notebook(folder: Path, count: int) -> None:
-    """A repository of so many entries, by one stream as git itself imports one."""
+    """A repository of so many entries."""
+    import_commits(folder, _commits(count))
+
+
+def import_commits(folder: Path, commits: Iterable[bytes]) -> None:
+    """A new repository of these commits, by one stream as git itself imports one."""
     folder.mkdir(parents=True)
     _git(folder, "init", "-q", "-b", "main")
     with subprocess.Popen(
@@ -122,8 +127,7 @@ def write_notebook(folder: Path, count: int) -> None:
     ) as importer:
         assert importer.stdin is not None
         importer.stdin.write(b"feature done\n")
-        for part in _commits(count):
-            importer.stdin.write(part)
+        importer.stdin.writelines(commits)
         importer.stdin.write(b"done\n")
         importer.stdin.close()
         assert importer.wait() == 0
@@ -146,23 +150,23 @@ def _commits(count: int) -> Iterator[bytes]:
             overviews[name] = f"# {name}\n\n{text}"
         at = FIRST_DAY + step * number
         file = render_file(overviews[name], counts[name])
-        yield _commit(name, text, file, at=at, chance=chance)
-
-
-def _commit(name: str, text: str, content: bytes, *, at: datetime, chance: random.Random) -> bytes:
-    message = render_message(
-        Message(
+        message = Message(
             summary=summary_of(text),
             text=text,
             work_context=f"{chance.choice(_WORK)} of {name.partition('/')[0]}",
             section=name,
             entry_id=new_id(at, chance.randbytes(10)),
         )
-    )
-    who = f"{_AUTHOR} {int(at.timestamp())} +0000"
-    head = f"commit refs/heads/main\nauthor {who}\ncommitter {who}\ndata {len(message)}\n"
-    file = f"\nM 100644 inline {name}.md\ndata {len(content)}\n"
-    return b"".join([head.encode(), message, file.encode(), content, b"\n"])
+        yield render_commit(message, file, at=at, author=_AUTHOR)
+
+
+def render_commit(message: Message, content: bytes, *, at: datetime, author: str) -> bytes:
+    """A commit of one entry for the stream; content: the file of its section after it."""
+    said = render_message(message)
+    who = f"{author} {int(at.timestamp())} +0000"
+    head = f"commit refs/heads/main\nauthor {who}\ncommitter {who}\ndata {len(said)}\n"
+    file = f"\nM 100644 inline {message.section}.md\ndata {len(content)}\n"
+    return b"".join([head.encode(), said, file.encode(), content, b"\n"])
 
 
 def _git(folder: Path, *words: str) -> None:

@@ -29,12 +29,14 @@ from bench.retrieval_data import (
     read_cjk,
     read_data,
 )
-from bench.retrieval_encoder import open_encoder
-from bench.retrieval_figures import paired, render_rows, summed
+from bench.retrieval_encoder import ENCODERS, open_encoder
+from bench.retrieval_figures import render_archives, render_rows, summed
 from bench.retrieval_library import Library
+from bench.retrieval_own import OWN_SEARCHES, ask_own
 from bench.retrieval_policy import RECALL, grid, overridden
-from bench.retrieval_sweep import render_conversations, render_sweep
+from bench.retrieval_sweep import render_sweep
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.inference.encoder.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,10 +44,13 @@ if TYPE_CHECKING:
     from bench.retrieval_data import Archive
     from bench.retrieval_encoder import CachedEncoder
     from bench.retrieval_figures import Outcome, Row
+    from bench.retrieval_own import OwnSearch
     from commonplace.search.policy import Policy
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("turns", "long", "journals", "mixed", "cjk")
+PARTS = ("turns", "long", "journals", "mixed", "cjk", "own")
+DEFAULT = PARTS[:-1]  # the journals' own searches take minutes, and the timeline's half an hour
+OVER = {"A": "RRF", "B": "FTS5"}
 CONFIGURATIONS = {"A": "A, words and meaning", "B": "B, words alone"}
 ABSENT = """The data is absent: LoCoMo is not part of Commonplace (its licence is CC BY-NC 4.0).
 Get locomo10.json, or a part of it, from github.com/snap-research/locomo and name it:
@@ -81,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments: those of the command line where None. Returns 0, 1 for a failure, 2 for wrong use.
     """
     asked = _options(arguments)
-    parts = asked.only or list(PARTS)
+    parts = asked.only or list(DEFAULT)
     if not asked.data and (asked.sweep or parts != ["cjk"]):
         sys.stderr.write(ABSENT)
         return 2
@@ -111,7 +116,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=Path(tempfile.gettempdir()) / "commonplace-retrieval-cache",
         help="keeps vectors between runs (default: %(default)s)",
     )
-    parser.add_argument("--only", action="append", choices=PARTS, help="one part; may be repeated")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=PARTS,
+        help="one part; may be repeated (default: all but `own`, the journals' own searches)",
+    )
+    parser.add_argument(
+        "--encoder",
+        choices=tuple(ENCODERS),
+        default=DEFAULT_PROFILE,
+        help="what A finds meaning with (default: %(default)s)",
+    )
     parser.add_argument(
         "--configuration",
         action="append",
@@ -128,9 +144,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="NAME=V,V",
         help="every combination of these values on the turns, judged held out",
     )
-    parser.add_argument(
-        "--by-conversation", action="store_true", help="R@10 and MRR of each conversation"
-    )
     return parser.parse_args(arguments)
 
 
@@ -141,7 +154,7 @@ def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
     data = {path: read_data(path) for path in asked.data}
     chats, journals = (_of_kind(data.values(), kind) for kind in ("chats", "journals"))
     configurations = asked.configuration or list(CONFIGURATIONS)
-    encoder = open_encoder(asked.cache) if "A" in configurations else None
+    encoder = open_encoder(asked.encoder, asked.cache) if "A" in configurations else None
     facts: dict[str, Any] = {"policy": asdict(policy), "parts": []}
     facts["data"] = [_data_facts(path, dataset) for path, (_, dataset) in data.items()]
     for each in facts["data"]:
@@ -155,7 +168,7 @@ def _measure(asked: argparse.Namespace, parts: Sequence[str]) -> None:
                 _sweep(bench, [*chats, *journals], policies)
                 return
             for part in parts:
-                facts["parts"] += _part(bench, part, chats, journals, asked)
+                facts["parts"] += _part(bench, part, chats, journals)
         finally:
             if encoder is not None:
                 encoder.save()
@@ -169,73 +182,94 @@ def _of_kind(data: Iterable[tuple[str, Dataset]], kind: str) -> list[Archive]:
 
 
 def _part(
-    bench: Bench,
-    part: str,
-    chats: Sequence[Archive],
-    journals: Sequence[Archive],
-    asked: argparse.Namespace,
+    bench: Bench, part: str, chats: Sequence[Archive], journals: Sequence[Archive]
 ) -> list[dict[str, Any]]:
     """A part for which no data was named measures nothing."""
-    if part == "cjk":
-        return _cjk(bench)
-    if part == "turns" and chats:
-        return _turns(bench, chats, by_conversation=asked.by_conversation)
-    if part == "long" and chats:
-        return _long(bench, chats)
-    if part == "journals" and journals:
-        return _journals(bench, journals)
-    if part == "mixed" and chats and journals:
-        return _mixed(bench, chats, journals)
-    return []
+    match part:
+        case "turns" if chats:
+            return _turns(bench, chats)
+        case "long" if chats:
+            return _long(bench, chats)
+        case "journals" if journals:
+            return _journals(bench, journals)
+        case "mixed" if chats and journals:
+            return _mixed(bench, chats, journals)
+        case "cjk":
+            return _cjk(bench)
+    return _own(bench, chats, journals) if part == "own" else []
 
 
-def _turns(
-    bench: Bench, archives: Sequence[Archive], *, by_conversation: bool
-) -> list[dict[str, Any]]:
+def _turns(bench: Bench, archives: Sequence[Archive]) -> list[dict[str, Any]]:
     kinds = [
         ("categories 1-4", ANSWERABLE),
         *((kind, (kind,)) for kind in ANSWERABLE),
         ("adversarial", ("adversarial",)),
     ]
-    made = _baselines(bench, "turns", archives, kinds[:1])
-    for key in bench.configurations:
-        outcomes = bench.ask(archives, key)
-        rows = [summed(outcomes, label, of) for label, of in kinds]
-        made.append(_shown("turns", CONFIGURATIONS[key], rows, outcomes))
-        if by_conversation:
-            print(render_conversations(CONFIGURATIONS[key], outcomes), end="\n\n")
-    return made
+    return _beside_baselines(bench, "turns", archives, kinds)
 
 
 def _journals(bench: Bench, archives: Sequence[Archive]) -> list[dict[str, Any]]:
-    """Entries that stand alone: all together, by how many words a question shares, by journal."""
+    """Entries that stand alone: all together, and by how many words a question shares."""
     kinds = [("all questions", OVERLAPS), *((kind, (kind,)) for kind in OVERLAPS)]
-    made = _baselines(bench, "journals", archives, kinds)
-    for key in bench.configurations:
-        outcomes = bench.ask(archives, key)
-        rows = [summed(outcomes, label, of) for label, of in kinds]
-        rows += [
-            summed([one for one in outcomes if one.archive == each.name], each.name, OVERLAPS)
-            for each in archives
-        ]
-        made.append(_shown("journals", CONFIGURATIONS[key], rows, outcomes))
-        theirs = dict(ask_baselines(archives, bench.encoder if key == "A" else None))
-        for name, others in theirs.items():
-            print(f"  {key} over {name}: {paired(outcomes, others, OVERLAPS)}")
-        print()
-    return made
+    return _beside_baselines(bench, "journals", archives, kinds)
 
 
-def _baselines(
+def _beside_baselines(
     bench: Bench,
     part: str,
     archives: Sequence[Archive],
     kinds: Sequence[tuple[str, Sequence[str]]],
 ) -> list[dict[str, Any]]:
-    """What comes of the same entries without any judgement of ours."""
+    """Each configuration, and what comes of the same entries without any judgement of ours."""
+    measured = dict(ask_baselines(archives, bench.encoder))
+    measured |= {key: bench.ask(archives, key) for key in bench.configurations}
+    made = [
+        _shown(
+            part,
+            CONFIGURATIONS.get(name, name),
+            [summed(outcomes, label, of) for label, of in kinds],
+            outcomes,
+        )
+        for name, outcomes in measured.items()
+    ]
+    print(render_archives(measured, OVER, kinds[0][1]), end="\n\n", flush=True)
+    return made
+
+
+def _own(
+    bench: Bench, chats: Sequence[Archive], journals: Sequence[Archive]
+) -> list[dict[str, Any]]:
+    """The search of each journal, and recall over the same entries."""
+    made: list[dict[str, Any]] = []
+    for search in OWN_SEARCHES:
+        made += _own_search(bench, search, "journals", journals, OVERLAPS)
+        made += _own_search(bench, search, "turns", chats if search.turns else (), ANSWERABLE)
+    return made
+
+
+def _own_search(
+    bench: Bench,
+    search: OwnSearch,
+    part: str,
+    archives: Sequence[Archive],
+    kinds: Sequence[str],
+) -> list[dict[str, Any]]:
+    if not archives:
+        return []
+    measured: dict[str, list[Outcome]] = {}
+    encoders = [bench.encoder if key == "A" else None for key in bench.configurations]
+    for archive in archives:
+        _say(f"  {search.name}  {archive.name}")
+        with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+            found = ask_own(search, archive, encoders, Path(folder))
+            for key, (own, recalled) in zip(bench.configurations, found, strict=True):
+                measured.setdefault(key, []).extend(own)
+                measured.setdefault(f"recall {key}", []).extend(recalled)
+    over = {key: f"recall {key}" for key in bench.configurations}
+    print(f"{part}: {search.name}\n{render_archives(measured, over, kinds)}\n", flush=True)
     return [
-        _shown(part, name, [summed(outcomes, label, of) for label, of in kinds], outcomes)
-        for name, outcomes in ask_baselines(archives, bench.encoder)
+        _facts(f"own, {part}", f"{search.name}, {name}", [summed(each, part, kinds)], each)
+        for name, each in measured.items()
     ]
 
 
@@ -307,11 +341,16 @@ def _shown(
 ) -> dict[str, Any]:
     """Print a table; the same as JSON holds it."""
     print(render_rows(f"{part}: {label}", rows), end="\n\n", flush=True)
-    folded = sum(one.folded for one in outcomes)
+    return _facts(part, label, rows, outcomes)
+
+
+def _facts(
+    part: str, label: str, rows: Sequence[Row], outcomes: Sequence[Outcome]
+) -> dict[str, Any]:
     return {
         "part": part,
         "configuration": label,
-        "folded": folded,
+        "folded": sum(one.folded for one in outcomes),
         "rows": [row.facts() for row in rows],
     }
 

@@ -228,15 +228,15 @@ def _evidence(name: str, told: Sequence[str]) -> Iterator[str]:
             yield f"{JOURNAL}:{name}/D{int(session)}:{int(turn)}"
 
 
-def merged(archive: Archive, *, words: int = MERGED_WORDS) -> Archive:
-    """The archive with each session's turns merged into entries of about so many words.
+def merged(archive: Archive) -> Archive:
+    """The archive with each session's turns merged into entries of about 200 words.
 
     A session is cut into pieces of like length, so that none is much shorter than the others.
     """
     home: dict[str, str] = {}
     docs: list[Doc] = []
     for _, session in groupby(archive.docs, key=lambda doc: doc.session):
-        for number, piece in enumerate(_pieces(list(session), words), start=1):
+        for number, piece in enumerate(_pieces(list(session)), start=1):
             whole = _merged_doc(piece, f"{piece[0].session}.{number}")
             docs.append(whole)
             home |= {doc.ref: whole.ref for doc in piece}
@@ -244,9 +244,9 @@ def merged(archive: Archive, *, words: int = MERGED_WORDS) -> Archive:
     return _archive(archive.name, docs, asked)
 
 
-def _pieces(docs: Sequence[Doc], words: int) -> Iterator[list[Doc]]:
+def _pieces(docs: Sequence[Doc]) -> Iterator[list[Doc]]:
     lengths = [len(doc.text.split()) for doc in docs]
-    share = sum(lengths) / max(1, round(sum(lengths) / words))
+    share = sum(lengths) / max(1, round(sum(lengths) / MERGED_WORDS))
     places: list[int] = []
     before = 0
     for length in lengths:
@@ -275,9 +275,9 @@ def alone(archive: Archive) -> Archive:
     return replace(archive, docs=docs)
 
 
-def read_cjk(path: Path = CJK) -> Dataset:
+def read_cjk() -> Dataset:
     """Our Chinese and Japanese entries, those of one day a session, all of one owner."""
-    raw = json.loads(path.read_text("utf-8"))
+    raw = json.loads(CJK.read_text("utf-8"))
     docs = [
         _doc(
             ref=f"{JOURNAL}:cjk/{entry['id']}",

@@ -9,23 +9,18 @@ import hashlib
 import os
 import threading
 import zipfile
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bench.encoders import Wrapping
-from commonplace.core.errors import Unavailable
+from bench.other_encoders import BGE_IN_8_BITS, MultilingualE5, open_profile
 from commonplace.core.text import well_formed
-from commonplace.inference.encoder.encoder import load_encoder
-from commonplace.inference.encoder.profiles import (
-    DEFAULT_PROFILE,
-    Missing,
-    find_weights,
-    read_profile,
-)
+from commonplace.inference.encoder.profiles import PROFILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.core.ports import Encoder
@@ -82,12 +77,17 @@ class CachedEncoder(Wrapping):
         return [self._known[key] for key in keys]
 
 
-def open_encoder(cache: Path) -> CachedEncoder:
-    """The product's default encoder, its vectors kept in the cache. Raises: Unavailable."""
-    weights = find_weights(read_profile(DEFAULT_PROFILE), home=cache)
-    if isinstance(weights, Missing):
-        raise Unavailable(weights.reason, hint="Or measure words alone: `--configuration B`.")
-    return CachedEncoder(load_encoder(weights), cache)
+ENCODERS: Mapping[str, Callable[[Path], Encoder]] = {
+    **{name: partial(open_profile, profile) for name, profile in PROFILES.items()},
+    "bge-small-en-v1.5-8bit": partial(open_profile, BGE_IN_8_BITS),
+    "multilingual-e5-small-4bit": lambda _: MultilingualE5(),
+}
+"""What opens each encoder that can be measured, given where fetched weights lie."""
+
+
+def open_encoder(name: str, cache: Path) -> CachedEncoder:
+    """An encoder by its name, its vectors kept in the cache. Raises: Unavailable."""
+    return CachedEncoder(ENCODERS[name](cache), cache)
 
 
 def _key(what: str, text: str) -> str:

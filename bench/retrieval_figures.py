@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,6 +22,7 @@ MEASURES = ("R@5", "R@10", "R@20", "MRR", "nDCG@10", "session R@10")
 SEED = 20_230_508
 RESAMPLES = 2_000
 DEPTH = 10
+_SHOWN = ("R@10", "MRR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +55,13 @@ class Outcome:
         return cls(archive=archive, kind=kind, figures=figures, folded=folded)
 
 
-def ndcg(ranks: Iterable[int], count: int, *, depth: int = DEPTH) -> float:
+def ndcg(ranks: Iterable[int], count: int) -> float:
     """Gains discounted by log2(1 + rank) over the best that so many could give.
 
     Two entries folded into one hit share its rank, hence the bound of 1.
     """
-    gained = sum(1 / math.log2(1 + rank) for rank in ranks if rank <= depth)
-    best = sum(1 / math.log2(1 + rank) for rank in range(1, min(count, depth) + 1))
+    gained = sum(1 / math.log2(1 + rank) for rank in ranks if rank <= DEPTH)
+    best = sum(1 / math.log2(1 + rank) for rank in range(1, min(count, DEPTH) + 1))
     return min(1.0, gained / best)
 
 
@@ -100,23 +101,51 @@ def summed(outcomes: Sequence[Outcome], label: str, kinds: Sequence[str]) -> Row
     )
 
 
-def paired(ours: Sequence[Outcome], theirs: Sequence[Outcome], kinds: Sequence[str]) -> str:
-    """How far the means of ours lie above theirs, with 95 % intervals over questions.
+def paired(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> str:
+    """How far R@10 / MRR of ours lie above theirs, with 95 % intervals over questions.
 
     Both hold the same questions in the same order.
     """
     pairs = [
-        (np.array(one.figures) - np.array(other.figures))
+        np.array(one.figures) - np.array(other.figures)
         for one, other in zip(ours, theirs, strict=True)
-        if one.kind in kinds
     ]
     values = np.array(pairs, dtype=np.float64).reshape(len(pairs), len(MEASURES))
     intervals = _intervals(_resampled(values, range(len(pairs))))
     means = dict(zip(MEASURES, values.mean(axis=0).tolist(), strict=True))
-    return "  ".join(
-        f"{name} {means[name]:+.3f} ({intervals[name][0]:+.3f}..{intervals[name][1]:+.3f})"
-        for name in ("R@10", "MRR")
+    return " / ".join(
+        f"{means[name]:+.3f} ({intervals[name][0]:+.3f} to {intervals[name][1]:+.3f})"
+        for name in _SHOWN
     )
+
+
+def render_archives(
+    measured: Mapping[str, Sequence[Outcome]], over: Mapping[str, str], kinds: Sequence[str]
+) -> str:
+    """R@10 / MRR of all archives and of each, as a table in Markdown.
+
+    Args:
+        measured: the same questions, in the same order, by what answered them.
+        over: by what answered, what else its distance from is shown, where both are measured.
+        kinds: of the questions that count.
+    """
+    chosen = {
+        name: [one for one in outcomes if one.kind in kinds] for name, outcomes in measured.items()
+    }
+    over = {ours: theirs for ours, theirs in over.items() if {ours, theirs} <= measured.keys()}
+    head = ["", "n", *chosen, *(f"{ours} over {theirs}" for ours, theirs in over.items())]
+    lines = [head, ["---"] * len(head)]
+    archives = dict.fromkeys(one.archive for one in next(iter(chosen.values())))
+    for label, names in (("all", archives), *((name, (name,)) for name in archives)):
+        part = {
+            name: [one for one in outcomes if one.archive in names]
+            for name, outcomes in chosen.items()
+        }
+        rows = [summed(outcomes, label, kinds) for outcomes in part.values()]
+        figures = [" / ".join(f"{row.means[name]:.3f}" for name in _SHOWN) for row in rows]
+        distances = [paired(part[ours], part[theirs]) for ours, theirs in over.items()]
+        lines.append([label, f"{rows[0].count}", *figures, *distances])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _resampled(values: Values, groups: Iterable[object]) -> Values:

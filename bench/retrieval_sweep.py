@@ -44,22 +44,6 @@ class Mean:
         )
 
 
-def conversations(outcomes: Sequence[Outcome]) -> list[str]:
-    """The names of the conversations, in order."""
-    return list(dict.fromkeys(one.archive for one in outcomes))
-
-
-def render_conversations(title: str, outcomes: Sequence[Outcome]) -> str:
-    """R@10 and MRR of each conversation, and of all the others together."""
-    lines = [f"{title}, by conversation: R@10 / MRR, and of the others together"]
-    answerable = [one for one in outcomes if one.kind in ANSWERABLE]
-    for name in conversations(answerable):
-        own = [one for one in answerable if one.archive == name]
-        rest = [one for one in answerable if one.archive != name] or own
-        lines.append(f"  {name}  n {len(own):4d}  {Mean.of(own)}   others {Mean.of(rest)}")
-    return "\n".join(lines)
-
-
 def held_out(measured: Mapping[str, Sequence[Outcome]]) -> tuple[Mean, dict[str, str]]:
     """What a grid gives where nothing was tuned, and the label chosen for each conversation.
 
@@ -68,7 +52,7 @@ def held_out(measured: Mapping[str, Sequence[Outcome]]) -> tuple[Mean, dict[str,
     """
     chosen: dict[str, str] = {}
     answered: list[Outcome] = []
-    for name in conversations(next(iter(measured.values()))):
+    for name in dict.fromkeys(one.archive for one in next(iter(measured.values()))):
         label = max(
             measured,
             key=lambda each: Mean.of(one for one in measured[each] if one.archive != name).worth,

@@ -214,6 +214,8 @@ ALONE = Weighing(
     common=1.0,
     common_least=0,
     around=0,
+    missing=0.0,
+    missing_spread=1,
 )
 """Every doc stands alone."""
 
@@ -429,6 +431,19 @@ class IndexContract:
         found = look(mine, "may")
         assert found["n:1"].words is None
         assert found["n:1"].lent > 0
+
+    def test_what_a_doc_lacks_of_a_question_counts_for_more_among_many(self, index: Index) -> None:
+        """As if two words more were lacking, each in two of the four docs; nothing to a whole one.
+
+        "harbour" and "road" stand in two docs each, one of them in its date: an idf of ln 2 and
+        half of the question each, and 2 ln 2 more is lacking: .5 / (1 + .5 * 2 ln 2 / (2 ln 2)).
+        """
+        texts = [("harbour", "road"), ("harbour", ""), ("quiet", "road"), ("quiet", "")]
+        docs = [a_doc(f"n:{i}", text, dated=dated) for i, (text, dated) in enumerate(texts)]
+        mine = self.filled(index, docs)
+        weighing = replace(ALONE, missing=2.0, missing_spread=2)
+        found = look(mine, "harbour road", encoder=self.encoder, weighing=weighing)
+        assert [round(each.covered, 4) for each in found.values()] == [1.0, 0.3333, 0.3333, 0.0]
 
     def test_what_is_put_is_found_with_both_figures(self, index: Index) -> None:
         """A doc comes back whole, with its BM25 and its cosine."""

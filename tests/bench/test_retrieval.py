@@ -229,13 +229,13 @@ def _run(tmp_path, *options):
 
 
 def test_a_run_prints_tables_and_writes_the_same_as_json(tmp_path, capsys):
-    """Turns and long entries, by conversation too; the data's hash and what was left out."""
-    result = _run(tmp_path, "--only", "turns", "--only", "long", "--by-conversation")
+    """Turns and long entries, by archive too; the data's hash and what was left out."""
+    result = _run(tmp_path, "--only", "turns", "--only", "long")
     facts = json.loads(result.read_text("utf-8"))
     shown = capsys.readouterr().out
     assert f"sha256 {facts['data'][0]['sha256']}" in shown
     assert "left out: 2 open-domain" in shown
-    assert "conv-1  n    1  1.0000 / 1.0000" in shown
+    assert "| conv-1 | 1 | 1.000 / 1.000 | 1.000 / 1.000 | +0.000 (" in shown
     assert [(part["part"], part["configuration"]) for part in facts["parts"][:2]] == [
         ("turns", "FTS5"),
         ("turns", "B, words alone"),
@@ -247,8 +247,7 @@ def test_a_run_prints_tables_and_writes_the_same_as_json(tmp_path, capsys):
     assert rows["multi-hop"]["count"] == 0
 
 
-def test_journals_are_measured_beside_what_anybody_would_build_first(tmp_path, capsys):
-    """FTS5's own order, words as the product weighs them, and the difference with its interval."""
+def _journal(tmp_path):
     entries = [
         {
             "ref": f"chronicle:{n}",
@@ -260,18 +259,49 @@ def test_journals_are_measured_beside_what_anybody_would_build_first(tmp_path, c
         for n, text in enumerate(TEXTS, start=1)
     ]
     questions = [{"text": "Which bread sells best?", "gold": ["chronicle:3"]}]
-    data, result = tmp_path / "journals.json", tmp_path / "journals-result.json"
+    data = tmp_path / "journals.json"
     raw = [{"name": "bakery", "entries": entries, "questions": questions}]
     data.write_text(json.dumps(raw), "utf-8")
-    _run(
-        tmp_path,
-        *("--data", str(data), "--only", "journals", "--only", "mixed", "--json", str(result)),
-    )
+    return ("--data", str(data))
+
+
+def test_journals_are_measured_beside_what_anybody_would_build_first(tmp_path, capsys):
+    """FTS5's own order, words as the product weighs them, and the difference with its interval."""
+    result = _run(tmp_path, *_journal(tmp_path), "--only", "journals", "--only", "mixed")
     shown = capsys.readouterr().out
     assert "journals: FTS5" in shown
-    assert "B over FTS5: R@10 +0.000 (+0.000..+0.000)" in shown
+    same = "+0.000 (+0.000 to +0.000)"
+    assert f"| bakery | 1 | 1.000 / 1.000 | 1.000 / 1.000 | {same} / {same} |" in shown
     parts = [part["configuration"] for part in json.loads(result.read_text("utf-8"))["parts"]]
     assert parts[-2:] == ["B, words alone, alone", "B, words alone, in one memory"]
+
+
+def test_each_journals_own_search_finds_what_was_written_there(tmp_path, capsys):
+    """Every tool finds the entry first, recall too; those that keep turns also what was said."""
+    result = _run(tmp_path, *_journal(tmp_path), "--only", "own")
+    parts = json.loads(result.read_text("utf-8"))["parts"]
+    tools = ["search_journal", "search_entries", "journal_search"]
+    tools += ["timeline_search", "memory_search"]
+    names = [(part["part"], part["configuration"]) for part in parts]
+    assert [name for name in names if ", recall" not in name[1]] == [
+        *(("own, journals", f"{tool}, B") for tool in tools[:4]),
+        *(("own, turns", "timeline_search, B"), ("own, journals", "memory_search, B")),
+        ("own, turns", "memory_search, B"),
+    ]
+    assert [part["rows"][0]["means"]["MRR"] for part in parts] == [1.0] * len(parts)
+    assert "journals: memory_search\n|  | n | B | recall B | B over recall B |" in (
+        capsys.readouterr().out
+    )
+
+
+def test_an_encoder_is_chosen_by_name(capsys, tmp_path):
+    """A name that is none is answered by the names there are; one without weights says so."""
+    with pytest.raises(SystemExit):
+        retrieval.main(["--encoder", "minilm", "--only", "cjk"])
+    assert "multilingual-e5-small-4bit" in capsys.readouterr().err
+    asked = ["--encoder", "e5-small-v2", "--only", "cjk", "--cache", str(tmp_path)]
+    assert retrieval.main(asked) == 1
+    assert "The weights of e5-small-v2 are not on this machine" in capsys.readouterr().err
 
 
 def test_a_sweep_shows_every_setting_and_writes_nothing(tmp_path, capsys):

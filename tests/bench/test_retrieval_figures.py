@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from bench.retrieval_figures import MEASURES, Outcome, ndcg, paired, render_rows, summed
-from bench.retrieval_sweep import Mean, held_out, render_conversations, render_sweep
+from bench.retrieval_figures import (
+    MEASURES,
+    Outcome,
+    ndcg,
+    paired,
+    render_archives,
+    render_rows,
+    summed,
+)
+from bench.retrieval_sweep import Mean, held_out, render_sweep
 
 
 def _outcome(gold, *, archive="a", kind="single-hop", sessions=1.0):
@@ -29,9 +37,10 @@ def test_recall_is_the_share_of_the_evidence():
 def test_a_paired_difference_is_the_mean_of_the_differences():
     """Ours finds both of two, theirs one, at rank 2: R@10 +.5, MRR 1 - .25 = +.75."""
     ours, theirs = [_outcome([1]), _outcome([1])], [_outcome([2]), _outcome([None])]
-    assert paired(ours, theirs, ["single-hop"]).startswith("R@10 +0.500 (")
-    assert "MRR +0.750 (" in paired(ours, theirs, ["single-hop"])
-    assert "R@10 +0.000 (+0.000..+0.000)" in paired(ours, ours, ["single-hop"])
+    recall, _, mrr = paired(ours, theirs).partition(" / ")
+    assert recall.startswith("+0.500 (")
+    assert mrr.startswith("+0.750 (")
+    assert paired(ours, ours) == " / ".join(["+0.000 (+0.000 to +0.000)"] * 2)
 
 
 def test_ndcg_is_one_for_the_best_order_and_falls_with_rank():
@@ -113,9 +122,14 @@ def test_a_sweep_shows_the_best_first_and_what_it_is_worth():
     assert "0.0000 / 0.0000  held out" in text
 
 
-def test_conversations_stand_beside_the_others():
-    """Adversarial questions are not counted among the answerable ones."""
-    outcomes = [*_measured()["x"], _outcome([1], archive="a", kind="adversarial")]
-    lines = render_conversations("A", outcomes).splitlines()
-    assert "large  n    3  1.0000 / 1.0000   others 0.0000" in lines[1]
-    assert "a  n    1  0.0000 / 0.0000   others 0.7500" in lines[2]
+def test_archives_stand_below_all_of_them_with_their_distances():
+    """X finds a's answer first and y second, both b's first; adversarial questions do not count."""
+    other = _outcome([None], archive="b", kind="adversarial")
+    x = [_outcome([1], archive="a"), _outcome([1], archive="b"), other]
+    y = [_outcome([2], archive="a"), _outcome([1], archive="b"), other]
+    lines = render_archives({"Y": y, "X": x}, {"X": "Y", "Z": "Y"}, ["single-hop"]).splitlines()
+    assert lines[0] == "|  | n | Y | X | X over Y |"
+    assert lines[2].startswith("| all | 2 | 1.000 / 0.750 | 1.000 / 1.000 | +0.000 (")
+    assert "/ +0.250 (+0.000 to +0.500) |" in lines[2]
+    assert lines[3].startswith("| a | 1 | 1.000 / 0.500 | 1.000 / 1.000 |")
+    assert lines[4].startswith("| b | 1 | 1.000 / 1.000 | 1.000 / 1.000 |")

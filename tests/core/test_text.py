@@ -11,6 +11,7 @@ from commonplace.core.text import (
     excerpt,
     first_words,
     fold_name,
+    name_parts,
     nearest,
     opening,
     query_terms,
@@ -48,6 +49,22 @@ def test_a_lone_cjk_character_is_a_prefix():
 def test_cjk_text_is_indexed_as_pairs_and_the_last_character():
     """`好` ends the run, begins no pair, and is found all the same."""
     assert words_text("天气很好 ok").split() == ["天气", "气很", "很好", "好", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("getUserName fails", "get User Name"),
+        ("on_LogErrorJSON in YouTube", "Log Error JSON You Tube"),
+        ("IDs, JSON, snake_case, Monday and c3po", ""),
+        ("aB" * 32, " ".join(["a", *["Ba"] * 31, "B"])),
+        ("aB" * 33, ""),
+        ("", ""),
+    ],
+)
+def test_a_name_in_camel_case_has_parts(text, parts):
+    """They begin where a capital follows a small letter; past 64 letters it is no name."""
+    assert name_parts(text) == parts
 
 
 def test_a_heading_is_compared_without_case_and_joints():

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
 
@@ -34,6 +35,7 @@ DOCS = [
     for number in range(140)
 ]
 TEXTS = {doc.text for doc in DOCS}
+PAGE = 8192
 HEADER_NUMBERS = range(60, 72)
 """Where the header names schema and program: another number there is refused, and kept."""
 
@@ -66,6 +68,10 @@ class World:
             policy=policy.PRIVATE,
         )
         return self._finder.find(asked)
+
+    def newest(self):
+        """The newest of all, with what a reader must know of it."""
+        return self._finder.newest(Filter(), 5)
 
     def close(self) -> None:
         self.filing.close()
@@ -162,3 +168,22 @@ def test_a_search_that_meets_damage_answers_from_the_journals(whole, tmp_path, f
         assert any("made again from the journals" in note for note in found.notes) == is_told
         world.filing.catch_up()
         assert world.answers() == told
+
+
+def page_gone(page, copy):
+    """Write over one page of the index."""
+    with (copy / "index.db").open("r+b") as opened:
+        opened.seek(page * PAGE)
+        opened.write(b"\x5a" * PAGE)
+
+
+def test_a_look_at_the_newest_that_meets_damage_answers_from_the_journals(whole, tmp_path):
+    """As a search does, whatever page is gone: the newest five, and a word where all is made again."""
+    folder, _ = whole
+    notes = set()
+    for page in range(1, (folder / "index.db").stat().st_size // PAGE):
+        with copied(folder, tmp_path, partial(page_gone, page)) as world:
+            found = world.newest()
+            assert [hit.doc.text for hit in found.hits] == [doc.text for doc in DOCS[:-6:-1]], page
+            notes |= {*found.notes}
+    assert any("made again from the journals" in note for note in notes)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from bench.retrieval_data import read_cjk
-from tests.search.other_encoders import MultilingualE5, bge
+from bench.retrieval_encoder import ENCODERS
 
+from commonplace.core.errors import Unavailable
 from commonplace.core.values import Filter
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.search import policy
@@ -49,6 +50,17 @@ STRANGE = [
 ]
 
 
+BGE, E5 = "bge-small-en-v1.5-8bit", "multilingual-e5-small-4bit"
+
+
+def open_or_skip(name, home):
+    """An encoder of the bench; a skip where its package is not installed."""
+    try:
+        return ENCODERS[name](home)
+    except Unavailable as exc:
+        pytest.skip(str(exc))
+
+
 class Search:
     """A finder over docs of one owner, filed and encoded."""
 
@@ -85,10 +97,10 @@ def opened():
         each.filing.close()
 
 
-@pytest.fixture(params=["bge", "e5"])
+@pytest.fixture(params=[BGE, E5])
 def diary(request, opened, tmp_path):
     """The diary, filed with each encoder."""
-    encoder = bge(tmp_path) if request.param == "bge" else MultilingualE5()
+    encoder = open_or_skip(request.param, tmp_path)
     docs = [a_doc(f"n:{place}", text, minutes=place) for place, text in enumerate(DIARY)]
     return opened(docs, encoder)
 
@@ -133,14 +145,14 @@ def test_what_is_not_in_the_diary_is_a_weak_match(diary):
 
 
 @pytest.mark.long
-def test_e5_finds_chinese_and_japanese_by_meaning(opened):
+def test_e5_finds_chinese_and_japanese_by_meaning(opened, tmp_path):
     """Questions in other words than their answers: meaning finds clearly more than words alone."""
     (archive,) = read_cjk().archives
     questions = [one.text for one in archive.asked]
 
     asked = {
         name: opened(archive.docs, encoder).first_ten(questions)
-        for name, encoder in (("e5", MultilingualE5()), ("words", None))
+        for name, encoder in (("e5", open_or_skip(E5, tmp_path)), ("words", None))
     }
 
     def found(name, *, within):

@@ -35,6 +35,10 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"\w+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NAME = re.compile(r"[^\W_]+")
+# What is longer was encoded, not named: its parts would be noise.
+_LONGEST_NAME = 64
 _TIME_WORD = re.compile(
     r"""\b(?:yesterday|today|tonight|tomorrow|ago|since|during|until
     |(?:last|next|this|past|every)\s(?:night|morning|afternoon|evening|day|week|weekend|month|year
@@ -83,6 +87,14 @@ def words_text(text: str) -> str:
         lambda run: f" {' '.join(dict.fromkeys([*_pairs(run.group()), run.group()[-1]]))} ",
         composed,
     )
+
+
+def name_parts(text: str) -> str:
+    """The words that names in camelCase are made of, spaced: "getUserName" gives get User Name."""
+    if _HUMP.search(text) is None:
+        return ""
+    names = (name for name in _NAME.findall(text) if len(name) <= _LONGEST_NAME)
+    return " ".join(_HUMP.sub(" ", name) for name in names if _HUMP.search(name))
 
 
 def count_words(text: str) -> int:

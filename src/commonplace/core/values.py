@@ -149,7 +149,8 @@ class Weighing:
     stands right before or after another; it falls to 1/e over `scale` words. side: turns on each
     side that lend. least: weight under which nothing is lent. common, common_least: a word in as
     large a share of entries, and in as many, is not lent. around: neighbours of a candidate that
-    are candidates too. Source: `search.policy`.
+    are candidates too. missing, missing_spread: what of a question a doc lacks counts as if that
+    were so many words more, each in so many docs. Source: `search.policy`.
     """
 
     k1: float
@@ -164,6 +165,8 @@ class Weighing:
     common: float
     common_least: int
     around: int
+    missing: float
+    missing_spread: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +194,12 @@ class Candidates:
     """The docs a search may show, oldest first, in columns of one length n.
 
     keys: (n,) what `read` takes. words: (n,) BM25 >= 0, context included. matched: (n,) whether a
-    word of the question stands in the doc itself. covered: (n,) the share of the question's idf
-    that stands in it, in [0, 1]. similarity: (n,) cosine of the best chunk, NaN without a vector.
-    nearness: (n,) the same with what neighbours lend, NaN likewise. at_us: (n,) microseconds since
-    the epoch. timed: (n,) whether it names a time. author: (n,) place in `authors`. kind: (n,)
-    place in `kinds`. read: the docs of some keys; one that left is missing.
+    word of the question stands in the doc itself. covered: (n,) how much of the question stands in
+    it or in its date, by idf, in [0, 1]; 1 for all of it. similarity: (n,) cosine of the best
+    chunk, NaN without a vector. nearness: (n,) the same with what neighbours lend, NaN likewise.
+    at_us: (n,) microseconds since the epoch. timed: (n,) whether it names a time. author: (n,)
+    place in `authors`. kind: (n,) place in `kinds`. read: the docs of some keys; one that left is
+    missing.
     """
 
     keys: Numbers

@@ -26,10 +26,15 @@ _WORD = re.compile(r"\w+")
 # What such a question holds beside words that mean nothing alone.
 _ANYTHING = frozenset(
     """
-    all anything entries entry everything going happen happened happening happens list new news
-    noted show something went work worked written wrote
+    all anything done entries entry everything going happen happened happening happens latest list
+    new newest news noted recent s show something up went whats work worked working written wrote
     """.split()  # noqa: SIM905  a list of quoted words reads worse
 )
+_NEWS = frozenset(("happen", "happened", "happening", "happens"))
+_NEWS |= {"latest", "new", "newest", "news", "recent"}
+_WANTED = frozenset(("any", "anything", "entries", "entry", "everything", "show", "what", "whats"))
+# Of those words, what is a topic where nothing else is said: "work last week".
+_TOPICS = frozenset(("list", "news", "work"))
 
 _PLANNING = re.compile(
     r"\b(?:plan(?:s|ned|ning)?|to-?dos?|tasks?|agenda|schedule[ds]?|deadlines?|errands?|remind(?:er)?s?"
@@ -84,7 +89,14 @@ class Cues:
 
 def asks_for_all(text: str) -> bool:
     """Whether a question, its time taken out, asks for whatever there is: "what happened"."""
-    return set(_WORD.findall(text.casefold())) <= STOP_WORDS | _ANYTHING
+    words = set(_WORD.findall(text.casefold()))
+    return words <= STOP_WORDS | _ANYTHING and (not words or not words <= _TOPICS)
+
+
+def asks_for_news(text: str) -> bool:
+    """Whether a question that names no time asks for the newest there is: "what's new"."""
+    words = set(_WORD.findall(text.casefold()))
+    return asks_for_all(text) and bool(words & _NEWS) and bool(words & _WANTED)
 
 
 def read_todos(text: str) -> str | None:

@@ -22,6 +22,7 @@ from commonplace.search.near_duplicates import folded
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
@@ -103,12 +104,7 @@ class Finder:
         An index that proves damaged is made again from the journals, and asked again.
         Raises: Invalid for a blank query, or one over 10,000 characters; Unavailable.
         """
-        try:
-            return self._find(question)
-        except Corrupted as exc:
-            log_failure("A search met a damaged index", exc)
-            found = self._find(question)
-            return replace(found, notes=tuple(dict.fromkeys([DAMAGED, *found.notes])))
+        return _healed(lambda: self._find(question))
 
     def _find(self, question: Question) -> Found:
         if not question.text.strip():
@@ -164,7 +160,13 @@ class Finder:
         )
 
     def newest(self, within: Filter, limit: int) -> Found:
-        """The newest docs of a filter, whatever they say: nothing is encoded, nothing is ranked."""
+        """The newest docs of a filter, whatever they say: nothing is encoded, nothing is ranked.
+
+        An index that proves damaged is made again, as in a search. Raises: Unavailable.
+        """
+        return _healed(lambda: self._newest(within, limit))
+
+    def _newest(self, within: Filter, limit: int) -> Found:
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         found = self._index.candidates(
             Asked(
@@ -196,6 +198,15 @@ class Finder:
         encoded: Future[_Encoded] = Future()
         encoded.set_result(_encoded(self._encoder, ready, text))
         return encoded
+
+
+def _healed(find: Callable[[], Found]) -> Found:
+    try:
+        return find()
+    except Corrupted as exc:
+        log_failure("A search met a damaged index", exc)
+        found = find()
+        return replace(found, notes=tuple(dict.fromkeys([DAMAGED, *found.notes])))
 
 
 class _Encoded(NamedTuple):

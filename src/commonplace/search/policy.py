@@ -152,8 +152,11 @@ WEIGHING = Weighing(
     common=0.1,
     common_least=30,
     around=2,
+    missing=4.0,
+    missing_spread=40,
 )
-"""Words and context of every search. Source: configuration A, docs/retrieval.md."""
+"""Words and context of every search. Source: configuration A, docs/retrieval.md; of the last two,
+on which the label of a weak match alone rests, "Weak matches" there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,10 +237,10 @@ RECALL = Policy(
 RECALL_FLOOR = -1.0
 """Recall drops no hit for its cosine; what is unlikely is labelled."""
 
-WEAK_CHANCE = 0.18
+WEAK_CHANCE = 0.2
 """Under this chance hits are called a weak match. Source: docs/retrieval.md."""
 
-_CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 8.77, 14.33, -4.03
+_CHANCE_AHEAD, _CHANCE_BACKED, _CHANCE_BIAS = 6.8, 16.0, -3.51
 CHANCE_HITS = 10
 """How many of the best hits, and of the nearest entries, are looked at for it."""
 
@@ -247,8 +250,8 @@ def chance(ahead: float, backed: float) -> float:
 
     Args:
         ahead: how far the cosine of the nearest entry lies above that of the tenth.
-        backed: the highest product, among the best hits, of a hit's cosine and the share of the
-            question's idf that stands in it.
+        backed: the highest product, among the best hits, of a hit's cosine and how much of the
+            question stands in it.
     """
     logit = _CHANCE_AHEAD * ahead + _CHANCE_BACKED * backed + _CHANCE_BIAS
     return 1 / (1 + math.exp(-logit))
@@ -280,7 +283,8 @@ class Leaning:
     minimum_salience: of an entry's salience. raised: added to the least combined cosine for an
     entry of the least salience. fresh: weight of salience in the order, words: of matched words.
     Source: the notebook's design for the first four; what `raised` bounds, `fresh` is equal to, so
-    that age never outweighs a cosine that is 0.1 higher.
+    that age never outweighs a cosine that is 0.1 higher. `words` is about the cosine of a nearest
+    entry, so that words and meaning weigh alike, as in recall: docs/retrieval.md.
     """
 
     context_weight: float = 0.5
@@ -289,7 +293,7 @@ class Leaning:
     minimum_salience: float = 0.1
     raised: float = 0.1
     fresh: float = 0.1
-    words: float = 0.2
+    words: float = 0.6
 
 
 NOTEBOOK_FLOOR = 0.15
@@ -303,16 +307,29 @@ CHRONICLE = Policy(duplicate=1.0)
 CHRONICLE_FLOOR = 0.2
 """Cosine under which a log line that shares no word with the question is not shown."""
 
-TIMELINE = Policy(fitting=1.15, lent=True, weighing=replace(WEIGHING, b=0.85, shortest=60))
-"""Raw entries and the rollups of all levels together. A rollup of the span that was asked about is
-what a question to a span is after, and holds more words than one entry."""
+TIMELINE = Policy(
+    meaning=0.5,
+    words=0.5,
+    timed=0.1,
+    named=1.1,
+    own=1.1,
+    fitting=1.15,
+    lent=True,
+    weighing=replace(WEIGHING, b=0.85, shortest=60),
+)
+"""Raw entries, turns of conversations and the rollups of all levels together; priors as recall's.
+A rollup of the span that was asked about is what a question to a span is after, and holds more
+words than one entry."""
 
 TIMELINE_FLOOR = 0.2
 """Cosine under which what shares no word with the question is not shown, as in chronicle."""
 
-MEMORY = Policy(duplicate=2.0, recent=0.15, recent_days=14.0)
-"""A user's memory: recent entries first among like ones. Source: memory design, section 5. Two
-records that say the same are two: a thing to do that is done, and one that is not."""
+MEMORY = Policy(
+    meaning=0.5, words=0.5, timed=0.1, inside=1.5, duplicate=2.0, recent=0.15, recent_days=14.0
+)
+"""A user's memory: recent entries first among like ones (source: memory design, section 5), and
+what a question for a time prefers, as in recall. Two records that say the same are two: a thing to
+do that is done, and one that is not."""
 
 MEMORY_FLOOR = 0.35
 """Cosine under which a record that shares no word with the question is not shown."""

@@ -93,6 +93,13 @@ def test_explain_shows_the_share_of_each_leg(written):
     assert "Chance" not in done.stdout  # nobody knows it without a model
 
 
+def test_explain_says_where_the_newest_were_asked_for(written):
+    """Nothing was weighed then."""
+    assert _refs("what happened in 2024") == list(written)
+    done = run("recall", "what happened in 2024", "--explain")
+    assert done.stdout.splitlines()[-2:] == ["1. By its time alone.", "2. By its time alone."]
+
+
 def test_any_ref_is_opened(written):
     """Whole, with its neighbour in the same journal; also one of another project."""
     private, logged = written

@@ -72,7 +72,8 @@ def test_two_indexes_answer_as_one_that_holds_all(two, entries, question, within
             index.clear()
         index.apply([Put(doc) for doc in kept])
         encode_all(index, ENCODER)
-    asked = {"encoder": ENCODER, "within": within, "weighing": TOGETHER}
+    weighing = replace(TOGETHER, missing=2.0, missing_spread=2)
+    asked = {"encoder": ENCODER, "within": within, "weighing": weighing}
     found = look(JointIndex(*two), question, limit=limit, **asked)
     wanted = look(alone, question, limit=limit, **asked)
     assert list(found) == list(wanted)

@@ -26,6 +26,23 @@ def mine(opened, law):
     return law.filled(opened(), [a_doc("n:1", "don't use C++ in foo-bar, see a:b")])
 
 
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("user name", True),
+        ("getusername", True),
+        ("getUserName", True),
+        ("get the user", True),
+        ("setUserName", False),
+        ("username", False),
+    ],
+)
+def test_a_name_in_camel_case_is_found_by_its_parts(opened, law, question, found):
+    """And by the whole; a question's own names stay whole, and are not found by a part in common."""
+    mine = law.filled(opened(), [a_doc("n:1", "renamed getUserName")])
+    assert list(look(mine, question)) == ["n:1"] * found
+
+
 @QUIET
 @given(text=st.text() | st.text(alphabet="\"'*()^:-+{}[]~AND OR NOT NEAR/\\_\0%"))
 def test_no_question_raises(mine, text):

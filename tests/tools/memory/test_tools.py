@@ -56,6 +56,22 @@ def test_a_model_saves_finds_lists_and_deletes(world):
         call("memory_delete", kind="todo", ref=ref)
 
 
+def test_a_time_in_a_question_comes_first_and_hides_nothing(world):
+    """Painted in December and in January: each month's own first, its span told; `when` cuts."""
+    call = tools_of(world.open("ann"))
+    refs = [
+        call("memory_save", kind="gratitude", text="We painted the gate", at=at).facts["ref"]
+        for at in ("2025-12-10 09:00", "2026-01-20 09:00")
+    ]
+    for month, order in (("december", refs), ("january", refs[::-1])):
+        found = call("memory_search", query=f"who painted the gate in {month}")
+        assert [hit["ref"] for hit in found.facts["payload"]["results"]] == order
+        assert f"read from 'in {month}': records of that time first" in found.facts["notes"][-1]
+    cut = call("memory_search", query="who painted the gate in december", when="january 2026")
+    assert [hit["ref"] for hit in cut.facts["payload"]["results"]] == refs[1:]
+    assert cut.facts["notes"] == []
+
+
 def test_kinds_come_alone_or_as_filters(world):
     """As a list, as the design's object, as JSON text; what is neither is named."""
     call = tools_of(world.open("ann"))
@@ -121,7 +137,8 @@ def test_settings_move_the_numbers(tmp_path):
         mine.save_todo("harbour gate", at=world.clock().replace(day=1 + number % 2))
     found = mine.search("harbour gate", intent="none")
     assert len(found.hits) == 2
-    assert {hit.score for hit in found.hits} == {1.0}
+    # Equal in all, and the most there is where no time is asked for: 1 of 1.1.
+    assert [hit.score for hit in found.hits] == pytest.approx([1 / 1.1] * 2)
     mine.save_gratitude("evening")
     # A cosine of about .7, and no word of it: the stem is another.
     assert all(hit.by == "words" for hit in mine.search("evening road").hits)

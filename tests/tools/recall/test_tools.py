@@ -144,12 +144,68 @@ def test_a_given_time_is_the_only_one(app):
 
 def test_nothing_inside_shows_the_best_outside_and_says_so(app):
     """Plainly marked, in the text and in the facts."""
-    for arguments in ({"query": "postgres", "when": "last week"}, {"query": "last week"}):
-        answer = ask(app, "recall", **arguments)
-        assert answer.facts["outside_time"] is True
-        assert len(refs(answer)) >= 3
-        assert "Nothing lies in that time. The best of other times:" in answer.text
-        assert "read from 'last week': only entries of that time." in answer.text
+    answer = ask(app, "recall", query="postgres", when="last week")
+    assert answer.facts["outside_time"] is True
+    assert len(refs(answer)) >= 3
+    assert "Nothing lies in that time. The best of other times:" in answer.text
+    assert "read from 'last week': only entries of that time." in answer.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "what happened last spring"},
+        {"query": "last spring"},
+        {"query": "what was I working on", "when": "last spring"},
+    ],
+)
+def test_a_question_for_a_time_alone_shows_its_newest_first(app, arguments):
+    """Whatever they say, and however near that is to the question's own words."""
+    ask(app, "add_entry", message="what happened in the last spring", at="2026-03-02 08:00")
+    answer = ask(app, "recall", **arguments)
+    times = [hit["when"] for hit in answer.facts["results"]]
+    assert times == ["2026-05-05 08:00", "2026-04-04 09:00", "2026-04-03 14:02", "2026-03-02 08:00"]
+    assert "only entries of that time, newest first." in answer.text
+    limited = ask(app, "recall", **arguments, limit=1)
+    assert refs(limited) == [app.told["trivia"]]
+
+
+@pytest.mark.parametrize(
+    "query", ["what happened recently?", "what did I do lately", "what's new?"]
+)
+def test_what_is_new_begins_with_the_newest(world, app, query):
+    """Of all journals, older ones after it: where a vague time begins is a guess."""
+    for days in (20, 3):
+        at = world.clock() - timedelta(days=days)
+        app.chronicle.journal.add_event(f"planted a pear {days} days ago", at=at)
+    ask(app, "add_entry", message="what happened recently, what's new", at="2026-10-01 08:00")
+    answer = ask(app, "recall", query=query)
+    excerpts = [hit["excerpt"] for hit in answer.facts["results"]]
+    assert excerpts[:2] == ["planted a pear 3 days ago", "planted a pear 20 days ago"]
+    assert excerpts[2] == "what happened recently, what's new"
+    assert [refs(answer)[3], refs(answer)[-1]] == [app.told["trivia"], app.told["old"]]
+    assert answer.facts["weak"] is False
+
+
+def test_a_vague_time_of_long_ago_begins_inside_it(world, app):
+    """What came after it follows, newest first."""
+    new = app.chronicle.journal.add_event("planted a pear", at=world.clock() - timedelta(days=3))
+    answer = ask(app, "recall", query="what happened a while back?")
+    assert refs(answer) == [
+        *(app.told[name] for name in ("trivia", "why", "postgres")),
+        new.event.ref,
+        app.told["old"],
+    ]
+
+
+def test_a_time_with_nothing_in_it_shows_the_newest_of_others(app):
+    """Plainly marked, in the text and in the facts."""
+    answer = ask(app, "recall", query="what happened last week?")
+    assert answer.facts["outside_time"] is True
+    assert refs(answer) == [app.told[name] for name in ("trivia", "why", "postgres", "old")]
+    assert "Nothing lies in that time. The newest of other times:" in answer.text
+    narrowed = ask(app, "recall", query="what happened last week?", journals=["private"])
+    assert refs(narrowed) == [app.told[name] for name in ("trivia", "why")]
 
 
 def test_a_question_that_is_all_time_is_asked_as_it_is(app):

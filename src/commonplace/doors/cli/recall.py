@@ -73,7 +73,9 @@ def _explained(answer: Answer) -> Answer:
 
 
 def _sum(number: int, hit: dict[str, Any]) -> str:
-    """How a score came about: the share of each leg."""
+    """How a score came about: the share of each leg, unless the newest were asked for."""
+    if not hit["legs"]:
+        return f"{number}. By its time alone."
     legs = " + ".join(f"{share:.3f} {name}" for name, share in hit["legs"].items())
     cosine = "none" if hit["similarity"] is None else f"{hit['similarity']:.3f}"
     return f"{number}. {hit['score']:.3f} = {legs} (similarity {cosine})"

@@ -220,7 +220,11 @@ class _Words:
             dtype=np.float64,
         ).reshape(-1, 2)
         idf = np.log1p((roll.populations - self._spread + 0.5) / (self._spread + 0.5))
-        self._shares = (idf / (idf.sum(axis=0) if len(idf) else 1.0)).astype(np.float32)
+        whole = idf.sum(axis=0) if len(idf) else np.ones(2)
+        self._shares = (idf / whole).astype(np.float32)
+        # Short questions are partly met by chance, and more so the more docs there are.
+        rarity = np.log(np.maximum(roll.populations / weighing.missing_spread, 1.0))
+        self._missing = (weighing.missing * rarity / whole).astype(np.float32)
         bound = np.maximum(weighing.common_least, weighing.common * roll.populations)
         self._is_lent = self._spread < bound
 
@@ -244,7 +248,7 @@ class _Words:
         return total
 
     def figures(self, places: Ids, lending: Lending) -> tuple[Figures, Mask, Figures]:
-        """BM25 with context; whether a word stands in the text itself, and the share of idf so."""
+        """BM25 with context; whether a word stands in the text itself; how much of all is there."""
         total = np.zeros(len(places), dtype=np.float32)
         matched = np.zeros(len(places), dtype=np.bool_)
         covered = np.zeros(len(places), dtype=np.float32)
@@ -259,13 +263,14 @@ class _Words:
             if is_lent[1]:  # docs that stand alone lend nothing
                 count = own + (lending.weights * counts[lending.places]).sum(axis=1)
             counts[each.places] = each.dated
-            count = count + counts[places]
+            dated = counts[places]
+            count = count + dated
             counts[each.places] = 0
             weights = shares[is_turn]
             total += self._weight(weights, count, norms)
             matched |= here
-            covered[here] += weights[here]
-        return total, matched, covered
+            covered += np.where(here | (dated > 0), weights, 0)
+        return total, matched, covered / (1 + self._missing[is_turn] * (1 - covered).clip(min=0))
 
     def _norms(self, places: Ids) -> Figures:
         """What makes a word count for less the longer the doc is that it stands in."""

@@ -10,7 +10,7 @@ import threading
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.text import words_text
+from commonplace.core.text import name_parts, words_text
 from commonplace.core.word_forms import base_forms
 
 if TYPE_CHECKING:
@@ -51,8 +51,11 @@ def tokens(text: str) -> list[str]:
 
 
 def folded_words(text: str) -> str:
-    """A text as the word index reads it: CJK runs in pairs, without case (as query terms are)."""
-    return base_forms(words_text(text).casefold())
+    """A text as the word index reads it: CJK runs in pairs, without case (as query terms are).
+
+    The parts of names in camelCase follow it. A question's terms have no case: they stay whole.
+    """
+    return base_forms(f"{words_text(text)} {name_parts(text)}".casefold())
 
 
 @cache

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.sqlite.docs import Shelf
 
-SCHEMA = 3
+SCHEMA = 4
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.memory import Call
 from commonplace.core.ports import CountsTokens
-from commonplace.core.text import query_terms
+from commonplace.core.text import opening, query_terms
 from commonplace.core.values import Filter, Interval
 from commonplace.journals.memory.entry import (
     JOURNAL,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.memory import Kind, Record
     from commonplace.core.values import By, Found, Hit, Intent
+    from commonplace.core.when.inside import FoundWhen
     from commonplace.search.policy import Policy
     from commonplace.services.memory.service import MemoryDesk
 
@@ -180,11 +181,19 @@ def _search(
     may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
     about = read_todos(asked.text) if may_be_todos else None
     listed = _listed(desk, asked, top_k) if about == "" else None
-    found = listed if listed and listed.hits else _ranked(desk, asked, top_k, intent, about)
+    read: FoundWhen | None = None
+    if listed and listed.hits:
+        found = listed
+    else:
+        read, zone_read = _read_time(desk, asked, zone_read)
+        pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
+        found = _ranked(desk, asked, pool, intent, read)
     best = open_first(found.hits)[:top_k] if about else found.hits
     hits = _read(desk, best)
     notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
     zone, zone_notes = zone_read or _read_zone(desk)
+    if read is not None:
+        notes = (*notes, _time_note(read, zone))
     count = partial(_count, desk)
     kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
     shown = [
@@ -218,19 +227,45 @@ def _listed(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> Found:
     return replace(found, hits=found.hits[:top_k], notes=(*found.notes, more))
 
 
+def _read_time(
+    desk: MemoryDesk, asked: MemoryQuestion, zone: _Zone | None
+) -> tuple[FoundWhen | None, _Zone | None]:
+    """The time that a question names, in the user's zone, which is read only for that."""
+    from commonplace.core.when.inside import find_when
+
+    now = desk.clock()
+    if asked.within or find_when(asked.text, now=now, zone=desk.owner_zone).interval is None:
+        return None, zone
+    zone = zone or _read_zone(desk)
+    read = find_when(asked.text, now=now, zone=zone[0])
+    return read if read.interval else None, zone
+
+
+def _time_note(read: FoundWhen, zone: tzinfo) -> str:
+    from commonplace.core.clock import render_interval
+
+    assert read.interval is not None
+    span = render_interval(read.interval, zone)
+    return f"Time: {span}, read from {opening(read.phrase, 60)!r}: records of that time first."
+
+
 def _ranked(
-    desk: MemoryDesk, asked: MemoryQuestion, top_k: int, intent: Intent | None, about: str | None
+    desk: MemoryDesk,
+    asked: MemoryQuestion,
+    pool: int,
+    intent: Intent | None,
+    read: FoundWhen | None,
 ) -> Found:
-    """The best hits for a question; more of them where open to-dos are to be taken from them."""
+    """The best hits for a question, so many; those of the time that it names come first."""
     from commonplace.search.finder import Question
 
-    pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
     question = Question(
-        text=asked.text,
+        text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
         within=_filter(asked),
         limit=pool,
         floor=desk.numbers.min_score,
         policy=_judged(desk.numbers.recency, intent, asked.diverse),
+        leaning=read.interval if read else None,
         now=desk.clock(),
     )
     found = _asked(lambda: desk.finder().find(question))

@@ -101,7 +101,7 @@ class MemoryDesk:
         self.index = index
         self.encoder = encoder
         self.clock = clock
-        self._owner_zone = owner_zone
+        self.owner_zone = owner_zone
         self.numbers = numbers
         self.shows_cards = shows_cards
         self._first = threading.Lock()
@@ -120,15 +120,15 @@ class MemoryDesk:
         found = self.store.find("preference", PREFERENCES_ID)
         named = found.flags.get(ZONE) if isinstance(found, Preferences) else None
         if named is None:
-            return self._owner_zone, ()
+            return self.owner_zone, ()
         zone = find_zone(named) if isinstance(named, str) else None
         if zone is not None:
             return zone, ()
         note = (
             f"The timezone of the preferences is unknown: {opening(str(named), _ZONE_SHOWN)!r}."
-            f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
+            f" Times are those of {self.owner_zone}; save an IANA name such as Europe/Berlin."
         )
-        return self._owner_zone, (note,)
+        return self.owner_zone, (note,)
 
     def save(self, draft: Draft) -> MemorySaved:
         """Keep a record, or alter one, then file it. Raises: Invalid, NotFound, Unavailable."""

@@ -15,7 +15,7 @@ from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.core.text import nearest, opening
 from commonplace.core.values import Answer, Filter, Interval
 from commonplace.search import policy
-from commonplace.search.cues import asks_for_all, read_todos
+from commonplace.search.cues import asks_for_all, asks_for_news, read_todos
 from commonplace.tools.recall.lines import Teller, Told
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
@@ -53,8 +53,8 @@ class _Read:
 
     @property
     def is_all(self) -> bool:
-        """Whether it asks for whatever there is in that time."""
-        return asks_for_all(self.rest)
+        """Whether it asks for whatever there is, of its time or of any: the newest of that."""
+        return asks_for_news(self.rest) if self.interval is None else asks_for_all(self.rest)
 
 
 class RecallTools:
@@ -109,7 +109,9 @@ class RecallTools:
         about = read_todos(read.rest)
         todos = self._open_todos(read, everywhere, limit) if about == "" else ()
         outside = False
-        if read.cuts:
+        if read.is_all and about is None:
+            found, outside = self._newest(read, everywhere, limit)
+        elif read.cuts:
             found = self._find(
                 read.about, replace(everywhere, within=read.interval or Interval()), limit
             )
@@ -120,9 +122,7 @@ class RecallTools:
             found = self._find(read.about, everywhere, limit, leaning=read.interval)
         if about is not None:
             found = _todos_first(todos, found, limit)
-        # Whatever lies in a time is what was asked for, unless more than the time was.
-        told_apart = not todos and (read.interval is None or not read.is_all)
-        weak = told_apart and found.chance is not None and found.chance < policy.WEAK_CHANCE
+        weak = not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE
         told = Told(
             head=(
                 *self._head(read, found, outside=outside, weak=weak),
@@ -204,6 +204,20 @@ class RecallTools:
         with _naming("query"):
             return self._desk().finder.find(question)
 
+    def _newest(self, read: _Read, everywhere: Filter, limit: int) -> tuple[Found, bool]:
+        """The newest of the time that is asked for; after them the newest of any, if it is vague.
+
+        Where nothing lies in it the newest of any, and True.
+        """
+        finder = self._desk().finder
+        found = finder.newest(replace(everywhere, within=read.interval or Interval()), limit)
+        if found.hits and (read.cuts or read.interval is None):
+            return found, False
+        others = finder.newest(everywhere, limit)
+        hits = {hit.doc.ref: hit for hit in (*found.hits, *others.hits)}
+        is_outside = bool(others.hits) and not found.hits
+        return replace(found, hits=tuple(hits.values())[:limit]), is_outside
+
     def _open_todos(self, read: _Read, within: Filter, limit: int) -> Sequence[Hit]:
         """The open to-dos of the memory, newest first."""
         from commonplace.journals.memory.entry import (
@@ -226,9 +240,12 @@ class RecallTools:
         if read.interval is not None:
             span = render_interval(read.interval, self._desk().zone)
             does = "only entries of that time" if read.cuts else "entries of that time first"
+            if read.is_all:
+                does = f"{does}, newest first" if read.cuts else f"the newest {does}"
             yield f"Time: {span}, read from {opening(read.phrase, 60)!r}: {does}."
         if outside:
-            yield "Nothing lies in that time. The best of other times:"
+            best = "newest" if read.is_all else "best"
+            yield f"Nothing lies in that time. The {best} of other times:"
         if weak:
             yield f"Weak match, chance {found.chance:.3f}: this may not be about what was asked."
         if not found.hits:
