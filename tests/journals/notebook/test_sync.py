@@ -9,7 +9,7 @@ import pytest
 from tests.journals.notebook.team import COUNT, Team, both
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
-from commonplace.journals.git import index as gitrepo_index
+from commonplace.journals.git import index as git_index
 from commonplace.journals.notebook import sync as notebook_sync
 from commonplace.journals.notebook.names import parse_address
 
@@ -583,7 +583,7 @@ def test_nothing_is_synced_in_the_middle_of_something(team, words, match):
 
 def test_a_stale_lock_of_the_index(team, monkeypatch):
     """It is named, and nothing is synced: the index would be left behind for a commit to revert."""
-    monkeypatch.setattr(gitrepo_index, "WAIT_S", 0.0)
+    monkeypatch.setattr(git_index, "WAIT_S", 0.0)
     team.write(0, "a", "x")
     both(team)
     team.write(1, "a", "y")

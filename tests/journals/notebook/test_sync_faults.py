@@ -20,7 +20,7 @@ from tests.journals.notebook.team import Team
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
-from commonplace.journals.git import run as gitrepo_run
+from commonplace.journals.git import run as git_run
 from commonplace.journals.notebook import sync as notebook_sync
 from commonplace.journals.notebook.journal import OverviewConflict
 
@@ -115,8 +115,9 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
 
 
 _KILLED = """
-from commonplace.journals.git import index as gitrepo_index
-from commonplace.journals.notebook import sync as notebook_sync, notebook_tree
+from commonplace.journals.git import index as git_index
+from commonplace.journals.notebook import sync as notebook_sync
+from commonplace.journals.notebook import tree as notebook_tree
 at, _, what = where.partition(" ")
 owner, name = {
     "fetch": (notebook_sync, "fetch"),
@@ -124,7 +125,7 @@ owner, name = {
     "push": (notebook_sync, "push"),
     "branch": (notebook_sync, "move_refs"),
     "file": (notebook_tree.WorkTree, "_put"),
-    "index": (gitrepo_index.Index, "publish"),
+    "index": (git_index.Index, "publish"),
 }[what]
 real = getattr(owner, name)
 if what == "branch":
@@ -323,7 +324,7 @@ def test_the_users_own_credentials_are_used(team, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     team.git(None, "config", "--global", "credential.helper", "store", at=home)
-    variables = gitrepo_run._own_to_talk(team.place(0))
+    variables = git_run._own_to_talk(team.place(0))
     helpers = [
         variables[f"GIT_CONFIG_VALUE_{n}"]
         for n in range(int(variables["GIT_CONFIG_COUNT"]))
