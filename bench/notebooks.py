@@ -22,7 +22,7 @@ from commonplace.core.clock import utc_now
 from commonplace.core.ids import new_id
 from commonplace.journals.git.history import read_history
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     render_file,
     render_message,
     summary_of,
@@ -151,7 +151,7 @@ def _commits(count: int) -> Iterator[bytes]:
 
 def _commit(name: str, text: str, content: bytes, *, at: datetime, chance: random.Random) -> bytes:
     message = render_message(
-        Message(
+        CommitMessage(
             summary=summary_of(text),
             text=text,
             work_context=f"{chance.choice(_WORK)} of {name.partition('/')[0]}",

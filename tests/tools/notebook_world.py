@@ -13,7 +13,7 @@ from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.search.two_questions import SidedFinder
 from commonplace.services.notebook.keeping import NotebookKeeping
-from commonplace.services.notebook.service import NotebookDesk
+from commonplace.services.notebook.service import NotebookService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.notebook.tools import NotebookTools
 
@@ -61,13 +61,13 @@ class NotebookWorld:
             "most": 100,
             **desk,
         }
-        self.desk = NotebookDesk(**self._settings)
+        self.desk = NotebookService(**self._settings)
         self.toolset = NotebookTools(lambda: self.desk).toolset
         self.keeping = NotebookKeeping(lambda: self.desk)
 
     def connect(self):
         """Another connection: it has read nothing."""
-        desk = NotebookDesk(**self._settings)
+        desk = NotebookService(**self._settings)
         toolset = NotebookTools(lambda: desk).toolset
         return lambda tool, **arguments: toolset.tool(tool).call(arguments)
 

@@ -11,7 +11,7 @@ import pytest
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
 from commonplace.journals.git import run as git_run
 from commonplace.journals.git.commit import render_person
-from commonplace.journals.git.repo import find_repo, is_repo
+from commonplace.journals.git.repo import find_repository, is_repository
 
 
 def head(book, folder=None):
@@ -55,7 +55,7 @@ def test_a_worktree_is_a_notebook_too(book, tmp_path):
     assert notes.read_section("a").entry_count == 1
     shutil.rmtree(book.folder / ".git" / "worktrees")
     with pytest.raises(Unavailable, match="worktree repair"):
-        find_repo(tmp_path / "other")
+        find_repository(tmp_path / "other")
 
 
 def test_a_bare_repository_has_no_files(book, tmp_path):
@@ -203,10 +203,10 @@ def test_a_folder_inside_a_repository_is_no_notebook(book):
     """Only the folder itself counts, never a repository around it."""
     notes = book.open()
     notes.write("d/a", "x")
-    assert is_repo(book.folder)
-    assert not is_repo(book.folder / "d")
+    assert is_repository(book.folder)
+    assert not is_repository(book.folder / "d")
     with pytest.raises(NotFound):
-        find_repo(book.folder / "d")
+        find_repository(book.folder / "d")
     inner = book.open(book.folder / "inner")
     inner.write("b", "y")
     assert inner.list_sections() == ["b"]

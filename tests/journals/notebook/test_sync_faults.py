@@ -123,7 +123,7 @@ owner, name = {
     "fetch": (notebook_sync, "fetch"),
     "commits": (notebook_sync, "commit_chains"),
     "push": (notebook_sync, "push"),
-    "branch": (notebook_sync, "move_refs"),
+    "branch": (notebook_sync, "update_refs"),
     "file": (notebook_tree.WorkTree, "_put"),
     "index": (git_index.Index, "publish"),
 }[what]
@@ -529,7 +529,7 @@ steps = st.lists(
         st.tuples(st.just("hand"), who, sections),
         st.tuples(st.just("sync"), who),
         st.tuples(st.just("sync"), who),
-        st.tuples(st.just("crash"), who, st.sampled_from(["fetch", "commit_chains", "push", "move_refs"]), st.booleans()),
+        st.tuples(st.just("crash"), who, st.sampled_from(["fetch", "commit_chains", "push", "update_refs"]), st.booleans()),
         st.tuples(st.just("rebase"), who),
         st.tuples(st.just("merge"), who),
         st.tuples(st.just("move"), who),

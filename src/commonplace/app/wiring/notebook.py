@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.journals.notebook.journal import Notebook
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.services.notebook.service import NotebookService
     from commonplace.tools.notebook.tools import NotebookTools
     from commonplace.tools.toolset import Toolset
 
@@ -62,14 +62,14 @@ class NotebookWiring:
 
         return NotebookTools(desk=self.desk)
 
-    def desk(self) -> NotebookDesk:
+    def desk(self) -> NotebookService:
         """What the notebook's tools work with."""
         return self._desk
 
     @made_once
-    def _desk(self) -> NotebookDesk:
+    def _desk(self) -> NotebookService:
         from commonplace.search import policy
-        from commonplace.services.notebook.service import NotebookDesk
+        from commonplace.services.notebook.service import NotebookService
 
         own, settings = self._own, self._own.settings
         asked = {
@@ -79,7 +79,7 @@ class NotebookWiring:
             "minimum_salience": settings.notebook_minimum_salience,
         }
         least, most = settings.notebook_min_score, settings.notebook_max_results
-        return NotebookDesk(
+        return NotebookService(
             notebook=self.journal,
             filing=lambda: own.filing,
             finder=lambda: own.sided_finder,

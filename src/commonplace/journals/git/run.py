@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 """How long one call of git may take."""
-LONG_PATIENCE_S = 600.0
+LONG_TIMEOUT_S = 600.0
 """How long a walk through a whole history may take."""
 
 # What a repository's own configuration may name a program in; `-c` is stronger than its files.
@@ -103,7 +103,7 @@ _LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class GitResult:
     """How a call of git ended: its exit status and what it wrote."""
 
     status: int
@@ -140,10 +140,10 @@ class Git:
         arguments: Sequence[str],
         *,
         given: bytes = b"",
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
         statuses: Sequence[int] = (0,),
         index: Path | None = None,
-    ) -> Ran:
+    ) -> GitResult:
         """Run one command to its end. given: its standard input.
 
         statuses: the exit statuses that are an answer; any other raises. index: the file it takes
@@ -158,14 +158,16 @@ class Git:
                 **_surroundings(self.folder),
                 **({"GIT_INDEX_FILE": str(index)} if index else {}),
             },
-            patience_s=patience_s,
+            timeout_s=timeout_s,
             descriptors=() if self._lock is None else (self._lock,),
         )
         if ran.status not in statuses:
-            raise explained(self.folder, arguments[0], ran)
+            raise explain_failure(self.folder, arguments[0], ran)
         return ran
 
-    def talk(self, arguments: Sequence[str], *, patience_s: float = LONG_PATIENCE_S) -> Ran:
+    def run_remote(
+        self, arguments: Sequence[str], *, timeout_s: float = LONG_TIMEOUT_S
+    ) -> GitResult:
         """Run one command that may speak to a remote; whatever its status, that is the answer.
 
         Who the user is to a remote is read from his own files, never from the repository's. Nobody
@@ -191,7 +193,7 @@ class Git:
             command,
             what=f"git {arguments[0]} in {self.folder}",
             environment=environment,
-            patience_s=patience_s,
+            timeout_s=timeout_s,
         )
 
     @contextlib.contextmanager
@@ -218,11 +220,13 @@ class Git:
                     yield out
             finally:
                 # Its output is closed: whatever it still had to say ends it.
-                status = process.wait(LONG_PATIENCE_S)
+                status = process.wait(LONG_TIMEOUT_S)
             if status:
                 errors.seek(0)
                 told = errors.read(10_000).decode("utf-8", "replace")
-                raise explained(self.folder, arguments[0], Ran(status=status, out=b"", err=told))
+                raise explain_failure(
+                    self.folder, arguments[0], GitResult(status=status, out=b"", err=told)
+                )
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if self._trust is None:
@@ -240,14 +244,14 @@ class Git:
             [_git(), "-C", os.path.abspath(os.sep), *asked],
             what="git config",
             environment=environment,
-            patience_s=PATIENCE_S,
+            timeout_s=TIMEOUT_S,
         )
         named = found.out.decode("utf-8", "replace").split("\n")
         is_named = "*" in named or str(self.folder) in named
         return ["-c", f"safe.directory={self.folder}"] if is_named else []
 
 
-def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = False) -> Ran:
+def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = False) -> GitResult:
     """Run a command that needs no repository, in any folder. Raises: Unavailable.
 
     own_config: let it see this user's own configuration, to read from it.
@@ -259,7 +263,7 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
         [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *arguments],
         what=f"git {arguments[0]} in {folder}",
         environment=environment,
-        patience_s=PATIENCE_S,
+        timeout_s=TIMEOUT_S,
     )
 
 
@@ -286,7 +290,7 @@ def _own_to_talk(folder: Path) -> dict[str, str]:
             ],
             what="git config",
             environment=environment,
-            patience_s=PATIENCE_S,
+            timeout_s=TIMEOUT_S,
         )
         told = found.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
         pairs += [(key, value) for key, _, value in (x.partition("\n") for x in told)]
@@ -297,8 +301,8 @@ def _own_to_talk(folder: Path) -> dict[str, str]:
 
 
 def _finish_talking(
-    command: Sequence[str], *, what: str, environment: Mapping[str, str], patience_s: float
-) -> Ran:
+    command: Sequence[str], *, what: str, environment: Mapping[str, str], timeout_s: float
+) -> GitResult:
     try:
         process = subprocess.Popen(  # noqa: S603  as in _finish
             command,
@@ -312,17 +316,17 @@ def _finish_talking(
         raise _not_run(exc) from exc
     with process:
         try:
-            out, err = process.communicate(timeout=patience_s)
+            out, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired as exc:
             _end(process)
             raise Unavailable(
-                f"{what} took longer than {patience_s:.0f} s.",
+                f"{what} took longer than {timeout_s:.0f} s.",
                 hint="See whether the remote answers, then try again.",
             ) from exc
         except BaseException:
             _end(process)
             raise
-    return Ran(status=process.returncode, out=out, err=err.decode("utf-8", "replace"))
+    return GitResult(status=process.returncode, out=out, err=err.decode("utf-8", "replace"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -339,28 +343,30 @@ def _finish(
     *,
     what: str,
     environment: Mapping[str, str],
-    patience_s: float,
+    timeout_s: float,
     given: bytes = b"",
     descriptors: Sequence[int] = (),
-) -> Ran:
+) -> GitResult:
     try:
         done = subprocess.run(  # noqa: S603  an argument list, no shell, a full path
             command,
             input=given,
             capture_output=True,
             env=environment,
-            timeout=patience_s,
+            timeout=timeout_s,
             check=False,
             pass_fds=descriptors,
         )
     except subprocess.TimeoutExpired as exc:
         raise Unavailable(
-            f"{what} took longer than {patience_s:.0f} s.",
+            f"{what} took longer than {timeout_s:.0f} s.",
             hint="Try again; see whether the disk answers.",
         ) from exc
     except OSError as exc:
         raise _not_run(exc) from exc
-    return Ran(status=done.returncode, out=done.stdout, err=done.stderr.decode("utf-8", "replace"))
+    return GitResult(
+        status=done.returncode, out=done.stdout, err=done.stderr.decode("utf-8", "replace")
+    )
 
 
 @cache
@@ -399,33 +405,33 @@ def _is_foreign(folder: Path) -> bool:
     return False
 
 
-def typed(folder: Path) -> str:
+def shell_command(folder: Path) -> str:
     """The beginning of a git command in a folder, as a person types it."""
     return f"git -C {shlex.quote(str(folder))}"
 
 
-def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
+def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError:
     """What git refused, in our words, with the repository and the next step."""
     told = ran.err
     if lock := _LOCK.search(told):
         return LockHeld(folder, lock["path"])
     for sign, kind, message, hint in _EXPLANATIONS:
         if sign in told:
-            step = hint.format(folder=shlex.quote(str(folder)), git=typed(folder))
+            step = hint.format(folder=shlex.quote(str(folder)), git=shell_command(folder))
             return kind(message.format(folder=folder), hint=step)
     # Only the first line, and none of a text that was written: git repeats names, no contents.
     line = next((x for x in told.splitlines() if x.startswith(("fatal:", "error:"))), told.strip())
     return Unavailable(
         f"git {verb} failed in {folder} ({ran.status}): {opening(line, 200)}",
-        hint=f"Look what `{typed(folder)} fsck` and `{typed(folder)} status` say.",
+        hint=f"Look what `{shell_command(folder)} fsck` and `{shell_command(folder)} status` say.",
     )
 
 
-def lacking(folder: Path) -> Unavailable:
+def missing_object(folder: Path) -> Unavailable:
     """What to raise where an object is named and not there: it must not pass for nothing."""
     return Unavailable(
         f"The notebook {folder} lacks an object.",
-        hint=f"Run: {typed(folder)} fsck; then fetch what is missing from a clone.",
+        hint=f"Run: {shell_command(folder)} fsck; then fetch what is missing from a clone.",
     )
 
 

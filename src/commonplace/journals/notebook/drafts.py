@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.journals.git.commit import Draft
+from commonplace.journals.git.commit import CommitDraft
 from commonplace.journals.git.history import raw_message, zone_of
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     compose_message,
     move_message,
     parse_message,
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.journals.git.history import Commit
-    from commonplace.journals.notebook.format import Entry
+    from commonplace.journals.notebook.format import NotebookEntry
 
 _SECTION_LINE = re.compile(rb"^Section:[^\n]*$", re.MULTILINE | re.IGNORECASE)
 _UNNAMEABLE = str.maketrans("<>\n\r\0", "     ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hand:
+class Signature:
     """Who commits, and when. zone: the owner's."""
 
     person: str
@@ -39,7 +39,9 @@ class Hand:
     zone: tzinfo
 
 
-def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Draft:
+def entry_draft(
+    hand: Signature, commit: Commit, content: bytes, entry: NotebookEntry
+) -> CommitDraft:
     """A commit that is the same entry on another history; its files are put there at the end.
 
     content: the bytes of the commit's object. Its author and his time are as they were.
@@ -47,7 +49,7 @@ def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Dra
     message = _named(parse_message(commit.message), entry, raw_message(content))
     author = " ".join(commit.author.translate(_UNNAMEABLE).split()) or "unknown"
     address = "".join(commit.address.translate(_UNNAMEABLE).split()) or "unknown"
-    return Draft(
+    return CommitDraft(
         message=message.replace(b"\0", b""),
         author=f"{author} <{address}>",
         committer=hand.person,
@@ -57,23 +59,23 @@ def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Dra
     )
 
 
-def move_draft(hand: Hand, old: str, new: str) -> Draft:
+def move_draft(hand: Signature, old: str, new: str) -> CommitDraft:
     """A commit that says of a section's entries that they are under another name now."""
     return upkeep_draft(hand, move_message(old, new))
 
 
 def upkeep_draft(
-    hand: Hand,
-    message: Message,
+    hand: Signature,
+    message: CommitMessage,
     *,
     puts: Mapping[str, bytes] | None = None,
     modes: Mapping[str, str] | None = None,
     links: Mapping[str, tuple[str, str]] | None = None,
     drops: Sequence[str] = (),
     others: Sequence[str] = (),
-) -> Draft:
+) -> CommitDraft:
     """A commit of our own, which is no entry. others: its further parents."""
-    return Draft(
+    return CommitDraft(
         message=render_message(message),
         author=hand.person,
         committer=hand.person,
@@ -88,7 +90,7 @@ def upkeep_draft(
     )
 
 
-def _named(message: Message, entry: Entry, raw: bytes) -> bytes:
+def _named(message: CommitMessage, entry: NotebookEntry, raw: bytes) -> bytes:
     """The message of an entry, which names its section and its id; all else is as it was."""
     if entry.by_hand:
         said = compose_message(replace(message, entry_id=entry.id, section=entry.section))

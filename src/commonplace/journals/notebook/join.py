@@ -12,11 +12,11 @@ from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import commit_chains
 from commonplace.journals.git.history import read_history
 from commonplace.journals.git.refs import list_refs
-from commonplace.journals.git.run import lacking
-from commonplace.journals.git.trees import Leaf, list_leaves
+from commonplace.journals.git.run import missing_object
+from commonplace.journals.git.trees import TreeEntry, list_tree
 from commonplace.journals.notebook.drafts import upkeep_draft
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     move_of,
     parse_file,
     parse_message,
@@ -28,12 +28,12 @@ from commonplace.journals.notebook.names import SUFFIX, file_of, find_section, r
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.journals.git.commit import Draft
-    from commonplace.journals.git.repo import GitRepo
-    from commonplace.journals.notebook.drafts import Hand
+    from commonplace.journals.git.commit import CommitDraft
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.notebook.drafts import Signature
 
-MERGED = Message(summary="Merge what both sides wrote", text="", verb="merge")
-RECOUNTED = Message(summary="Count the entries again", text="", verb="recount")
+MERGED = CommitMessage(summary="Merge what both sides wrote", text="", verb="merge")
+RECOUNTED = CommitMessage(summary="Count the entries again", text="", verb="recount")
 
 _AT_ONCE = 200
 # Merges made crosswise again and again: from here on all that differs is a clash.
@@ -41,7 +41,7 @@ _DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class ThreeWay:
     """The commits of two histories. base: where they parted, empty for nowhere."""
 
     base: str
@@ -59,7 +59,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class MergedOverview:
     """An overview that was merged, whose count is still to be put below it."""
 
     mode: str
@@ -67,13 +67,13 @@ class Text:
 
 
 @dataclass(slots=True, kw_only=True)
-class Joined:
+class MergedTree:
     """What came of a merge. files: all of the tree, by path. clashes: theirs stands in the file.
 
     moves: sections that both sides moved, by ours and by the name that they have now.
     """
 
-    files: dict[str, Leaf | Text] = field(default_factory=dict)
+    files: dict[str, TreeEntry | MergedOverview] = field(default_factory=dict)
     clashes: list[Clash] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -83,33 +83,33 @@ class Joined:
 class _Part:
     """A section's file in the base and on both sides, by whatever name; None where it is not."""
 
-    base: Leaf | None = None
-    ours: Leaf | None = None
-    theirs: Leaf | None = None
+    base: TreeEntry | None = None
+    ours: TreeEntry | None = None
+    theirs: TreeEntry | None = None
 
 
 _Moves: TypeAlias = "Sequence[tuple[str, str]]"
 
 
-class Join:
+class TreeMerge:
     """Merges the trees of two commits: sections by their names and blocks, other files whole.
 
     Used once.
     """
 
-    def __init__(self, repo: GitRepo, sides: Sides) -> None:
+    def __init__(self, repo: GitRepository, sides: ThreeWay) -> None:
         self._repo = repo
-        self._base = list_leaves(repo, sides.base)
-        self._ours = list_leaves(repo, sides.ours)
-        self._theirs = list_leaves(repo, sides.theirs)
+        self._base = list_tree(repo, sides.base)
+        self._ours = list_tree(repo, sides.ours)
+        self._theirs = list_tree(repo, sides.theirs)
         self.our_moves = list(_moves(repo, sides.ours, without=(sides.theirs, sides.base)))
         self._their_moves = list(_moves(repo, sides.theirs, without=(sides.ours, sides.base)))
         trees = (self._base, self._ours, self._theirs)
         self._odd = {path for tree in trees for path, leaf in tree.items() if not leaf.is_file}
         self._overviews: dict[str, str] = {}
-        self._made = Joined()
+        self._made = MergedTree()
 
-    def run(self) -> Joined:
+    def run(self) -> MergedTree:
         """Merge them. Raises: Conflict where a file and a folder have one name; Unavailable."""
         places = self._places()
         self._read_overviews(part for parts in places.values() for part in parts)
@@ -152,7 +152,7 @@ class Join:
         """What a section of ours is called in the merged tree, once that is made."""
         return _follow(section, (*self._their_moves, *self._made.moves))
 
-    def _sections(self, tree: Mapping[str, Leaf]) -> dict[str, Leaf]:
+    def _sections(self, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEntry]:
         return {
             section: leaf
             for path, leaf in tree.items()
@@ -174,11 +174,11 @@ class Join:
             joined = settle("", added, text)
             if joined is None:
                 self._made.clashes.append(Clash(section=section, base="", ours=added))
-            made = Text(made.mode, text if joined is None else joined)
+            made = MergedOverview(made.mode, text if joined is None else joined)
         if made is not None:
             self._made.files[file_of(section)] = made
 
-    def _settled(self, section: str, part: _Part) -> Leaf | Text | None:
+    def _settled(self, section: str, part: _Part) -> TreeEntry | MergedOverview | None:
         base, ours, theirs = part.base, part.ours, part.theirs
         if ours in (base, theirs):
             return theirs
@@ -194,10 +194,10 @@ class Join:
             self._made.clashes.append(Clash(section=section, base=before, ours=mine))
             text = other
         changed = ours if base is None or theirs.mode == base.mode else theirs
-        return Text(changed.mode, text)
+        return MergedOverview(changed.mode, text)
 
-    def _text(self, file: Leaf | Text | None) -> str:
-        if isinstance(file, Leaf):
+    def _text(self, file: TreeEntry | MergedOverview | None) -> str:
+        if isinstance(file, TreeEntry):
             self._read([file.blob])
             return self._overviews[file.blob]
         return file.overview if file else ""
@@ -219,7 +219,7 @@ class Join:
             some = missing[start : start + _AT_ONCE]
             for name, blob in zip(some, self._repo.read_objects(some), strict=True):
                 if blob is None:
-                    raise lacking(self._repo.folder)
+                    raise missing_object(self._repo.folder)
                 file = parse_file(blob.content, errors="surrogateescape")
                 self._overviews[name] = file.overview
 
@@ -258,7 +258,13 @@ class Join:
 
 
 def find_base(
-    repo: GitRepo, one: str, other: str, *, hand: Hand, place: str, deepest: int = _DEEPEST
+    repo: GitRepository,
+    one: str,
+    other: str,
+    *,
+    hand: Signature,
+    place: str,
+    deepest: int = _DEEPEST,
 ) -> str:
     """The commit where two histories part, empty for none.
 
@@ -274,19 +280,19 @@ def find_base(
         if not (known := list_refs(repo, ref)):
             below = find_base(repo, base, another, hand=hand, place=place, deepest=deepest - 1)
             try:
-                joined = Join(repo, Sides(base=below, ours=another, theirs=base)).run()
+                joined = TreeMerge(repo, ThreeWay(base=below, ours=another, theirs=base)).run()
             except Conflict:
                 return ""
             for clash in joined.clashes:
                 path = file_of(clash.section)
                 theirs = joined.files[path]
-                assert isinstance(theirs, Text)
+                assert isinstance(theirs, MergedOverview)
                 both = merge(clash.ours, theirs.overview, base=clash.base).text
-                joined.files[path] = Text(theirs.mode, both)
+                joined.files[path] = MergedOverview(theirs.mode, both)
             draft = joined_draft(
                 hand,
                 joined.files,
-                onto=list_leaves(repo, base),
+                onto=list_tree(repo, base),
                 count=lambda _: 0,
                 others=[another],
             )
@@ -297,19 +303,19 @@ def find_base(
 
 
 def joined_draft(
-    hand: Hand,
-    files: Mapping[str, Leaf | Text],
+    hand: Signature,
+    files: Mapping[str, TreeEntry | MergedOverview],
     *,
-    onto: Mapping[str, Leaf],
+    onto: Mapping[str, TreeEntry],
     count: Callable[[str], int],
     others: Sequence[str] = (),
-    message: Message = MERGED,
-) -> Draft:
+    message: CommitMessage = MERGED,
+) -> CommitDraft:
     """The commit that has these files. onto: those of its first parent; others: further parents.
 
     count: how many entries a section has.
     """
-    texts = {path: x for path, x in files.items() if isinstance(x, Text)}
+    texts = {path: x for path, x in files.items() if isinstance(x, MergedOverview)}
     return upkeep_draft(
         hand,
         message,
@@ -321,14 +327,14 @@ def joined_draft(
         links={
             path: (x.mode, x.blob)
             for path, x in files.items()
-            if isinstance(x, Leaf) and x != onto.get(path)
+            if isinstance(x, TreeEntry) and x != onto.get(path)
         },
         drops=sorted(onto.keys() - files.keys()),
         others=others,
     )
 
 
-def _moves(repo: GitRepo, one: str, *, without: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _moves(repo: GitRepository, one: str, *, without: Sequence[str]) -> Iterator[tuple[str, str]]:
     for commit in read_history(repo, one, since=without, paths=False):
         if move := move_of(parse_message(commit.message)):
             yield move

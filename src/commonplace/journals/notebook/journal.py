@@ -17,11 +17,11 @@ from commonplace.core.text import opening
 from commonplace.core.values import Put
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.history import parse_commit, read_history
-from commonplace.journals.git.repo import find_repo, init_repo, is_repo
+from commonplace.journals.git.repo import find_repository, init_repository, is_repository
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
     KEYS,
-    Entry,
+    NotebookEntry,
     SectionFile,
     entries_of,
     entry_message,
@@ -31,9 +31,9 @@ from commonplace.journals.notebook.format import (
     plain_overview,
     version_of,
 )
-from commonplace.journals.notebook.ledger import Ledger, Line
+from commonplace.journals.notebook.ledger import EntryLine, Ledger
 from commonplace.journals.notebook.names import (
-    Address,
+    SectionAddress,
     file_of,
     find_section,
     parse_address,
@@ -43,9 +43,14 @@ from commonplace.journals.notebook.names import (
 from commonplace.journals.notebook.open import NotebookPages
 from commonplace.journals.notebook.recent import newest_entries
 from commonplace.journals.notebook.source import NotebookSource, entry_doc, overview_doc
-from commonplace.journals.notebook.toc import Node, grow
-from commonplace.journals.notebook.upkeep import Upkeep, has_changed_paths, tidy
-from commonplace.journals.notebook.write import Asked, OverviewConflict, Writer, Written
+from commonplace.journals.notebook.toc import TocNode, grow
+from commonplace.journals.notebook.upkeep import RepositoryUpkeep, has_changed_paths, tidy
+from commonplace.journals.notebook.write import (
+    EntryRequest,
+    NotebookWriter,
+    OverviewConflict,
+    WrittenEntry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,18 +58,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.values import Change, Doc
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.conflicts import Clashes
 
 __all__ = [
     "DEFAULT_AUTHOR",
-    "Entry",
-    "Line",
-    "Node",
+    "EntryLine",
     "Notebook",
+    "NotebookEntry",
     "OverviewConflict",
     "Section",
-    "Written",
+    "TocNode",
+    "WrittenEntry",
 ]
 
 MOST_LINES = 1000
@@ -82,7 +87,7 @@ class Section:
     overview: str
     version: str
     entry_count: int
-    last_entry: Line | None
+    last_entry: EntryLine | None
 
 
 class Notebook:
@@ -113,18 +118,18 @@ class Notebook:
         self._clock = clock
         self._author = author
         self._random_bytes = random_bytes
-        self._upkeep = Upkeep() if auto_gc else None
+        self._upkeep = RepositoryUpkeep() if auto_gc else None
         self._opening = threading.RLock()
-        self._opened: tuple[GitRepo, Ledger] | None = None
+        self._opened: tuple[GitRepository, Ledger] | None = None
         self._person = ""
 
     @property
     def exists(self) -> bool:
         """Whether there is a repository in the folder; looks at a file or two."""
-        return is_repo(self.folder)
+        return is_repository(self.folder)
 
     @property
-    def repo(self) -> GitRepo:
+    def repo(self) -> GitRepository:
         """The repository. Raises: NotFound, with how to make one; Denied, Unavailable."""
         return self._open()[0]
 
@@ -139,7 +144,7 @@ class Notebook:
         Raises: Unavailable, Denied, Invalid.
         """
         with self._opening:
-            return init_repo(self.folder).folder
+            return init_repository(self.folder).folder
 
     @property
     def person(self) -> str:
@@ -158,7 +163,7 @@ class Notebook:
         (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
         return parse_commit(blob.name, blob.content).at if blob else self._clock()
 
-    def changes_of(self, written: Written) -> list[Change]:
+    def changes_of(self, written: WrittenEntry) -> list[Change]:
         """What the index should hold after a write: the entry, and the overview if there is one."""
         entry = written.entry
         changes: list[Change] = [Put(entry_doc(entry, section=entry.section, zone=self.zone))]
@@ -205,10 +210,10 @@ class Notebook:
         if opened is not None:
             opened[1].close()
 
-    def _open(self) -> tuple[GitRepo, Ledger]:
+    def _open(self) -> tuple[GitRepository, Ledger]:
         with self._opening:
             if self._opened is None:
-                repo = find_repo(self.folder)
+                repo = find_repository(self.folder)
                 self._opened = (repo, Ledger(repo, self._ledger_path))
             return self._opened
 
@@ -229,7 +234,7 @@ class Notebook:
             last_entry=next(iter(self.ledger.newest(name)), None),
         )
 
-    def read_entry(self, address: str | Address) -> Entry:
+    def read_entry(self, address: str | SectionAddress) -> NotebookEntry:
         """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
 
         A hash that a rebase has replaced still leads to its entry while git keeps it.
@@ -244,13 +249,13 @@ class Notebook:
         message = parse_message(found.message)
         return entry_of(found, message, section=line.section, entry_id=line.id)
 
-    def find_line(self, address: Address) -> Line:
+    def find_line(self, address: SectionAddress) -> EntryLine:
         """Where an address leads to. Raises: as `read_entry`."""
         self.ledger.catch_up()
         section = address.section
         names = {section, self.ledger.name_now(section)}
         mark = address.entry.lower()
-        lines: list[Line] = []
+        lines: list[EntryLine] = []
         if _ENTRY_ID.fullmatch(mark):
             lines = self.ledger.by_id(mark)
         elif _HASH_PREFIX.fullmatch(mark):
@@ -265,7 +270,7 @@ class Notebook:
             raise _no_entry(address)
         return next(iter(found.values()))
 
-    def _replaced(self, prefix: str) -> list[Line]:
+    def _replaced(self, prefix: str) -> list[EntryLine]:
         (blob,) = self.repo.read_objects([prefix])
         if blob is None or blob.kind != "commit":
             return []
@@ -275,7 +280,7 @@ class Notebook:
         # Only what the branch holds as well: other branches are not the notebook.
         return [line for entry_id in ids for line in self.ledger.by_id(entry_id)]
 
-    def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[Line]:
+    def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[EntryLine]:
         """The entries of a section, newest first, those written under its former names included.
 
         Raises: Invalid, NotFound for a section that never was, Unavailable.
@@ -305,7 +310,7 @@ class Notebook:
         files = self.repo.list_files(self.repo.head().commit)
         return sorted(x for path in files if (x := find_section(path)) is not None)
 
-    def toc(self, section: str = "", *, depth: int = 1) -> tuple[Node, ...]:
+    def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
         """What lies below a section, or below the root, by name; so many levels of it.
 
         Raises: Invalid, NotFound, Unavailable.
@@ -319,7 +324,7 @@ class Notebook:
             raise self.no_section(top)
         return grow(sections, self.ledger.tallies(), top=top, depth=depth)
 
-    def node(self, section: str) -> Node:
+    def node(self, section: str) -> TocNode:
         """A section, or a group, as a table of contents shows it, without what lies below it.
 
         Raises: as `toc`.
@@ -343,7 +348,7 @@ class Notebook:
         idempotency_key: str | None = None,
         entry_id: str | None = None,
         at: datetime | None = None,
-    ) -> Written:
+    ) -> WrittenEntry:
         """Add an entry, and put a new overview in place if one is given; the branch moves once.
 
         overview: needs `base_version`, the version that was read, unless the section has none yet.
@@ -351,7 +356,7 @@ class Notebook:
         aware, default now; in whole seconds.
         Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
-        written = Writer(self, clock=self._clock, person=self.person).write(
+        written = NotebookWriter(self, clock=self._clock, person=self.person).write(
             self._asked(
                 section,
                 entry,
@@ -378,7 +383,7 @@ class Notebook:
         base_version: str | None,
         entry_id: str,
         at: datetime,
-    ) -> Asked:
+    ) -> EntryRequest:
         name = parse_new_section(section)
         message = entry_message(
             section=name,
@@ -387,7 +392,7 @@ class Notebook:
             summary=summary,
             work_context=work_context,
         )
-        return Asked(
+        return EntryRequest(
             section=name,
             message=message,
             yours=None if overview is None else plain_overview(overview),
@@ -410,7 +415,7 @@ class Notebook:
         Raises: Invalid, NotFound, Conflict where a new name is taken, Denied, Unavailable.
         """
         before, after = parse_section(old.rstrip("/")), parse_new_section(new.rstrip("/"))
-        writer = Writer(self, clock=self._clock, person=self.person)
+        writer = NotebookWriter(self, clock=self._clock, person=self.person)
         return writer.move(before, after, below=below)
 
     def count(self, section: str, file: SectionFile) -> int:
@@ -430,7 +435,7 @@ class Notebook:
         return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
 
 
-def _no_entry(address: Address) -> NotFound:
+def _no_entry(address: SectionAddress) -> NotFound:
     return NotFound(
         f"There is no entry {opening(address.entry, 60)!r} in {address.section}.",
         hint=(

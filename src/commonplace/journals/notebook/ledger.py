@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.journals.git.history import Commit
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 _LAYOUT = 3
 _TRIES = 20
@@ -40,7 +40,7 @@ def _sql() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class EntryLine:
     """An entry in a list: where it is now, its id for good, its commit now, its first line."""
 
     id: str
@@ -122,7 +122,7 @@ class _Moves:
 class Ledger:
     """The entries of one repository's branch, in a database of ours. Thread-safe."""
 
-    def __init__(self, repo: GitRepo, path: Path) -> None:
+    def __init__(self, repo: GitRepository, path: Path) -> None:
         self._repo = repo
         self._path = path
         self._lock = threading.Lock()
@@ -178,15 +178,15 @@ class Ledger:
         """How many entries a section has."""
         return int(self._ask("count", section=section)[0][0])
 
-    def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[Line]:
+    def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[EntryLine]:
         """Entries of a section, newest first."""
         return _lines(self._ask("newest", section=section, start=start, length=length))
 
-    def by_id(self, entry_id: str) -> list[Line]:
+    def by_id(self, entry_id: str) -> list[EntryLine]:
         """The entry with an id; several lines for a commit by hand in several sections."""
         return _lines(self._ask("by_id", id=entry_id))
 
-    def by_hash(self, prefix: str) -> list[Line]:
+    def by_hash(self, prefix: str) -> list[EntryLine]:
         """The entries whose commit's hash begins so, at most 50."""
         return _lines(self._ask("by_hash", low=prefix, high=f"{prefix}g"))
 
@@ -195,7 +195,7 @@ class Ledger:
         found = self._ask("place", id=entry_id, named=named)
         return found[0][0] if found else named
 
-    def around(self, section: str, entry_id: str) -> tuple[Line | None, Line | None]:
+    def around(self, section: str, entry_id: str) -> tuple[EntryLine | None, EntryLine | None]:
         """The entries before and after one, in its section."""
         before = _lines(self._ask("before", section=section, id=entry_id))
         after = _lines(self._ask("after", section=section, id=entry_id))
@@ -358,9 +358,9 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
         }
 
 
-def _lines(rows: Iterable[tuple[Any, ...]]) -> list[Line]:
+def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
     return [
-        Line(id=id_, section=section, hash=hash_, at=_instant(at), summary=summary)
+        EntryLine(id=id_, section=section, hash=hash_, at=_instant(at), summary=summary)
         for id_, section, hash_, at, summary in rows
     ]
 

@@ -29,14 +29,14 @@ _JOINERS = "\u200c\u200d"  # inside words of some scripts and inside emoji
 _HINT = "Use letters, digits, '-' and '_', with '/' between levels: project-alpha/api-design."
 
 
-class Address(NamedTuple):
+class SectionAddress(NamedTuple):
     """What an id names: a section, and one of its entries by hash or entry id, or none."""
 
     section: str
     entry: str
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> SectionAddress:
     """Read `path`, `path#hash` or `path#<entry id>`, with or without `notebook:` before it.
 
     Raises: Invalid for what no section can be called.
@@ -44,7 +44,7 @@ def parse_address(text: str) -> Address:
     path, sign, entry = text.strip().removeprefix("notebook:").partition("#")
     if sign and not entry.strip():
         raise Invalid(f"No entry is named in {opening(text, 80)!r}.", hint="Leave out the '#'.")
-    return Address(parse_section(path), entry.strip())
+    return SectionAddress(parse_section(path), entry.strip())
 
 
 def parse_section(text: str) -> str:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from commonplace.journals.git.history import read_newest
 from commonplace.journals.notebook.format import entries_of, parse_message
-from commonplace.journals.notebook.ledger import Line
+from commonplace.journals.notebook.ledger import EntryLine
 from commonplace.journals.notebook.names import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 _MORE = 8
 
 
 def newest_entries(
-    repo: GitRepo, head: str, section: str, *, start: int, length: int
-) -> list[Line]:
+    repo: GitRepository, head: str, section: str, *, start: int, length: int
+) -> list[EntryLine]:
     """Entries of a section, those under its former names included, in the order of the history.
 
     An entry whose commit changed no file is not seen: the ledger knows those.
@@ -37,7 +37,7 @@ def newest_entries(
     )
 
 
-def _entries(repo: GitRepo, head: str, section: str, most: int) -> Iterator[Line]:
+def _entries(repo: GitRepository, head: str, section: str, most: int) -> Iterator[EntryLine]:
     told: set[str] = set()
     named, at = section, head
     while at:
@@ -51,7 +51,7 @@ def _entries(repo: GitRepo, head: str, section: str, most: int) -> Iterator[Line
             for entry in entries_of(commit, message):
                 if entry.section == named and entry.id not in told:
                     told.add(entry.id)
-                    yield Line(
+                    yield EntryLine(
                         id=entry.id,
                         section=section,
                         hash=entry.hash,

@@ -17,7 +17,7 @@ from commonplace.journals.notebook.tree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.journal import Notebook
 
 STALE_S = 180.0
@@ -56,7 +56,7 @@ def repair(notebook: Notebook) -> list[str]:
         return [*done, *tree.refresh()] if done else []
 
 
-def _stale_locks(repo: GitRepo) -> Iterator[Problem]:
+def _stale_locks(repo: GitRepository) -> Iterator[Problem]:
     branch = repo.head().branch
     locks = [repo.own / "HEAD.lock", *([repo.shared / f"{branch}.lock"] if branch else [])]
     for lock in (lock_path(repo), *locks):
@@ -71,7 +71,7 @@ def _stale_locks(repo: GitRepo) -> Iterator[Problem]:
             yield Problem(what=what, hint=f"If no git command runs there, remove it: rm {lock}")
 
 
-def _nameless_files(repo: GitRepo) -> Iterator[Problem]:
+def _nameless_files(repo: GitRepository) -> Iterator[Problem]:
     """Files that look like sections, and that no id can name; hidden ones are meant to be none."""
     found = [
         path
@@ -84,7 +84,7 @@ def _nameless_files(repo: GitRepo) -> Iterator[Problem]:
         shown = opening(well_formed(path), 80)
         yield Problem(
             what=f"{shown!r} is in no list of sections: {why_nameless(path[: -len(SUFFIX)])}.",
-            hint=f"Give it another name: {repo.typed} mv",
+            hint=f"Give it another name: {repo.shell_command} mv",
         )
     if len(found) > _NAMED:
         yield Problem(what=f"{len(found) - _NAMED:,} more files are in no list of sections.")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.git.history import Commit
-    from commonplace.journals.notebook.format import Entry
+    from commonplace.journals.notebook.format import NotebookEntry
     from commonplace.journals.notebook.journal import Notebook
 
 _AT_ONCE = 200
@@ -159,7 +159,7 @@ class _Commits:
             yield commit
 
 
-def entry_doc(entry: Entry, *, section: str, zone: tzinfo) -> Doc:
+def entry_doc(entry: NotebookEntry, *, section: str, zone: tzinfo) -> Doc:
     """What the index holds of an entry: all that was said of it, under the section it is in now."""
     facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
     said = "\n".join((*facts, entry.text))
@@ -178,7 +178,7 @@ def entry_doc(entry: Entry, *, section: str, zone: tzinfo) -> Doc:
     )
 
 
-def entry_text(entry: Entry) -> str:
+def entry_text(entry: NotebookEntry) -> str:
     """What is searched of an entry: its text, and what summary and context add to it."""
     flat = " ".join(entry.text.split())
 

@@ -20,10 +20,10 @@ from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
 from commonplace.core.text import opening
 from commonplace.journals.git.commit import Moved, commit_chains
-from commonplace.journals.git.history import former_heads, read_history
-from commonplace.journals.git.refs import RefMove, list_refs, move_refs
+from commonplace.journals.git.history import heads_before_rebase, read_history
+from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
 from commonplace.journals.git.remote import fetch, find_remote, push
-from commonplace.journals.git.trees import Leaf, compare_trees, list_leaves
+from commonplace.journals.git.trees import TreeEntry, compare_trees, list_tree
 from commonplace.journals.notebook.conflicts import (
     Clashes,
     clash_draft,
@@ -31,15 +31,15 @@ from commonplace.journals.notebook.conflicts import (
     merge_of,
     open_place,
 )
-from commonplace.journals.notebook.drafts import Hand, entry_draft, move_draft, upkeep_draft
+from commonplace.journals.notebook.drafts import Signature, entry_draft, move_draft, upkeep_draft
 from commonplace.journals.notebook.format import entries_of, parse_file, parse_message
 from commonplace.journals.notebook.join import (
     MERGED,
     RECOUNTED,
-    Join,
-    Joined,
-    Sides,
-    Text,
+    MergedOverview,
+    MergedTree,
+    ThreeWay,
+    TreeMerge,
     find_base,
     joined_draft,
 )
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.journals.git.commit import Draft
+    from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.remote import Remote
     from commonplace.journals.git.repo import Head
-    from commonplace.journals.git.trees import Change
+    from commonplace.journals.git.trees import TreeChange
     from commonplace.journals.notebook.join import Clash
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.ledger import Ledger
@@ -69,7 +69,7 @@ _LOCK = "commonplace-sync"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synced:
+class SyncReport:
     """What a sync came to. received, sent: entries new here, and there; dropped: gone from here.
 
     conflicts: sections whose overview of ours waits to be settled. before: where the branch was.
@@ -88,7 +88,7 @@ class Synced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Met:
+class _SyncInput:
     """What a sync begins with: the branch here, the branch there, our refs."""
 
     head: Head
@@ -98,7 +98,7 @@ class _Met:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Made:
+class _SyncResult:
     """What a sync has made. to: the commit that both sides are to be at."""
 
     to: str
@@ -135,7 +135,7 @@ class Sync:
         self._person = person
         self._sleep = sleep
 
-    def run(self) -> Synced:
+    def run(self) -> SyncReport:
         """Fetch, merge, count, push, and move the branch; tried again while others push.
 
         Raises: Conflict, Invalid, NotFound, Denied, Unavailable; branch and folder are then as they
@@ -160,14 +160,14 @@ class Sync:
     def _place_of_work(self) -> Path:
         return self._repo.shared / _LOCK
 
-    def _attempt(self) -> Synced:
+    def _attempt(self) -> SyncReport:
         self._refuse_shallow()
         head = self._repo.writable_head()
         remote = find_remote(self._repo, self._name, head.branch)
         self._forget_half_made(head)
         met = self._meet(head, remote, fetch(self._repo, remote))
         if not head.commit and not met.theirs:
-            return Synced(remote=remote.name, branch=remote.branch, address=remote.address)
+            return SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
         try:
             made = self._make(met)
             if made.to != met.theirs:
@@ -177,7 +177,7 @@ class Sync:
         finally:
             with suppress(CommonplaceError):
                 self._forget_half_made(head)
-        return Synced(
+        return SyncReport(
             remote=remote.name,
             branch=remote.branch,
             address=remote.address,
@@ -194,7 +194,7 @@ class Sync:
         if self._repo.is_shallow:
             raise Conflict(
                 f"The notebook {self._repo.folder} is a shallow clone: its history is cut off.",
-                hint=f"Fetch the rest first: {self._repo.typed} fetch --unshallow",
+                hint=f"Fetch the rest first: {self._repo.shell_command} fetch --unshallow",
             )
 
     # Where things are kept: below `next` what is being made, below `clashes` the overviews that a
@@ -206,9 +206,9 @@ class Sync:
 
     def _forget_half_made(self, head: Head) -> None:
         refs = list_refs(self._repo, self._place(head, "next"))
-        move_refs(self._repo, [RefMove(x, "") for x in refs], why="commonplace sync: given up")
+        update_refs(self._repo, [RefUpdate(x, "") for x in refs], why="commonplace sync: given up")
 
-    def _meet(self, head: Head, remote: Remote, theirs: str) -> _Met:
+    def _meet(self, head: Head, remote: Remote, theirs: str) -> _SyncInput:
         """What a sync finds, less the clashes of merges that never arrived."""
         refs = list_refs(self._repo, f"{_OURS}/")
         gone = [
@@ -217,11 +217,13 @@ class Sync:
             if ref.startswith(self._place(head, "clashes/"))
             and not (theirs and self._repo.is_ancestor(merge_of(self._repo, name), theirs))
         ]
-        move_refs(self._repo, [RefMove(x, "") for x in gone], why="commonplace sync: not arrived")
+        update_refs(
+            self._repo, [RefUpdate(x, "") for x in gone], why="commonplace sync: not arrived"
+        )
         kept = {ref: name for ref, name in refs.items() if ref not in gone}
-        return _Met(head=head, remote=remote, theirs=theirs, refs=kept)
+        return _SyncInput(head=head, remote=remote, theirs=theirs, refs=kept)
 
-    def _make(self, met: _Met) -> _Made:
+    def _make(self, met: _SyncInput) -> _SyncResult:
         """Make the commit that both sides are to be at, on a ref of ours."""
         ours, theirs = met.head.commit, met.theirs
         if self._ledger.catch_up() != ours:
@@ -241,7 +243,7 @@ class Sync:
         self._refuse_dirt(ours, made.to)
         return made
 
-    def _joined(self, met: _Met, ledger: Ledger) -> _Made:
+    def _joined(self, met: _SyncInput, ledger: Ledger) -> _SyncResult:
         ours, theirs = met.head.commit, met.theirs
         if not theirs or not ours:
             return self._counted(met, ours or theirs, ledger)
@@ -263,30 +265,30 @@ class Sync:
         base = find_base(
             self._repo, ours, theirs, hand=self._hand(), place=self._place(met.head, "next/base")
         )
-        joined = Join(self._repo, Sides(base=base, ours=ours, theirs=theirs)).run()
+        joined = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs)).run()
         return self._merged(met, joined, ledger, others=[ours])
 
-    def _counted(self, met: _Met, to: str, ledger: Ledger) -> _Made:
+    def _counted(self, met: _SyncInput, to: str, ledger: Ledger) -> _SyncResult:
         """A history as it is, with one commit more where files state wrong counts."""
         ledger.catch_up(to)
-        before = list_leaves(self._repo, to)
+        before = list_tree(self._repo, to)
         files = self._recount(before, ledger)
         if files != before:
             draft = joined_draft(
                 self._hand(), files, onto=before, count=ledger.count, message=RECOUNTED
             )
             to = self._commit(met, "to", to, [draft])
-        return _Made(to=to)
+        return _SyncResult(to=to)
 
     def _merged(
         self,
-        met: _Met,
-        joined: Joined,
+        met: _SyncInput,
+        joined: MergedTree,
         ledger: Ledger,
         *,
-        before: Sequence[Draft] = (),
+        before: Sequence[CommitDraft] = (),
         others: Sequence[str] = (),
-    ) -> _Made:
+    ) -> _SyncResult:
         """Put what was merged on theirs. before: commits between; others: what it merges."""
         hand, theirs = self._hand(), met.theirs
         moves = [move_draft(hand, old, new) for old, new in joined.moves]
@@ -296,14 +298,16 @@ class Sync:
         draft = joined_draft(
             hand,
             self._recount(joined.files, ledger),
-            onto=list_leaves(self._repo, theirs),
+            onto=list_tree(self._repo, theirs),
             count=ledger.count,
             others=others,
         )
         to = self._commit(met, "to", theirs, [*before, draft, *moves])
-        return _Made(to=to, clashes=joined.clashes, notes=joined.notes)
+        return _SyncResult(to=to, clashes=joined.clashes, notes=joined.notes)
 
-    def _put_on_theirs(self, met: _Met, seen: str, lost: Collection[str], ledger: Ledger) -> _Made:
+    def _put_on_theirs(
+        self, met: _SyncInput, seen: str, lost: Collection[str], ledger: Ledger
+    ) -> _SyncResult:
         """What was written here since, on a history that was rewritten: its entries, then files.
 
         A merge would bring back what they took out. The ledger holds theirs.
@@ -311,7 +315,7 @@ class Sync:
         ours, theirs = met.head.commit, met.theirs
         held = self._repo.is_ancestor(seen, ours)
         base = seen if held else self._repo.common(ours, theirs)
-        join = Join(self._repo, Sides(base=base, ours=ours, theirs=theirs))
+        join = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs))
         joined = join.run()
         drafts = [move_draft(self._hand(), old, new) for old, new in join.our_moves]
         for commit in read_history(self._repo, ours, since=(theirs, seen)):
@@ -322,19 +326,19 @@ class Sync:
                     content = blob.content if blob else b""
                     named = replace(entry, section=place)
                     drafts.append(entry_draft(self._hand(), commit, content, named))
-        if not drafts and joined.files == list_leaves(self._repo, theirs):
+        if not drafts and joined.files == list_tree(self._repo, theirs):
             return self._counted(met, theirs, ledger)
         return self._merged(met, joined, ledger, before=drafts)
 
-    def _commit(self, met: _Met, name: str, start: str, drafts: Sequence[Draft]) -> str:
+    def _commit(self, met: _SyncInput, name: str, start: str, drafts: Sequence[CommitDraft]) -> str:
         ref = self._place(met.head, f"next/{name}")
         commit_chains(self._repo, [(ref, start, drafts)])
         return list_refs(self._repo, ref)[ref]
 
-    def _hand(self) -> Hand:
-        return Hand(person=self._person, now=self._clock(), zone=self._notebook.zone)
+    def _hand(self) -> Signature:
+        return Signature(person=self._person, now=self._clock(), zone=self._notebook.zone)
 
-    def _seen(self, met: _Met) -> str:
+    def _seen(self, met: _SyncInput) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
         short = met.remote.branch.removeprefix("refs/heads/")
         if known := met.refs.get(self._synced(met.remote), ""):
@@ -355,8 +359,8 @@ class Sync:
         gone = read_history(self._repo, seen, since=theirs)
         return {x.id for commit in gone for x in entries_of(commit) if not ledger.by_id(x.id)}
 
-    def _rewritten(self, met: _Met, lost: int) -> Conflict:
-        name, git = met.remote.name, self._repo.typed
+    def _rewritten(self, met: _SyncInput, lost: int) -> Conflict:
+        name, git = met.remote.name, self._repo.shell_command
         gone = f"{lost} of your entries are gone from it" if lost else "no entry is gone from it"
         return Conflict(
             f"The history at the remote {name} was rewritten since the last sync: {gone}.",
@@ -365,9 +369,9 @@ class Sync:
             " kept.",
         )
 
-    def _refuse_stranger(self, met: _Met) -> None:
+    def _refuse_stranger(self, met: _SyncInput) -> None:
         """Two notebooks begun apart are joined; what is no notebook is left alone."""
-        if all(find_section(path) for path in list_leaves(self._repo, met.theirs)):
+        if all(find_section(path) for path in list_tree(self._repo, met.theirs)):
             return  # sections alone, whoever committed them
         for commit in read_history(self._repo, met.theirs, paths=False):
             if parse_message(commit.message).entry_id:
@@ -376,19 +380,21 @@ class Sync:
             f"The remote {met.remote.name} ({opening(met.remote.address, 200)}) has a history of"
             " its own, and is no notebook.",
             hint="If it is the right one, join them with plain git and sync again:"
-            f" {self._repo.typed} pull --no-rebase --allow-unrelated-histories"
+            f" {self._repo.shell_command} pull --no-rebase --allow-unrelated-histories"
             f" {met.remote.name} {met.remote.branch.removeprefix('refs/heads/')}",
         )
 
     def _recount(
-        self, files: Mapping[str, Leaf | Text], ledger: Ledger
-    ) -> Mapping[str, Leaf | Text]:
+        self, files: Mapping[str, TreeEntry | MergedOverview], ledger: Ledger
+    ) -> Mapping[str, TreeEntry | MergedOverview]:
         """These files, those whose count line is wrong, or not alone, to be written again."""
         found = dict(files)
         sections = {
             path: (name, file)
             for path, file in files.items()
-            if isinstance(file, Leaf) and file.is_file and (name := find_section(path)) is not None
+            if isinstance(file, TreeEntry)
+            and file.is_file
+            and (name := find_section(path)) is not None
         }
         paths = [*sections]
         for start in range(0, len(paths), _AT_ONCE):
@@ -398,15 +404,15 @@ class Sync:
                 name, leaf = sections[path]
                 file = parse_file(blob.content if blob else b"", errors="surrogateescape")
                 if file.lines > 1 or (file.lines and file.count != ledger.count(name)):
-                    found[path] = Text(leaf.mode, file.overview)
+                    found[path] = MergedOverview(leaf.mode, file.overview)
         return found
 
     def _refuse_loss(self, to: str, ours: str, ledger: Ledger) -> None:
         """Refuse to take more than a tenth of our entries out of sight. Raises: Conflict."""
         if not ours:
             return
-        now = {x for path in list_leaves(self._repo, to) if (x := find_section(path))}
-        before = {x for path in list_leaves(self._repo, ours) if (x := find_section(path))}
+        now = {x for path in list_tree(self._repo, to) if (x := find_section(path))}
+        before = {x for path in list_tree(self._repo, ours) if (x := find_section(path))}
         tallies = self._ledger.tallies()
         missing = [
             name
@@ -428,12 +434,12 @@ class Sync:
                 " back there first.",
             )
 
-    def _dropped_by_rebase(self, met: _Met, to: str, ledger: Ledger) -> list[str]:
+    def _dropped_by_rebase(self, met: _SyncInput, to: str, ledger: Ledger) -> list[str]:
         """Entries that a rebase by hand took for nothing new, since the last sync.
 
         git leaves a commit out whose change is there already, as that of a count may be.
         """
-        olds = former_heads(self._repo, met.head.branch, since="commonplace sync")
+        olds = heads_before_rebase(self._repo, met.head.branch, since="commonplace sync")
         if not olds or not met.head.commit:
             return []
         lost = {
@@ -443,7 +449,7 @@ class Sync:
             for entry in entries_of(commit)
             if not entry.by_hand and not ledger.by_id(entry.id)
         }
-        git = self._repo.typed
+        git = self._repo.shell_command
         return [
             f"A rebase by hand lost an entry of {entry.section}, {opening(entry.summary, 60)!r}:"
             f" {git} commit --allow-empty -C {name[:12]} brings it back, then sync again."
@@ -469,7 +475,7 @@ class Sync:
             WorkTree(repo).refresh()
         dirty = WorkTree(self._repo).dirty(ours, compare_trees(self._repo, ours, to))
         if dirty:
-            git = self._repo.typed
+            git = self._repo.shell_command
             names = opening(", ".join(dirty), 200)
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; the sync would change it too.",
@@ -477,7 +483,7 @@ class Sync:
                 " --staged --worktree -- FILE. Then sync again.",
             )
 
-    def _keep_clashes(self, met: _Met, made: _Made) -> None:
+    def _keep_clashes(self, met: _SyncInput, made: _SyncResult) -> None:
         """Keep what was left aside, before others see what was merged."""
         place = self._place(met.head, "clashes")
         chains = [
@@ -487,35 +493,35 @@ class Sync:
         ]
         commit_chains(self._repo, chains)
 
-    def _finish(self, met: _Met, made: _Made) -> tuple[str, ...]:
+    def _finish(self, met: _SyncInput, made: _SyncResult) -> tuple[str, ...]:
         """Move the branch to what was made, and with it all that says so; then the folder."""
         head = met.head
         refs = list_refs(self._repo, f"{_OURS}/sync/")
         short = met.remote.branch.removeprefix("refs/heads/")
         moves = [
-            RefMove(head.branch, made.to, head.commit),
-            RefMove(self._synced(met.remote), made.to),
-            RefMove(f"refs/remotes/{met.remote.name}/{short}", made.to),
+            RefUpdate(head.branch, made.to, head.commit),
+            RefUpdate(self._synced(met.remote), made.to),
+            RefUpdate(f"refs/remotes/{met.remote.name}/{short}", made.to),
         ]
         if made.to == head.commit:
             del moves[0]
         place, kept = self._place(head, "clashes/"), open_place(head.branch)
         for ref, name in refs.items():
             if ref.startswith(place):
-                moves += [RefMove(f"{kept}/{ref.removeprefix(place)}", name)]
-        moves += [RefMove(x, "") for x in refs if x.startswith(self._place(head, ""))]
+                moves += [RefUpdate(f"{kept}/{ref.removeprefix(place)}", name)]
+        moves += [RefUpdate(x, "") for x in refs if x.startswith(self._place(head, ""))]
         with self._repo.locked() as repo:
             changes = compare_trees(repo, head.commit, made.to)
             with WorkTree(repo).following(head, changes) as notes:
-                move_refs(repo, moves, why=f"commonplace sync: {met.remote.name}")
+                update_refs(repo, moves, why=f"commonplace sync: {met.remote.name}")
         self._ledger.catch_up()
         with suppress(Moved):
             Clashes(self._notebook).forget_settled()
-        left = () if self._repo.is_bare else _left_to_git(self._repo.typed, changes)
+        left = () if self._repo.is_bare else _left_to_git(self._repo.shell_command, changes)
         return (*notes, *left)
 
 
-def _left_to_git(git: str, changes: Mapping[str, Change]) -> list[str]:
+def _left_to_git(git: str, changes: Mapping[str, TreeChange]) -> list[str]:
     """What lies in the tree, or lay there, that only git itself brings into a folder."""
     odd = [
         path

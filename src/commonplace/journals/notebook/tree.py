@@ -20,16 +20,16 @@ from commonplace.core.files import translated
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.git.commit import EMPTY_TREES, Moved
 from commonplace.journals.git.index import locked_index, read_entries
-from commonplace.journals.git.refs import RefMove, move_refs, put_back_to
-from commonplace.journals.git.trees import REGULAR, Leaf, compare_trees, list_leaves
+from commonplace.journals.git.refs import RefUpdate, find_reset, update_refs
+from commonplace.journals.git.trees import REGULAR, TreeEntry, compare_trees, list_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.journals.git.index import Index
-    from commonplace.journals.git.repo import GitRepo, Head
-    from commonplace.journals.git.trees import Change
+    from commonplace.journals.git.index import GitIndex
+    from commonplace.journals.git.repo import GitRepository, Head
+    from commonplace.journals.git.trees import TreeChange
 
 # Beside git's own files: what is to be brought up to date once the branch has moved.
 _NOTE = "commonplace-refresh"
@@ -60,17 +60,17 @@ class _Note:
 class WorkTree:
     """The files and the index of one repository's work tree.
 
-    repo: as its one writer has it, see `GitRepo.locked`.
+    repo: as its one writer has it, see `GitRepository.locked`.
     """
 
-    def __init__(self, repo: GitRepo) -> None:
+    def __init__(self, repo: GitRepository) -> None:
         self._repo = repo
 
     @contextlib.contextmanager
     def following(
         self,
         head: Head,
-        changes: Mapping[str, Change],
+        changes: Mapping[str, TreeChange],
         contents: Mapping[str, bytes] | None = None,
         *,
         edits: Literal["left", "refused"] = "left",
@@ -147,7 +147,7 @@ class WorkTree:
             return True
         return bool(self._lagging(note, head, read_entries(self._repo, {*note.files})))
 
-    def dirty(self, commit: str, changes: Mapping[str, Change]) -> list[str]:
+    def dirty(self, commit: str, changes: Mapping[str, TreeChange]) -> list[str]:
         """Which of the files that are to change a person has changed here, or staged.
 
         commit: the branch's, empty where it has none. Raises: Unavailable, Denied.
@@ -162,7 +162,7 @@ class WorkTree:
         staged = {x.decode("utf-8", "surrogateescape") for x in ran.out.split(b"\0")}
         return sorted({*found, *(staged & changes.keys())})
 
-    def _is_edited(self, path: str, change: Change) -> bool:
+    def _is_edited(self, path: str, change: TreeChange) -> bool:
         before, after = change.before, change.after
         if not change.is_file or not _is_safe(path):
             return False
@@ -176,11 +176,11 @@ class WorkTree:
             return before is not None and after is not None
         return not any(x is not None and _is_blob(found, x.blob) for x in (before, after))
 
-    def _refuse_edits(self, staged: Sequence[str], changes: Mapping[str, Change]) -> None:
+    def _refuse_edits(self, staged: Sequence[str], changes: Mapping[str, TreeChange]) -> None:
         """Raises: Conflict where a person has changed one of these files, or staged it."""
         edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
         if edited:
-            git, names = self._repo.typed, _shown(", ".join(edited))
+            git, names = self._repo.shell_command, _shown(", ".join(edited))
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; no overview was written, since"
                 " the next commit there would undo it.",
@@ -188,7 +188,7 @@ class WorkTree:
                 " --staged --worktree -- FILE. An entry without an overview can be written now.",
             )
 
-    def _heal(self, note: _Note | None, index: Index) -> tuple[list[str], dict[str, str]]:
+    def _heal(self, note: _Note | None, index: GitIndex) -> tuple[list[str], dict[str, str]]:
         """Bring up what fell behind the branch through us; sentences, and what still is behind.
 
         After a move that nobody finished: what is as it was before. After one that was finished:
@@ -202,19 +202,19 @@ class WorkTree:
         index.put(lagging)
         if note.newer:
             return self._bring_back(note, head, index), {}
-        leaves = list_leaves(self._repo, head.commit)
+        leaves = list_tree(self._repo, head.commit)
         regular = {p: old for p, old in note.files.items() if p not in leaves or leaves[p].is_file}
         notes, left = self._bring_all(head.commit, regular, {})
         return notes, {path: note.files[path] for path in left}
 
     def _lagging(
-        self, note: _Note, head: Head, found: Mapping[str, Leaf]
-    ) -> dict[str, Leaf | None]:
+        self, note: _Note, head: Head, found: Mapping[str, TreeEntry]
+    ) -> dict[str, TreeEntry | None]:
         """What the index is to hold where it stands as before a move; see `_heal`."""
         same = [path for path, old in note.files.items() if _blob(found.get(path)) == old]
         if not same:
             return {}
-        leaves = list_leaves(self._repo, head.commit)
+        leaves = list_tree(self._repo, head.commit)
         return {
             path: leaves.get(path)
             for path in same
@@ -222,17 +222,17 @@ class WorkTree:
             and not (note.newer and not self._is_there(path, leaves.get(path)))
         }
 
-    def _bring_back(self, note: _Note, head: Head, index: Index) -> list[str]:
+    def _bring_back(self, note: _Note, head: Head, index: GitIndex) -> list[str]:
         """Put the branch back where we had put it, after a command of git's that had not seen it.
 
         A sentence where others have gone on from there, as then only a merge brings it back.
         """
         if head.branch != note.branch or note.newer in {"", head.commit}:
             return []
-        back = put_back_to(self._repo, head.branch, note.newer)
+        back = find_reset(self._repo, head.branch, note.newer)
         if back != head.commit:
             if back and not self._repo.is_ancestor(note.newer, head.commit):
-                merge = f"{self._repo.typed} merge {note.newer[:12]}"
+                merge = f"{self._repo.shell_command} merge {note.newer[:12]}"
                 return [f"A command of git's beside a write took it back. Bring it again: {merge}"]
             return []
         changes = compare_trees(self._repo, head.commit, note.newer)
@@ -241,11 +241,11 @@ class WorkTree:
             {p: _next(found.get(p), x) for p, x in changes.items() if _stands(found.get(p), x)}
         )
         why = "commonplace: what a command beside a write took back"
-        move_refs(self._repo, [RefMove(head.branch, note.newer, head.commit)], why=why)
+        update_refs(self._repo, [RefUpdate(head.branch, note.newer, head.commit)], why=why)
         files = {p: _blob(x.before) for p, x in changes.items() if x.is_file}
         return self._bring_all(note.newer, files, {})[0]
 
-    def _is_there(self, path: str, leaf: Leaf | None) -> bool:
+    def _is_there(self, path: str, leaf: TreeEntry | None) -> bool:
         """Whether a file of the folder is what the tree has."""
         try:
             found = _read_plain(self._repo.folder / path)
@@ -268,7 +268,7 @@ class WorkTree:
             for path, old in files.items():
                 self._bring(path, old, contents[path], notes, left)
             return notes, left
-        leaves = list_leaves(self._repo, commit)
+        leaves = list_tree(self._repo, commit)
         # What goes makes room for what comes.
         paths = sorted(files, key=lambda path: path in leaves)
         for start in range(0, len(paths), _AT_ONCE):
@@ -280,13 +280,13 @@ class WorkTree:
             for path in some:
                 leaf = leaves.get(path)
                 if leaf is not None and path not in known:
-                    git = f"{self._repo.typed} restore -- {_shown(path)}"
+                    git = f"{self._repo.shell_command} restore -- {_shown(path)}"
                     notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
                 elif self._bring(path, files[path], known.get(path), notes, left) and leaf:
                     self._set_mode(path, leaf)
         return notes, left
 
-    def _set_mode(self, path: str, leaf: Leaf) -> None:
+    def _set_mode(self, path: str, leaf: TreeEntry) -> None:
         """Let a file run, or not, as the tree says."""
         target = self._repo.folder / path
         with contextlib.suppress(OSError):
@@ -401,7 +401,7 @@ class WorkTree:
         return None
 
 
-def _blob(leaf: Leaf | None) -> str:
+def _blob(leaf: TreeEntry | None) -> str:
     return leaf.blob if leaf else ""
 
 
@@ -410,16 +410,16 @@ def _shown(path: str) -> str:
     return opening(well_formed(path), 200)
 
 
-def _stands(found: Leaf | None, change: Change) -> bool:
+def _stands(found: TreeEntry | None, change: TreeChange) -> bool:
     """Whether the index has a file as it was or as it is to be, and not as a person staged it."""
     return _blob(found) in {_blob(change.before), _blob(change.after)}
 
 
-def _next(found: Leaf | None, change: Change) -> Leaf | None:
+def _next(found: TreeEntry | None, change: TreeChange) -> TreeEntry | None:
     """What the index is to hold: the new text, with a mode that a person staged."""
     before, after = change.before, change.after
     if found and before and after and found.is_file and found.mode != before.mode:
-        return Leaf(found.mode, after.blob)
+        return TreeEntry(found.mode, after.blob)
     return after
 
 
@@ -464,7 +464,9 @@ def blob_name(content: bytes, digits: int) -> str:
     return made.hexdigest()
 
 
-def next_leaf(repo: GitRepo, head: Head, before: Leaf | None, content: bytes) -> Leaf:
+def next_leaf(
+    repo: GitRepository, head: Head, before: TreeEntry | None, content: bytes
+) -> TreeEntry:
     """A file with new bytes: one that may be run still may."""
     mode = before.mode if before is not None and before.is_file else REGULAR
-    return Leaf(mode, blob_name(content, repo.digits(head)))
+    return TreeEntry(mode, blob_name(content, repo.digits(head)))

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Literal
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import (
-    Draft,
+    CommitDraft,
     Moved,
     commit,
     commit_all,
-    until_settled,
+    retry_while_moved,
 )
 from commonplace.journals.git.history import Commit
 from commonplace.journals.git.index import IndexLocked
-from commonplace.journals.git.run import lacking
-from commonplace.journals.git.trees import FOLDER, Change, list_leaves, read_file
+from commonplace.journals.git.run import missing_object
+from commonplace.journals.git.trees import FOLDER, TreeChange, list_tree, read_file
 from commonplace.journals.notebook.format import (
-    Entry,
-    Message,
+    CommitMessage,
+    NotebookEntry,
     SectionFile,
     entry_of,
     move_message,
@@ -31,7 +31,7 @@ from commonplace.journals.notebook.format import (
     render_message,
 )
 from commonplace.journals.notebook.names import (
-    Address,
+    SectionAddress,
     file_of,
     parse_new_section,
     refuse_twin,
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from commonplace.journals.git.repo import GitRepo, Head
+    from commonplace.journals.git.repo import GitRepository, Head
     from commonplace.journals.notebook.journal import Notebook
-    from commonplace.journals.notebook.ledger import Line
+    from commonplace.journals.notebook.ledger import EntryLine
 
 
 class OverviewConflict(Conflict):
@@ -70,14 +70,14 @@ class OverviewConflict(Conflict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenEntry:
     """An entry that is on the branch. overview, version: the section's, with it.
 
     entry_count: of the section, with it. repeated: an earlier call with the same key wrote it.
     notes: sentences on what of the folder was left as it is.
     """
 
-    entry: Entry
+    entry: NotebookEntry
     overview: str
     version: str
     entry_count: int
@@ -86,7 +86,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class EntryRequest:
     """A write, checked. yours: the new overview, None for the one that is there.
 
     base_version: of the overview that was read, empty for none. is_keyed: the message's id follows
@@ -94,14 +94,14 @@ class Asked:
     """
 
     section: str
-    message: Message
+    message: CommitMessage
     yours: str | None
     base_version: str
     at: datetime
     is_keyed: bool
 
 
-class Writer:
+class NotebookWriter:
     """Writes to one notebook. clock: the present, aware. person: author and committer."""
 
     def __init__(self, notebook: Notebook, *, clock: Callable[[], datetime], person: str) -> None:
@@ -111,13 +111,13 @@ class Writer:
         self._clock = clock
         self._person = person
 
-    def write(self, asked: Asked) -> Written:
+    def write(self, asked: EntryRequest) -> WrittenEntry:
         """Add an entry in one commit, tried anew while others move the branch.
 
         Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
-            return until_settled(lambda: self._attempt(asked, repo))
+            return retry_while_moved(lambda: self._attempt(asked, repo))
 
     def move(
         self, old: str, new: str, *, below: bool
@@ -128,9 +128,9 @@ class Writer:
         Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
-            return until_settled(lambda: self._attempt_move(old, new, repo, below=below))
+            return retry_while_moved(lambda: self._attempt_move(old, new, repo, below=below))
 
-    def _attempt(self, asked: Asked, repo: GitRepo) -> Written:
+    def _attempt(self, asked: EntryRequest, repo: GitRepository) -> WrittenEntry:
         head = self._settled_head()
         if asked.is_keyed and (known := self._ledger.by_id(asked.message.entry_id)):
             return self._repeated(known[0], repo)
@@ -139,7 +139,7 @@ class Writer:
         if found is None:
             sections = self._notebook.list_sections()
             if asked.section in sections:
-                raise lacking(repo.folder)
+                raise missing_object(repo.folder)
             refuse_twin(asked.section, sections)
         leaf, former = found or (None, b"")
         if leaf is not None and leaf.mode == FOLDER:
@@ -153,7 +153,7 @@ class Writer:
         edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
         try:
             with WorkTree(repo).following(
-                head, {path: Change(leaf, after)}, {path: content}, edits=edits
+                head, {path: TreeChange(leaf, after)}, {path: content}, edits=edits
             ) as notes:
                 made = self._commit(repo, head, draft)
         except IndexLocked as exc:
@@ -163,7 +163,7 @@ class Writer:
             made = self._commit(repo, head, replace(draft, puts={}))
             notes = [str(exc)]
         shown = parse_file(content)
-        return Written(
+        return WrittenEntry(
             entry=entry_of(
                 made, asked.message, section=asked.section, entry_id=asked.message.entry_id
             ),
@@ -180,14 +180,14 @@ class Writer:
             raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
         return head
 
-    def _repeated(self, line: Line, repo: GitRepo) -> Written:
+    def _repeated(self, line: EntryLine, repo: GitRepository) -> WrittenEntry:
         try:
             notes = WorkTree(repo).refresh()  # what the first call left if it was killed
         except IndexLocked as exc:
             notes = (str(exc),)
         section = self._notebook.read_section(line.section)
-        return Written(
-            entry=self._notebook.read_entry(Address(line.section, line.id)),
+        return WrittenEntry(
+            entry=self._notebook.read_entry(SectionAddress(line.section, line.id)),
             overview=section.overview,
             version=section.version,
             entry_count=section.entry_count,
@@ -196,7 +196,7 @@ class Writer:
         )
 
     def _attempt_move(
-        self, old: str, new: str, repo: GitRepo, *, below: bool
+        self, old: str, new: str, repo: GitRepository, *, below: bool
     ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
         head = self._settled_head()
         sections = self._notebook.list_sections()
@@ -210,29 +210,29 @@ class Writer:
                     f"There is, or was, a section {target} already.", hint="Choose another name."
                 )
             refuse_twin(target, stay)
-        leaves = list_leaves(repo, head.commit)
+        leaves = list_tree(repo, head.commit)
         files = [(file_of(x), file_of(y)) for x, y in pairs]
-        changes = {x: Change(leaves[x], None) for x, _ in files}
-        changes |= {y: Change(leaves.get(y), leaves[x]) for x, y in files}
+        changes = {x: TreeChange(leaves[x], None) for x, _ in files}
+        changes |= {y: TreeChange(leaves.get(y), leaves[x]) for x, y in files}
         with WorkTree(repo).following(head, changes) as notes:
             commit_all(repo, head, [self._move_draft(*pair) for pair in pairs])
         self._ledger.catch_up()
         return pairs, tuple(notes)
 
-    def _move_draft(self, old: str, new: str) -> Draft:
+    def _move_draft(self, old: str, new: str) -> CommitDraft:
         renames = {file_of(old): file_of(new)}
         return self._draft(move_message(old, new), self._clock(), renames=renames)
 
     def _draft(
         self,
-        message: Message,
+        message: CommitMessage,
         at: datetime,
         *,
         puts: dict[str, bytes] | None = None,
         modes: dict[str, str] | None = None,
         renames: dict[str, str] | None = None,
-    ) -> Draft:
-        return Draft(
+    ) -> CommitDraft:
+        return CommitDraft(
             message=render_message(message),
             author=self._person,
             committer=self._person,
@@ -244,7 +244,7 @@ class Writer:
             renames=renames or {},
         )
 
-    def _commit(self, repo: GitRepo, head: Head, draft: Draft) -> Commit:
+    def _commit(self, repo: GitRepository, head: Head, draft: CommitDraft) -> Commit:
         name, _, address = self._person.partition(" <")
         made = Commit(
             hash=commit(repo, head, draft),
@@ -272,7 +272,7 @@ def _pairs(
     return tuple(pairs)
 
 
-def _checked(asked: Asked, content: bytes) -> SectionFile:
+def _checked(asked: EntryRequest, content: bytes) -> SectionFile:
     """The section's file as it is, its bytes kept. Raises: OverviewConflict."""
     current = parse_file(content)
     is_read = asked.base_version == current.version or not (current.overview or asked.base_version)

@@ -11,9 +11,9 @@ from commonplace.core.values import Filter, Interval
 
 if TYPE_CHECKING:
     from commonplace.core.values import Doc
-    from commonplace.journals.notebook.journal import Line
+    from commonplace.journals.notebook.journal import EntryLine
     from commonplace.search.two_questions import SidedHit, Sides
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.services.notebook.service import NotebookService
 
 
 class NotebookHit(NamedTuple):
@@ -21,11 +21,11 @@ class NotebookHit(NamedTuple):
 
     hit: SidedHit
     section: str
-    line: Line | None
+    line: EntryLine | None
 
 
 def find(
-    desk: NotebookDesk,
+    desk: NotebookService,
     *,
     work_context: str,
     content: str,
@@ -37,7 +37,7 @@ def find(
     """The best entries and overviews, and the search's notes. Raises: Invalid, Unavailable."""
     from commonplace.search.two_questions import TwoQuestions
 
-    places: dict[str, tuple[str, Line | None]] = {}
+    places: dict[str, tuple[str, EntryLine | None]] = {}
     found = desk.finder().find(
         TwoQuestions(
             work_context=work_context,
@@ -56,7 +56,7 @@ def find(
 
 
 def _sides(
-    desk: NotebookDesk, doc: Doc, places: dict[str, tuple[str, Line | None]]
+    desk: NotebookService, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
 ) -> Sides | None:
     """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
     from commonplace.search.two_questions import Sides

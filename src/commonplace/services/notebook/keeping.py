@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer
     from commonplace.journals.notebook.conflicts import OverviewClash
     from commonplace.journals.notebook.journal import Notebook
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.services.notebook.service import NotebookService
 
 Tell: TypeAlias = "Callable[[int, int], None] | None"
 """Progress: called with (done, still to do)."""
@@ -52,7 +52,7 @@ class NotebookKeeping:
     desk: opened at the first call.
     """
 
-    def __init__(self, desk: Callable[[], NotebookDesk]) -> None:
+    def __init__(self, desk: Callable[[], NotebookService]) -> None:
         self._desk = desk
 
     def init(self) -> Answer:

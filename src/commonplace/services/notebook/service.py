@@ -80,7 +80,7 @@ class Reads:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookDesk:
+class NotebookService:
     """What the tools work with, wired for one owner and one notebook.
 
     filing, finder: opened when called, after a first write has made the notebook, so that the

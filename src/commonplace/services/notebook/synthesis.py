@@ -48,7 +48,7 @@ END_OF_LEFT_OUT = "<!-- end of what the model left out -->"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class OverviewPair:
     """Two versions of a section's overview; base: what both began from, where that is known."""
 
     section: str
@@ -81,7 +81,7 @@ _WHO: dict[Maker, str] = {"client": "The client's model", "llm": "The configured
 
 
 def synthesize(
-    sides: Sides,
+    sides: OverviewPair,
     makers: Sequence[tuple[Maker, Callable[[], Language | None]]],
     *,
     clock: Callable[[], float] = time.monotonic,
@@ -111,7 +111,7 @@ def synthesize(
     )
 
 
-def checked(sides: Sides, text: str) -> Synthesis:
+def checked(sides: OverviewPair, text: str) -> Synthesis:
     """A model's text with every line of both sides in it, those it left out at the end.
 
     A line is kept where its words stand in the text, one after the other: marks of lists, headings
@@ -149,7 +149,7 @@ def checked(sides: Sides, text: str) -> Synthesis:
     return Synthesis(text="\n\n".join(parts), made_by="merge", left_out=len(lost), own=own)
 
 
-def _asked(sides: Sides, maker: Maker, language: Language) -> Synthesis:
+def _asked(sides: OverviewPair, maker: Maker, language: Language) -> Synthesis:
     """What a model makes of both. Raises: as the model; Unavailable for an answer of no use."""
     hidden = hide_secrets(
         [sides.version_a, sides.version_b, sides.base or "", sides.section, sides.work_context]
@@ -173,7 +173,7 @@ def _asked(sides: Sides, maker: Maker, language: Language) -> Synthesis:
     return replace(made, made_by=maker, model=completion.model)
 
 
-def _fits(sides: Sides, notes: list[str]) -> bool:
+def _fits(sides: OverviewPair, notes: list[str]) -> bool:
     """Whether a model is worth asking."""
     if sides.version_a.strip() == sides.version_b.strip():
         return False
@@ -188,7 +188,7 @@ def _instructions() -> str:
     return package.joinpath("synthesis.md").read_text("utf-8")
 
 
-def _unwrapped(text: str, sides: Sides) -> str:
+def _unwrapped(text: str, sides: OverviewPair) -> str:
     """An answer without a fence around all of it, where neither version begins with one."""
     found = _WRAPPED.fullmatch(text)
     if found and not any(x.lstrip().startswith("```") for x in (sides.version_a, sides.version_b)):

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Answer
     from commonplace.journals.notebook.conflicts import OverviewClash
-    from commonplace.journals.notebook.sync import Synced
+    from commonplace.journals.notebook.sync import SyncReport
 
 
-def synced_answer(synced: Synced, *, waiting: Sequence[str], notes: Sequence[str]) -> Answer:
+def synced_answer(synced: SyncReport, *, waiting: Sequence[str], notes: Sequence[str]) -> Answer:
     """What a sync came to. waiting: sections whose overview is to be settled."""
     facts: dict[str, Any] = {
         "remote": synced.remote,

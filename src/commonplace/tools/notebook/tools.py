@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.values import Interval
-    from commonplace.journals.notebook.journal import Notebook, OverviewConflict, Written
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.journals.notebook.journal import Notebook, OverviewConflict, WrittenEntry
+    from commonplace.services.notebook.service import NotebookService
 
 NOTHING = "No entries found."
 
@@ -54,7 +54,7 @@ class NotebookTools:
     desk: opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
-    def __init__(self, desk: Callable[[], NotebookDesk]) -> None:
+    def __init__(self, desk: Callable[[], NotebookService]) -> None:
         self._desk = desk
 
     @property
@@ -245,7 +245,7 @@ class NotebookTools:
         written here.
         """
         from commonplace.services.notebook.synthesis import (
-            Sides,
+            OverviewPair,
             synthesize,
         )
 
@@ -256,7 +256,7 @@ class NotebookTools:
         text_a, text_b = _text_of(version_a, known), _text_of(version_b, known)
         both = {_plain(text_a), _plain(text_b)}
         base = next(((v, x) for v, x in read.items() if _plain(x) not in both), None)
-        sides = Sides(
+        sides = OverviewPair(
             section=name,
             version_a=text_a,
             version_b=text_b,
@@ -280,7 +280,7 @@ class NotebookTools:
         with naming("when"):
             return parse_when(when, now=desk.clock(), zone=desk.zone)
 
-    def _filed(self, written: Written) -> tuple[str, ...]:
+    def _filed(self, written: WrittenEntry) -> tuple[str, ...]:
         """File what was written; the search's notes."""
         desk = self._desk()
         if written.repeated:
