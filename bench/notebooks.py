@@ -28,6 +28,7 @@ from commonplace.journals.notebook.format import (
     summary_of,
 )
 from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.source import NotebookSource
 from commonplace.journals.notebook.sync import Sync
 from commonplace.search.filing.filing import Filing
 from commonplace.testing import ReadySlot
@@ -341,7 +342,7 @@ def _catch_up_figure(cache: Path, scratch: Path, *, entries: int) -> Figure:
         made = _Heard(encoder)
         filing = Filing(
             index=app.index,
-            sources=[app.notebook.journal.source()],
+            sources=[NotebookSource(app.notebook.journal)],
             encoder=ReadySlot(made),
             holder="bench",
         )

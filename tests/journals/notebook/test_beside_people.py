@@ -16,6 +16,7 @@ from tests.journals.notebook.team import Team
 from commonplace.core.errors import Conflict, Unavailable
 from commonplace.journals.git import index as git_index
 from commonplace.journals.notebook.repair import find_problems, repair
+from commonplace.journals.notebook.source import NotebookSource
 
 
 @pytest.fixture(autouse=True)
@@ -253,7 +254,7 @@ def test_a_name_that_cannot_be_said_hides_nothing(book):
     assert notes.list_sections() == ["a", "i j"]
     assert [x.id for x in notes.toc()] == ["a", "i j"]
     since = NothingKnown()
-    assert {x.doc.scope for x in notes.source().scan(since)} == {"a", "i j"}
+    assert {x.doc.scope for x in NotebookSource(notes).scan(since)} == {"a", "i j"}
     assert notes.write("a", "y").entry_count == 2
     found = [x.what for x in find_problems(notes)]
     assert len(found) == 6

@@ -22,6 +22,7 @@ from tests.patience import PATIENCE_S
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
 from commonplace.journals.git import run as git_run
 from commonplace.journals.notebook import sync as notebook_sync
+from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.journal import OverviewConflict
 
 
@@ -110,7 +111,7 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
     between(monkeypatch, "push", lambda: team.write(0, "b", "Late"), after=True)
     team.sync(0)
     both(team)
-    (waits,) = team.notes[0].clashes().list_open()
+    (waits,) = Clashes(team.notes[0]).list_open()
     assert (waits.ours, waits.theirs) == ("Ann's.\n\nTwo.", "Bob's.\n\nTwo.")
 
 
@@ -139,7 +140,7 @@ if what == "branch":
 else:
     setattr(owner, name, after(real) if at == "after" else die)
 notes = opened(author="A <a@x.org>")
-notebook_sync.Sync(notes, remote="origin", clock=now, person=notes.person).run()
+notebook_sync.Sync(notes, remote="origin").run()
 """
 
 
@@ -168,7 +169,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(team, where):
         ["first", "Ann", "Ann in b", "By hand", "Bob", "Later", "Bob in b"]
     )
     assert team.entries(0) == team.entries(1)
-    assert [x.ours for x in team.notes[0].clashes().list_open()] == ["Ann's.\n\nTwo."]
+    assert [x.ours for x in Clashes(team.notes[0]).list_open()] == ["Ann's.\n\nTwo."]
     assert team.git(0, "for-each-ref", "refs/commonplace/sync") == ""
     assert not [*(team.place(0) / ".git" / "commonplace-sync").iterdir()]
 
@@ -198,12 +199,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.sync import Sync
+from commonplace.journals.notebook.conflicts import Clashes
 folder, ledger, name, count = sys.argv[1:]
 now = lambda: datetime.now(UTC)
 notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=now, author=f"{name} <x@x.org>")
 for number in range(int(count)):
     notes.write("shared" if number % 2 else name, f"{name} {number}")
-    Sync(notes, remote="origin", clock=now, person=notes.person).run()
+    Sync(notes, remote="origin").run()
 """
 
 
@@ -670,8 +672,8 @@ class Play:
         assert [text for text in self.told if f"+{text}" not in lines] == []
         for which in (0, 1):
             notes = team.notes[which]
-            while waiting := notes.clashes().list_open():
-                notes.clashes().settle(waiting[0], None)
+            while waiting := Clashes(notes).list_open():
+                Clashes(notes).settle(waiting[0], None)
             found = Counter(x[1] for x in team.entries(which))
             written = Counter(f"entry {n}" for n in range(len(self.ids)))
             assert {x: n for x, n in found.items() if x.startswith("entry")} == dict(written)

@@ -10,11 +10,12 @@ from commonplace.app.lazy import made_once
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.values import Problem
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.services.notebook.service import NotebookService
     from commonplace.tools.notebook.tools import NotebookTools
@@ -25,7 +26,7 @@ MERGE_S = 40.0
 
 
 class NotebookWiring:
-    """The notebook of one owner, there or not, its desk and its tools."""
+    """The notebook of one owner, there or not, its service and its tools."""
 
     name = "notebook"
     title = "The notebook"
@@ -60,14 +61,14 @@ class NotebookWiring:
         """The notebook's tools."""
         from commonplace.tools.notebook.tools import NotebookTools
 
-        return NotebookTools(desk=self.desk)
+        return NotebookTools(self.service)
 
-    def desk(self) -> NotebookService:
-        """What the notebook's tools work with."""
-        return self._desk
+    def service(self) -> NotebookService:
+        """The notebook's verbs, for tools, command line and page."""
+        return self._service
 
     @made_once
-    def _desk(self) -> NotebookService:
+    def _service(self) -> NotebookService:
         from commonplace.search import policy
         from commonplace.services.notebook.service import NotebookService
 
@@ -97,18 +98,38 @@ class NotebookWiring:
         return {"notebook": lambda: self.tools.toolset}
 
     def is_there(self) -> bool:
-        """Whether there may be one: whoever has none pays a look at one folder."""
+        """Whether there may be one: without one this costs a look at one folder."""
         return may_exist(self._folder)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.notebook.open import NotebookPages
+
+        return NotebookPages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""
-        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+        return [awaited(self, self._source)]
+
+    def _source(self) -> Source:
+        from commonplace.journals.notebook.source import NotebookSource
+
+        return NotebookSource(self.journal)
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with the notebook now; changes nothing."""
+        from commonplace.journals.notebook.repair import find_problems
+
+        if self.is_there():
+            yield from find_problems(self.journal)
+
+    def repair(self) -> list[str]:
+        """Repair what can be repaired; a sentence for each repair. Raises: Unavailable, Denied."""
+        from commonplace.journals.notebook.repair import repair
+
+        return repair(self.journal) if self.is_there() else []
 
     def close(self) -> None:
-        """Let go of the ledger."""
+        """Close the ledger."""
         if "journal" in self.__dict__:
             self.journal.close()

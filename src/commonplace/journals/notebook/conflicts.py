@@ -6,7 +6,7 @@ Never forgets a text before the branch holds what became of it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
@@ -15,7 +15,7 @@ from commonplace.journals.git.commit import CommitDraft, Moved, commit, retry_wh
 from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
 from commonplace.journals.git.trees import TreeChange, read_file
-from commonplace.journals.notebook.drafts import Signature, upkeep_draft
+from commonplace.journals.notebook.drafts import own_draft
 from commonplace.journals.notebook.format import (
     CommitMessage,
     parse_file,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.notebook.drafts import Signature
     from commonplace.journals.notebook.join import Clash
     from commonplace.journals.notebook.journal import Notebook
 
@@ -56,6 +57,11 @@ class OverviewClash:
     ref: str
 
     @property
+    def our_version(self) -> str:
+        """The version of the overview that waits."""
+        return version_of(self.ours)
+
+    @property
     def marked(self) -> str:
         """Both texts as one, with what differs between marks."""
         return merge(self.ours, self.theirs, base=self.base).text
@@ -67,12 +73,12 @@ def clash_key(clash: Clash) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def clash_draft(clash: Clash, hand: Signature, *, merge: str) -> CommitDraft:
+def clash_draft(clash: Clash, signature: Signature, *, merge: str) -> CommitDraft:
     """What keeps a clash: a commit of its own, on no branch. merge: what left it aside."""
     summary = f"An overview of {clash.section} that waits to be settled"
-    return upkeep_draft(
-        hand,
-        CommitMessage(summary=summary, text=merge, section=clash.section, verb="conflict"),
+    message = CommitMessage(summary=summary, text=merge, section=clash.section, verb="conflict")
+    return replace(
+        own_draft(signature, message),
         puts={
             _BASE: clash.base.encode("utf-8", "surrogateescape"),
             _OURS: clash.ours.encode("utf-8", "surrogateescape"),
@@ -184,9 +190,11 @@ class Clashes:
             section=clash.section,
             verb="overview",
         )
-        notebook = self._notebook
-        hand = Signature(person=notebook.person, now=notebook.clock(), zone=notebook.zone)
-        draft = upkeep_draft(hand, message, puts={path: content}, modes={path: after.mode})
+        draft = replace(
+            own_draft(self._notebook.signature(), message),
+            puts={path: content},
+            modes={path: after.mode},
+        )
         with WorkTree(repo).following(
             head, {path: TreeChange(leaf, after)}, {path: content}, edits="refused"
         ) as notes:

@@ -20,7 +20,6 @@ from commonplace.journals.notebook.format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.journals.git.history import Commit
@@ -40,7 +39,7 @@ class Signature:
 
 
 def entry_draft(
-    hand: Signature, commit: Commit, content: bytes, entry: NotebookEntry
+    signature: Signature, commit: Commit, content: bytes, entry: NotebookEntry
 ) -> CommitDraft:
     """A commit that is the same entry on another history; its files are put there at the end.
 
@@ -52,41 +51,27 @@ def entry_draft(
     return CommitDraft(
         message=message.replace(b"\0", b""),
         author=f"{author} <{address}>",
-        committer=hand.person,
+        committer=signature.person,
         at=commit.at,
-        now=hand.now,
+        now=signature.now,
         zone=zone_of(content),
     )
 
 
-def move_draft(hand: Signature, old: str, new: str) -> CommitDraft:
+def move_draft(signature: Signature, old: str, new: str) -> CommitDraft:
     """A commit that says of a section's entries that they are under another name now."""
-    return upkeep_draft(hand, move_message(old, new))
+    return own_draft(signature, move_message(old, new))
 
 
-def upkeep_draft(
-    hand: Signature,
-    message: CommitMessage,
-    *,
-    puts: Mapping[str, bytes] | None = None,
-    modes: Mapping[str, str] | None = None,
-    links: Mapping[str, tuple[str, str]] | None = None,
-    drops: Sequence[str] = (),
-    others: Sequence[str] = (),
-) -> CommitDraft:
-    """A commit of our own, which is no entry. others: its further parents."""
+def own_draft(signature: Signature, message: CommitMessage) -> CommitDraft:
+    """A commit of ours with this message, that changes no file yet. Raises: Invalid."""
     return CommitDraft(
         message=render_message(message),
-        author=hand.person,
-        committer=hand.person,
-        at=hand.now,
-        now=hand.now,
-        zone=hand.zone,
-        puts=puts or {},
-        modes=modes or {},
-        links=links or {},
-        drops=drops,
-        others=others,
+        author=signature.person,
+        committer=signature.person,
+        at=signature.now,
+        now=signature.now,
+        zone=signature.zone,
     )
 
 

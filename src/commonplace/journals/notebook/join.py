@@ -5,7 +5,7 @@ Never moves a branch, and never loses a line of an overview that neither side to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import Conflict, Invalid
@@ -14,7 +14,7 @@ from commonplace.journals.git.history import read_history
 from commonplace.journals.git.refs import list_refs
 from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import TreeEntry, list_tree
-from commonplace.journals.notebook.drafts import upkeep_draft
+from commonplace.journals.notebook.drafts import own_draft
 from commonplace.journals.notebook.format import (
     CommitMessage,
     move_of,
@@ -262,7 +262,7 @@ def find_base(
     one: str,
     other: str,
     *,
-    hand: Signature,
+    signature: Signature,
     place: str,
     deepest: int = _DEEPEST,
 ) -> str:
@@ -278,7 +278,9 @@ def find_base(
     for another in others:
         ref = f"{place}/{base}-{another}"
         if not (known := list_refs(repo, ref)):
-            below = find_base(repo, base, another, hand=hand, place=place, deepest=deepest - 1)
+            below = find_base(
+                repo, base, another, signature=signature, place=place, deepest=deepest - 1
+            )
             try:
                 joined = TreeMerge(repo, ThreeWay(base=below, ours=another, theirs=base)).run()
             except Conflict:
@@ -290,7 +292,7 @@ def find_base(
                 both = merge(clash.ours, theirs.overview, base=clash.base).text
                 joined.files[path] = MergedOverview(theirs.mode, both)
             draft = joined_draft(
-                hand,
+                signature,
                 joined.files,
                 onto=list_tree(repo, base),
                 count=lambda _: 0,
@@ -303,7 +305,7 @@ def find_base(
 
 
 def joined_draft(
-    hand: Signature,
+    signature: Signature,
     files: Mapping[str, TreeEntry | MergedOverview],
     *,
     onto: Mapping[str, TreeEntry],
@@ -316,9 +318,8 @@ def joined_draft(
     count: how many entries a section has.
     """
     texts = {path: x for path, x in files.items() if isinstance(x, MergedOverview)}
-    return upkeep_draft(
-        hand,
-        message,
+    return replace(
+        own_draft(signature, message),
         puts={
             path: render_file(x.overview, count(path.removesuffix(SUFFIX)))
             for path, x in texts.items()

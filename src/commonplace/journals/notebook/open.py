@@ -14,18 +14,18 @@ from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_o
 from commonplace.journals.notebook.names import SectionAddress, file_of, parse_address
 
 if TYPE_CHECKING:
-    from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import NotebookReader
 
 
 class NotebookPages:
-    """The notebook as whoever opens a ref sees it; see `core.ports.OpensRefs`."""
+    """Opens the notebook's refs; see `core.ports.OpensRefs`."""
 
     journal = JOURNAL
     kinds = (ENTRY, OVERVIEW)
     ref_form = f"{JOURNAL}:<section>#<entry id>"
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: NotebookReader) -> None:
         self._notebook = notebook
 
     def place_of(self, scope: str) -> str:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.reader import NotebookReader
 
 STALE_S = 180.0
 """How old a lock is before doctor names it."""
 _NAMED = 5
 
 
-def find_problems(notebook: Notebook) -> Iterator[Problem]:
+def find_problems(notebook: NotebookReader) -> Iterator[Problem]:
     """What is wrong with a notebook's repository now; changes nothing."""
     if not notebook.exists:
         return
@@ -42,7 +42,7 @@ def find_problems(notebook: Notebook) -> Iterator[Problem]:
         yield Problem(what=exc.message, hint=exc.hint)
 
 
-def repair(notebook: Notebook) -> list[str]:
+def repair(notebook: NotebookReader) -> list[str]:
     """Bring up folder and index; a sentence for each thing done. Raises: Unavailable, Denied."""
     if not notebook.exists:
         return []

@@ -31,7 +31,7 @@ from commonplace.journals.notebook.conflicts import (
     merge_of,
     open_place,
 )
-from commonplace.journals.notebook.drafts import Signature, entry_draft, move_draft, upkeep_draft
+from commonplace.journals.notebook.drafts import entry_draft, move_draft, own_draft
 from commonplace.journals.notebook.format import entries_of, parse_file, parse_message
 from commonplace.journals.notebook.join import (
     MERGED,
@@ -48,7 +48,6 @@ from commonplace.journals.notebook.tree import WorkTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from datetime import datetime
 
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.remote import Remote
@@ -112,7 +111,7 @@ class _SyncResult:
 class Sync:
     """One sync of a notebook with one of its remotes.
 
-    person: who commits. remote: its name. accept_loss: take what the remote has, even if it lost
+    remote: its name. accept_loss: take what the remote has, even if it lost
     entries.
     """
 
@@ -122,8 +121,6 @@ class Sync:
         *,
         remote: str,
         accept_loss: bool = False,
-        clock: Callable[[], datetime],
-        person: str,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._notebook = notebook
@@ -131,8 +128,6 @@ class Sync:
         self._ledger = notebook.ledger
         self._name = remote
         self._accepts = accept_loss
-        self._clock = clock
-        self._person = person
         self._sleep = sleep
 
     def run(self) -> SyncReport:
@@ -263,7 +258,11 @@ class Sync:
         if not common:
             self._refuse_stranger(met)
         base = find_base(
-            self._repo, ours, theirs, hand=self._hand(), place=self._place(met.head, "next/base")
+            self._repo,
+            ours,
+            theirs,
+            signature=self._notebook.signature(),
+            place=self._place(met.head, "next/base"),
         )
         joined = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs)).run()
         return self._merged(met, joined, ledger, others=[ours])
@@ -275,7 +274,11 @@ class Sync:
         files = self._recount(before, ledger)
         if files != before:
             draft = joined_draft(
-                self._hand(), files, onto=before, count=ledger.count, message=RECOUNTED
+                self._notebook.signature(),
+                files,
+                onto=before,
+                count=ledger.count,
+                message=RECOUNTED,
             )
             to = self._commit(met, "to", to, [draft])
         return _SyncResult(to=to)
@@ -290,13 +293,13 @@ class Sync:
         others: Sequence[str] = (),
     ) -> _SyncResult:
         """Put what was merged on theirs. before: commits between; others: what it merges."""
-        hand, theirs = self._hand(), met.theirs
-        moves = [move_draft(hand, old, new) for old, new in joined.moves]
-        bare = upkeep_draft(hand, MERGED, others=others)
+        signature, theirs = self._notebook.signature(), met.theirs
+        moves = [move_draft(signature, old, new) for old, new in joined.moves]
+        bare = replace(own_draft(signature, MERGED), others=others)
         # The history alone says what is to be counted: it is there before the files are.
         ledger.catch_up(self._commit(met, "bare", theirs, [*before, bare, *moves]))
         draft = joined_draft(
-            hand,
+            signature,
             self._recount(joined.files, ledger),
             onto=list_tree(self._repo, theirs),
             count=ledger.count,
@@ -317,7 +320,7 @@ class Sync:
         base = seen if held else self._repo.common(ours, theirs)
         join = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs))
         joined = join.run()
-        drafts = [move_draft(self._hand(), old, new) for old, new in join.our_moves]
+        drafts = [move_draft(self._notebook.signature(), old, new) for old, new in join.our_moves]
         for commit in read_history(self._repo, ours, since=(theirs, seen)):
             for entry in entries_of(commit):
                 if entry.id not in lost and not ledger.by_id(entry.id):
@@ -325,7 +328,7 @@ class Sync:
                     (blob,) = self._repo.read_objects([commit.hash])
                     content = blob.content if blob else b""
                     named = replace(entry, section=place)
-                    drafts.append(entry_draft(self._hand(), commit, content, named))
+                    drafts.append(entry_draft(self._notebook.signature(), commit, content, named))
         if not drafts and joined.files == list_tree(self._repo, theirs):
             return self._counted(met, theirs, ledger)
         return self._merged(met, joined, ledger, before=drafts)
@@ -334,9 +337,6 @@ class Sync:
         ref = self._place(met.head, f"next/{name}")
         commit_chains(self._repo, [(ref, start, drafts)])
         return list_refs(self._repo, ref)[ref]
-
-    def _hand(self) -> Signature:
-        return Signature(person=self._person, now=self._clock(), zone=self._notebook.zone)
 
     def _seen(self, met: _SyncInput) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
@@ -487,7 +487,7 @@ class Sync:
         """Keep what was left aside, before others see what was merged."""
         place = self._place(met.head, "clashes")
         chains = [
-            (ref, "", [clash_draft(x, self._hand(), merge=made.to)])
+            (ref, "", [clash_draft(x, self._notebook.signature(), merge=made.to)])
             for x in made.clashes
             if (ref := f"{place}/{clash_key(x)}") not in met.refs
         ]

@@ -53,7 +53,7 @@ class RepositoryUpkeep:
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
 
-    def look(self, repo: GitRepository) -> None:
+    def start_if_due(self, repo: GitRepository) -> None:
         """Begin, if it is due and not under way; another process's is git's own to see."""
         if (self._thread is None or not self._thread.is_alive()) and is_due(repo):
             self._thread = threading.Thread(

@@ -6,7 +6,7 @@ Never writes over an overview that was not read, and never over what a person ch
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import (
@@ -20,15 +20,14 @@ from commonplace.journals.git.history import Commit
 from commonplace.journals.git.index import IndexLocked
 from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import FOLDER, TreeChange, list_tree, read_file
+from commonplace.journals.notebook.drafts import move_draft, own_draft
 from commonplace.journals.notebook.format import (
     CommitMessage,
     NotebookEntry,
     SectionFile,
     entry_of,
-    move_message,
     parse_file,
     render_file,
-    render_message,
 )
 from commonplace.journals.notebook.names import (
     SectionAddress,
@@ -43,8 +42,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.git.repo import GitRepository, Head
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.drafts import Signature
     from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import NotebookReader
 
 
 class OverviewConflict(Conflict):
@@ -101,30 +101,37 @@ class EntryRequest:
     is_keyed: bool
 
 
-class NotebookWriter:
-    """Writes to one notebook. clock: the present, aware. person: author and committer."""
+class SectionMoves(NamedTuple):
+    """What a move came to.
 
-    def __init__(self, notebook: Notebook, *, clock: Callable[[], datetime], person: str) -> None:
+    pairs: each former name with the new one. notes: sentences on what of the folder was left as it
+    was.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+class NotebookWriter:
+    """Writes to one notebook. signature: who commits, now."""
+
+    def __init__(self, notebook: NotebookReader, signature: Callable[[], Signature]) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
         self._ledger = notebook.ledger
-        self._clock = clock
-        self._person = person
+        self._signature = signature
 
     def write(self, asked: EntryRequest) -> WrittenEntry:
-        """Add an entry in one commit, tried anew while others move the branch.
+        """Add an entry in one commit, tried again while others move the branch.
 
         Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
             return retry_while_moved(lambda: self._attempt(asked, repo))
 
-    def move(
-        self, old: str, new: str, *, below: bool
-    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
         """Give a section another name, and with `below` those below it, all or none of them.
 
-        Each former name with the new one; sentences on what of the folder was left.
         Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
@@ -149,7 +156,12 @@ class NotebookWriter:
         overview = file.overview if asked.yours is None else asked.yours
         content = render_file(overview, count)
         after = next_leaf(repo, head, leaf, content)
-        draft = self._draft(asked.message, asked.at, puts={path: content}, modes={path: after.mode})
+        draft = replace(
+            own_draft(self._signature(), asked.message),
+            at=asked.at,
+            puts={path: content},
+            modes={path: after.mode},
+        )
         edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
         try:
             with WorkTree(repo).following(
@@ -197,7 +209,7 @@ class NotebookWriter:
 
     def _attempt_move(
         self, old: str, new: str, repo: GitRepository, *, below: bool
-    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    ) -> SectionMoves:
         head = self._settled_head()
         sections = self._notebook.list_sections()
         pairs = _pairs(old, new, sections, below=below)
@@ -215,37 +227,17 @@ class NotebookWriter:
         changes = {x: TreeChange(leaves[x], None) for x, _ in files}
         changes |= {y: TreeChange(leaves.get(y), leaves[x]) for x, y in files}
         with WorkTree(repo).following(head, changes) as notes:
-            commit_all(repo, head, [self._move_draft(*pair) for pair in pairs])
+            signature = self._signature()
+            drafts = [
+                replace(move_draft(signature, x, y), renames={file_of(x): file_of(y)})
+                for x, y in pairs
+            ]
+            commit_all(repo, head, drafts)
         self._ledger.catch_up()
-        return pairs, tuple(notes)
-
-    def _move_draft(self, old: str, new: str) -> CommitDraft:
-        renames = {file_of(old): file_of(new)}
-        return self._draft(move_message(old, new), self._clock(), renames=renames)
-
-    def _draft(
-        self,
-        message: CommitMessage,
-        at: datetime,
-        *,
-        puts: dict[str, bytes] | None = None,
-        modes: dict[str, str] | None = None,
-        renames: dict[str, str] | None = None,
-    ) -> CommitDraft:
-        return CommitDraft(
-            message=render_message(message),
-            author=self._person,
-            committer=self._person,
-            at=at,
-            now=self._clock(),
-            zone=self._notebook.zone,
-            puts=puts or {},
-            modes=modes or {},
-            renames=renames or {},
-        )
+        return SectionMoves(pairs, tuple(notes))
 
     def _commit(self, repo: GitRepository, head: Head, draft: CommitDraft) -> Commit:
-        name, _, address = self._person.partition(" <")
+        name, _, address = draft.author.partition(" <")
         made = Commit(
             hash=commit(repo, head, draft),
             parents=(head.commit,) if head.commit else (),

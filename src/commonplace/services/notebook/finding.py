@@ -25,7 +25,7 @@ class NotebookHit(NamedTuple):
 
 
 def find(
-    desk: NotebookService,
+    service: NotebookService,
     *,
     work_context: str,
     content: str,
@@ -38,25 +38,25 @@ def find(
     from commonplace.search.two_questions import TwoQuestions
 
     places: dict[str, tuple[str, EntryLine | None]] = {}
-    found = desk.finder().find(
+    found = service.finder().find(
         TwoQuestions(
             work_context=work_context,
             content=content,
             within=Filter(journals=("notebook",), within=within or Interval()),
             limit=limit,
-            min_score=desk.min_score if min_score is None else min_score,
+            min_score=service.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,
-            leaning=desk.leaning,
-            now=desk.clock(),
+            leaning=service.leaning,
+            now=service.clock(),
         ),
-        sides=lambda doc: _sides(desk, doc, places),
+        sides=lambda doc: _sides(service, doc, places),
     )
     hits = [NotebookHit(hit, *places[hit.doc.ref]) for hit in found.hits]
     return hits, found.notes
 
 
 def _sides(
-    desk: NotebookService, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
+    service: NotebookService, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
 ) -> Sides | None:
     """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
     from commonplace.search.two_questions import Sides
@@ -66,7 +66,7 @@ def _sides(
         places[doc.ref] = (section, None)
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
         return Sides(context=words, content=doc.text, at=doc.at)
-    line = next((x for x in desk.notebook.ledger.by_id(entry_id) if x.section == section), None)
+    line = next((x for x in service.notebook.ledger.by_id(entry_id) if x.section == section), None)
     if line is None:
         return None
     places[doc.ref] = (section, line)

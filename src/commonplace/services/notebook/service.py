@@ -1,6 +1,6 @@
-"""What the notebook's tools work with, and what of it was read through them.
+"""The notebook's service: the journal with its search, and what of it was read in a session.
 
-Never writes, and keeps what was read in memory alone: another process has read nothing.
+Never renders, and keeps what was read in memory alone: another process has read nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Language
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import Notebook, WrittenEntry
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import Leaning
     from commonplace.search.two_questions import SidedFinder
@@ -81,7 +81,7 @@ class Reads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookService:
-    """What the tools work with, wired for one owner and one notebook.
+    """One owner's notebook with its filing, its search and its settings.
 
     filing, finder: opened when called, after a first write has made the notebook, so that the
     index follows it. is_own: the notebook lies in our own folder, so that a first write may make
@@ -121,6 +121,14 @@ class NotebookService:
         if self.is_own and not self.notebook.exists:
             self.init()
         return self.notebook
+
+    def file(self, written: WrittenEntry) -> tuple[str, ...]:
+        """File what was written; the notes of the filing."""
+        from commonplace.journals.notebook.source import changes_of
+
+        if written.repeated:
+            return ()
+        return tuple(self.filing().file(changes_of(self.notebook, written)).notes)
 
     def init(self) -> Path:
         """Make the repository, or take the one that is there; the folder it lies in.

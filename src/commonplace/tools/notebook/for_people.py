@@ -1,4 +1,4 @@
-"""How a sync is told, and what waits after it, as lines and as plain facts.
+"""The notebook's verbs for people as answers: lines to read, and plain facts.
 
 Pure: never asks a journal or a clock.
 """
@@ -9,7 +9,6 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.fence import fenced
-from commonplace.journals.notebook.format import version_of
 from commonplace.tools.chronicle.story import when_of
 from commonplace.tools.notebook.lines import answer_of, entries
 
@@ -19,11 +18,59 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Answer
     from commonplace.journals.notebook.conflicts import OverviewClash
+    from commonplace.journals.notebook.journal import SectionMoves
     from commonplace.journals.notebook.sync import SyncReport
+    from commonplace.services.notebook.keeping import JsonImport, ReadyNotebook, SettledOverview
 
 
-def synced_answer(synced: SyncReport, *, waiting: Sequence[str], notes: Sequence[str]) -> Answer:
-    """What a sync came to. waiting: sections whose overview is to be settled."""
+_MOST_NAMED = 20
+
+
+def ready_answer(ready: ReadyNotebook) -> Answer:
+    """A notebook that was made, or taken as it was."""
+    verb = "Took the repository in" if ready.adopted else "Made a notebook in"
+    lines = [f"{verb} {ready.folder}."]
+    if ready.adopted:
+        lines.append(f"It has {ready.sections} {'section' if ready.sections == 1 else 'sections'}.")
+    facts = {
+        "folder": str(ready.folder),
+        "adopted": ready.adopted,
+        "sections": ready.sections,
+    }
+    return answer_of(lines, facts)
+
+
+def moved_answer(moves: SectionMoves, *, old: str, new: str) -> Answer:
+    """The sections that have another name. old, new: the names that were asked for."""
+    facts = {
+        "old": old,
+        "new": new,
+        "moved": [{"old": before, "new": after} for before, after in moves.pairs],
+    }
+    lines = [f"Moved {before} to {after}." for before, after in moves.pairs[:_MOST_NAMED]]
+    if len(moves.pairs) > _MOST_NAMED:
+        lines.append(f"And {len(moves.pairs) - _MOST_NAMED} more below them.")
+    return answer_of(lines, facts, moves.notes)
+
+
+def imported_answer(imported: JsonImport) -> Answer:
+    """What an import of the older JSON came to."""
+    lines = [f"Imported {entries(imported.added)}."]
+    if imported.repeated:
+        lines.append(f"{entries(imported.repeated)} of it had been imported before.")
+    facts = {
+        "added": imported.added,
+        "repeated": imported.repeated,
+        "left_out": len(imported.notes),
+    }
+    shown = list(imported.notes[:_MOST_NAMED])
+    if len(imported.notes) > _MOST_NAMED:
+        shown.append(f"{len(imported.notes) - _MOST_NAMED} more like these.")
+    return answer_of(lines, facts, shown)
+
+
+def synced_answer(synced: SyncReport) -> Answer:
+    """What a sync came to."""
     facts: dict[str, Any] = {
         "remote": synced.remote,
         "branch": synced.branch.removeprefix("refs/heads/"),
@@ -31,7 +78,7 @@ def synced_answer(synced: SyncReport, *, waiting: Sequence[str], notes: Sequence
         "received": synced.received,
         "sent": synced.sent,
         "dropped": synced.dropped,
-        "conflicts": list(waiting),
+        "conflicts": list(synced.conflicts),
         "before": synced.before,
         "now": synced.now,
     }
@@ -46,11 +93,11 @@ def synced_answer(synced: SyncReport, *, waiting: Sequence[str], notes: Sequence
         )
     lines += [
         f"Both sides changed the overview of {section}: theirs stands, yours waits."
-        for section in dict.fromkeys(waiting)
+        for section in dict.fromkeys(synced.conflicts)
     ]
-    if waiting:
-        lines.append(_how(waiting))
-    return answer_of(lines, facts, notes)
+    if synced.conflicts:
+        lines.append(_how(synced.conflicts))
+    return answer_of(lines, facts, synced.notes)
 
 
 def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
@@ -59,7 +106,7 @@ def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
         return answer_of(["No overview waits to be settled."], {"count": 0, "conflicts": []})
     lines: list[str] = []
     for clash in clashes:
-        ours = f"version {version_of(clash.ours)}, which was written here"
+        ours = f"version {clash.our_version}, which was written here"
         theirs = f"version {clash.version}, which is there now"
         lines += [
             f"{clash.section}, since {when_of(clash.at, zone)}",
@@ -85,15 +132,17 @@ def clashes_answer(clashes: Sequence[OverviewClash], zone: tzinfo) -> Answer:
     return answer_of(lines, facts)
 
 
-def settled_answer(
-    clash: OverviewClash, *, version: str, left: Sequence[str], notes: Sequence[str]
-) -> Answer:
-    """What came of settling one. left: sections that still wait."""
-    lines = [f"Settled {clash.section}: its overview is at version {version}."]
-    if clash.section in left:
-        lines.append(f"Another overview of {clash.section} waits: settle it likewise.")
-    facts = {"section": clash.section, "version": version, "left": list(left)}
-    return answer_of(lines, facts, notes)
+def settled_answer(settled: SettledOverview) -> Answer:
+    """What came of settling one."""
+    lines = [f"Settled {settled.section}: its overview is at version {settled.version}."]
+    if settled.section in settled.left:
+        lines.append(f"Another overview of {settled.section} waits: settle it likewise.")
+    facts = {
+        "section": settled.section,
+        "version": settled.version,
+        "left": list(settled.left),
+    }
+    return answer_of(lines, facts, settled.notes)
 
 
 def _how(waiting: Sequence[str]) -> str:
