@@ -606,13 +606,13 @@ class Play:
             raise Killed
 
         # No cleaning up after itself either: the process is gone.
-        forget = notebook_sync.Sync._forget_half_made
+        forget = notebook_sync.remove_half_made
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(notebook_sync, step, broken)
-            patch.setattr(notebook_sync.Sync, "_forget_half_made", lambda *_: None)
+            patch.setattr(notebook_sync, "remove_half_made", lambda _: None)
             with contextlib.suppress(Killed, CommonplaceError):
                 self.team.sync(which)
-        assert notebook_sync.Sync._forget_half_made is forget
+        assert notebook_sync.remove_half_made is forget
 
     def rebase(self, which) -> None:
         if len(self.team.git(which, "rev-list", "--first-parent", "HEAD", check=False).split()) > 1:

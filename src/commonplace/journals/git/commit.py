@@ -112,7 +112,7 @@ def _import(repo: GitRepository, stream: bytes, *, timeout_s: float = TIMEOUT_S)
             "--done",
             "--date-format=raw",
         ],
-        given=b"feature done\n" + stream + b"get-mark :1\ndone\n",
+        stdin=b"feature done\n" + stream + b"get-mark :1\ndone\n",
         timeout_s=timeout_s,
         statuses=range(-64, 256),
     )

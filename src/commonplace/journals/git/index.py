@@ -73,7 +73,7 @@ class GitIndex:
         given = "".join(f"{line}\0" for line in (*gone, *come))
         self._repo.git.run(
             ["update-index", "-z", "--index-info"],
-            given=given.encode("utf-8", "surrogateescape"),
+            stdin=given.encode("utf-8", "surrogateescape"),
             index=self._copy,
         )
         self._known |= leaves

@@ -53,7 +53,7 @@ def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) ->
     given = "".join(_render(move) for move in moves)
     ran = repo.git.run(
         ["update-ref", "-m", why, "--stdin", "-z"],
-        given=given.encode("utf-8", "surrogateescape"),
+        stdin=given.encode("utf-8", "surrogateescape"),
         statuses=range(-64, 256),
     )
     if ran.status == 0:

@@ -190,7 +190,7 @@ class GitRepository:
         if not _HASH.fullmatch(commit) or any("\n" in x or "\0" in x for x in paths):
             raise Invalid("A path holds a newline or NUL.", hint="Use another name.")
         asked = "".join(f"{commit}:{x}\n" if x else f"{commit}\n" for x in paths)
-        ran = self.git.run(["cat-file", "--batch"], given=asked.encode())
+        ran = self.git.run(["cat-file", "--batch"], stdin=asked.encode())
         return _parse_batch(ran.out, len(paths))
 
     def read_objects(self, names: Sequence[str]) -> list[GitObject | None]:
@@ -200,7 +200,7 @@ class GitRepository:
         """
         if not names:
             return []
-        ran = self.git.run(["cat-file", "--batch"], given="".join(f"{x}\n" for x in names).encode())
+        ran = self.git.run(["cat-file", "--batch"], stdin="".join(f"{x}\n" for x in names).encode())
         return _parse_batch(ran.out, len(names))
 
     def read_sizes(self, names: Sequence[str]) -> dict[str, int]:
@@ -211,7 +211,7 @@ class GitRepository:
         if not names:
             return {}
         given = "".join(f"{x}\n" for x in names).encode()
-        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], given=given)
+        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin=given)
         lines = (line.split(" ") for line in ran.out.decode("ascii", "replace").splitlines())
         return {name: int(size) for name, size in lines if size.isdigit()}
 

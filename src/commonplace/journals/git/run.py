@@ -139,12 +139,12 @@ class Git:
         self,
         arguments: Sequence[str],
         *,
-        given: bytes = b"",
+        stdin: bytes = b"",
         timeout_s: float = TIMEOUT_S,
         statuses: Sequence[int] = (0,),
         index: Path | None = None,
     ) -> GitResult:
-        """Run one command to its end. given: its standard input.
+        """Run one command to its end. stdin: its standard input.
 
         statuses: the exit statuses that are an answer; any other raises. index: the file it takes
         for git's index.
@@ -153,7 +153,7 @@ class Git:
         ran = _finish(
             self._command(arguments),
             what=f"git {arguments[0]} in {self.folder}",
-            given=given,
+            stdin=stdin,
             environment={
                 **_surroundings(self.folder),
                 **({"GIT_INDEX_FILE": str(index)} if index else {}),
@@ -344,13 +344,13 @@ def _finish(
     what: str,
     environment: Mapping[str, str],
     timeout_s: float,
-    given: bytes = b"",
+    stdin: bytes = b"",
     descriptors: Sequence[int] = (),
 ) -> GitResult:
     try:
         done = subprocess.run(  # noqa: S603  an argument list, no shell, a full path
             command,
-            input=given,
+            input=stdin,
             capture_output=True,
             env=environment,
             timeout=timeout_s,

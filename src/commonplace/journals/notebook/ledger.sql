@@ -93,6 +93,16 @@ SELECT DISTINCT old FROM moves;
 -- How many entries there are, each counted once in each of its sections.
 SELECT count(*) FROM entries;
 
+-- name: all_entries
+-- Every entry, in an order of its own. Of several commits that are one entry either may be named.
+SELECT id, named, section, copies, CASE copies WHEN 1 THEN hash END, CASE copies WHEN 1 THEN at END,
+    CASE copies WHEN 1 THEN summary END
+FROM entries ORDER BY id, named;
+
+-- name: all_moves
+-- Every move, in the order of the history.
+SELECT old, new FROM moves ORDER BY seq;
+
 -- name: add_move
 -- A section's new name.
 INSERT INTO moves (old, new) VALUES (:old, :new);

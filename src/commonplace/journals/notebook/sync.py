@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.remote import Remote
-    from commonplace.journals.git.repo import Head
+    from commonplace.journals.git.repo import GitRepository, Head
     from commonplace.journals.git.trees import TreeChange
     from commonplace.journals.notebook.join import Clash
     from commonplace.journals.notebook.journal import Notebook
@@ -64,7 +64,7 @@ _TENTH = 10
 _NAMED = 10
 _OURS = "refs/commonplace"
 _SYNCED = f"{_OURS}/synced"
-_LOCK = "commonplace-sync"
+_FOLDER = "commonplace-sync"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +108,30 @@ class _SyncResult:
     notes: Sequence[str] = ()
 
 
+def work_folder(repo: GitRepository) -> Path:
+    """Where a sync keeps what it works on; its lock is on this folder."""
+    return repo.shared / _FOLDER
+
+
+def list_half_made(repo: GitRepository) -> list[str]:
+    """What a sync that was cut off has left: its files and refs, by name. Raises: Unavailable."""
+    with suppress(FileNotFoundError):
+        files = [str(path) for path in work_folder(repo).iterdir()]
+        return [*files, *(ref for ref in list_refs(repo, f"{_OURS}/sync/") if "/next/" in ref)]
+    return []
+
+
+def remove_half_made(repo: GitRepository) -> None:
+    """Remove what a sync has left; its lock is held. Raises: Unavailable, Denied."""
+    updates = []
+    for left in list_half_made(repo):
+        if left.startswith(_OURS):
+            updates.append(RefUpdate(left, ""))
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+    update_refs(repo, updates, why="commonplace sync: given up")
+
+
 class Sync:
     """One sync of a notebook with one of its remotes.
 
@@ -136,10 +160,9 @@ class Sync:
         Raises: Conflict, Invalid, NotFound, Denied, Unavailable; branch and folder are then as they
         were.
         """
-        make_folder(self._place_of_work)
-        with locked(self._place_of_work):
-            for left in self._place_of_work.iterdir():  # by one that was killed
-                shutil.rmtree(left, ignore_errors=True)
+        folder = work_folder(self._repo)
+        make_folder(folder)
+        with locked(folder):
             for number in range(TRIES):
                 try:
                     return self._attempt()
@@ -151,15 +174,11 @@ class Sync:
                     self._sleep(_PAUSE_S * (number + 1) * random.uniform(0.5, 1.0))  # noqa: S311  a pause
         raise AssertionError  # the last attempt returns or raises
 
-    @property
-    def _place_of_work(self) -> Path:
-        return self._repo.shared / _LOCK
-
     def _attempt(self) -> SyncReport:
         self._refuse_shallow()
         head = self._repo.writable_head()
         remote = find_remote(self._repo, self._name, head.branch)
-        self._forget_half_made(head)
+        remove_half_made(self._repo)
         met = self._meet(head, remote, fetch(self._repo, remote))
         if not head.commit and not met.theirs:
             return SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
@@ -171,7 +190,7 @@ class Sync:
             notes = self._finish(met, made)
         finally:
             with suppress(CommonplaceError):
-                self._forget_half_made(head)
+                remove_half_made(self._repo)
         return SyncReport(
             remote=remote.name,
             branch=remote.branch,
@@ -199,10 +218,6 @@ class Sync:
     def _place(self, head: Head, what: str) -> str:
         return f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}/{what}"
 
-    def _forget_half_made(self, head: Head) -> None:
-        refs = list_refs(self._repo, self._place(head, "next"))
-        update_refs(self._repo, [RefUpdate(x, "") for x in refs], why="commonplace sync: given up")
-
     def _meet(self, head: Head, remote: Remote, theirs: str) -> _SyncInput:
         """What a sync finds, less the clashes of merges that never arrived."""
         refs = list_refs(self._repo, f"{_OURS}/")
@@ -223,7 +238,7 @@ class Sync:
         ours, theirs = met.head.commit, met.theirs
         if self._ledger.catch_up() != ours:
             raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
-        with tempfile.TemporaryDirectory(dir=self._place_of_work) as folder:
+        with tempfile.TemporaryDirectory(dir=work_folder(self._repo)) as folder:
             ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
             try:
                 made = self._joined(met, ledger)

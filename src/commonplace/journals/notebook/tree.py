@@ -162,6 +162,17 @@ class WorkTree:
         staged = {x.decode("utf-8", "surrogateescape") for x in ran.out.split(b"\0")}
         return sorted({*found, *(staged & changes.keys())})
 
+    def find_content(self, path: str, blob: str) -> bytes | None:
+        """The bytes of a blob, if the folder's file still has them; None where it has not."""
+        if self._repo.is_bare or not _is_safe(path) or not self._is_inside(path):
+            return None
+        with contextlib.suppress(OSError):
+            found = _read_plain(self._repo.folder / path) or b""
+            for content in (found, found.replace(b"\r\n", b"\n")):
+                if blob_name(content, len(blob)) == blob:
+                    return content
+        return None
+
     def _is_edited(self, path: str, change: TreeChange) -> bool:
         before, after = change.before, change.after
         if not change.is_file or not _is_safe(path):
