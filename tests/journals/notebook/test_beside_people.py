@@ -328,7 +328,7 @@ def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
 
 _CUT_OFF = """
 from commonplace.journals.git import index as git_index
-git_index.Index.publish = die
+git_index.GitIndex.publish = die
 opened().write("a", "y", overview="New.", base_version=where)
 """
 

@@ -126,7 +126,7 @@ owner, name = {
     "push": (notebook_sync, "push"),
     "branch": (notebook_sync, "update_refs"),
     "file": (notebook_tree.WorkTree, "_put"),
-    "index": (git_index.Index, "publish"),
+    "index": (git_index.GitIndex, "publish"),
 }[what]
 real = getattr(owner, name)
 if what == "branch":
