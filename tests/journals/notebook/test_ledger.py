@@ -139,7 +139,8 @@ def test_whatever_becomes_of_a_history(books, steps):
     notes.ledger.catch_up()
     # Of two copies of an entry that are both in the history either may be named.
     seen, expected = (
-        {k: sorted(x for x, _ in v) for k, v in lines_of(x).items()} for x in (notes.ledger, rebuilt(book))
+        {k: sorted(x for x, _ in v) for k, v in lines_of(x).items()}
+        for x in (notes.ledger, rebuilt(book))
     )
     assert seen == expected
     assert notes.ledger.digest() == rebuilt(book).digest()

@@ -139,7 +139,7 @@ def test_a_conflict_is_not_settled_over_others(team):
     with pytest.raises(Invalid, match="marks"):
         clashes.settle(stale, stale.marked)
     team.write(0, "a", "More", "It is black.")
-    with pytest.raises(Conflict, match="changed meanwhile"):
+    with pytest.raises(Conflict, match="has changed since"):
         clashes.settle(stale, "It is white.")
     team.notes[0].move("a", "colour")
     fresh = clashes.find("colour")
@@ -484,7 +484,7 @@ def test_a_strangers_history_is_left_alone(team):
     team.git(1, "push", "-q", "origin", "main")
     team.write(0, "a", "x")
     before = team.remote_head()
-    with pytest.raises(Conflict, match="is no notebook") as told:
+    with pytest.raises(Conflict, match="is not a notebook") as told:
         team.sync(0)
     assert "--allow-unrelated-histories origin main" in told.value.hint
     assert team.remote_head() == before

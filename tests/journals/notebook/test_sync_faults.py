@@ -326,7 +326,7 @@ def test_the_users_own_credentials_are_used(team, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     team.git(None, "config", "--global", "credential.helper", "store", at=home)
-    variables = git_run._own_to_talk(team.place(0))
+    variables = git_run._own_for_remotes(team.place(0))
     helpers = [
         variables[f"GIT_CONFIG_VALUE_{n}"]
         for n in range(int(variables["GIT_CONFIG_COUNT"]))

@@ -149,7 +149,7 @@ def _overview(app: App, section: str) -> tuple[str, str]:
 
 
 def _edited(overview: str) -> str:
-    """What the editor was left with. Raises: Invalid where nobody wrote anything."""
+    """What the editor was left with. Raises: Invalid where nothing was written."""
     start = f"{overview}\n\n" if overview else "\n"
     text: str | None = click.edit(f"{start}{LINE}\n", extension=".md")
     if text is None:
@@ -163,7 +163,7 @@ def _edited(overview: str) -> str:
 def _parted(text: str, overview: str, version: str) -> dict[str, str]:
     """What was edited as arguments: the entry, and the overview if it is another."""
     above, line, below = text.partition(LINE)
-    # Without the line nobody can tell the two apart: all of it is the overview, as it was shown.
+    # Without the line the two cannot be told apart: all of it is the overview, as it was shown.
     changed = above.strip("\n") != overview.strip("\n")
     entry = below if line and below.strip() else _OVERVIEW_ALONE
     arguments = {"entry": entry.strip("\n")}
@@ -176,7 +176,7 @@ def _parted(text: str, overview: str, version: str) -> dict[str, str]:
 
 @contextmanager
 def _kept_if_refused(app: App, text: str) -> Iterator[None]:
-    """Keep what was written in an editor where what follows fails: nobody writes it twice."""
+    """Keep what was written in an editor where what follows fails."""
     try:
         yield
     except BaseException:
@@ -252,8 +252,8 @@ def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
 def move(old: str, new: str, below: bool, as_json: bool) -> None:
     """Give the section OLD the name NEW, its entries with it.
 
-    Sections below it stay, unless you say --all. A folder that is no section itself goes with all
-    that lies below it.
+    Sections below it stay, unless you say --all. A folder that is not a section itself goes with
+    all that lies below it.
     """
     with opened() as app:
         load_encoder(app)

@@ -59,14 +59,14 @@ class CommitDraft:
 
 
 class Moved(Conflict):
-    """The branch was moved by somebody else meanwhile; build the commit anew on what is there."""
+    """Another process moved the branch; build the commit again on what is there."""
 
 
 def commit(repo: GitRepository, head: Head, draft: CommitDraft) -> str:
     """Put a commit on the branch if it is still where `head` says; its hash.
 
-    git takes the branch's lock, refuses where its commit is no ancestor of the new one, and moves
-    it in one step; objects and branch are on the disk when this returns.
+    git takes the branch's lock, refuses where its commit is not an ancestor of the new one, and
+    moves it in one step; objects and branch are on the disk when this returns.
     Raises: Moved, Invalid, Unavailable, Denied, Conflict.
     """
     return commit_all(repo, head, [draft])
@@ -124,7 +124,7 @@ def _import(repo: GitRepository, stream: bytes, *, timeout_s: float = TIMEOUT_S)
 def retry_while_moved(
     attempt: Callable[[], Made], *, sleep: Callable[[float], None] = time.sleep
 ) -> Made:
-    """Make an attempt anew as long as others move the branch meanwhile, for some seconds at most.
+    """Make an attempt again as long as others move the branch, for some seconds at most.
 
     Raises: Conflict when they do not stop; whatever an attempt raises.
     """

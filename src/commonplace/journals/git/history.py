@@ -59,12 +59,12 @@ def read_history(
 ) -> Iterator[Commit]:
     """The commits up to one, oldest first, less all that earlier ones hold.
 
-    paths: tell what each touched. Raises: Unavailable, Denied.
+    paths: with what each touched. Raises: Unavailable, Denied.
     """
     without = [x for x in ([since] if isinstance(since, str) else since) if x]
     for name in (until, *without):
         if name and not _HASH.fullmatch(name):
-            raise Unavailable(f"{name!r} is no commit of {repo.folder}.", hint="Try again.")
+            raise Unavailable(f"{name!r} is not a commit of {repo.folder}.", hint="Try again.")
     # fmt: off
     arguments = [
         "log", "-z", "--reverse", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
@@ -105,7 +105,7 @@ def read_newest(repo: GitRepository, until: str, path: str, *, most: int) -> lis
     changed paths. Raises: Unavailable, Denied.
     """
     if not _HASH.fullmatch(until):
-        raise Unavailable(f"{until!r} is no commit of {repo.folder}.", hint="Try again.")
+        raise Unavailable(f"{until!r} is not a commit of {repo.folder}.", hint="Try again.")
     # fmt: off
     ran = repo.git.run([
         "log", "-z", "--author-date-order", "--full-history", "--full-diff", "--no-merges",
@@ -121,7 +121,7 @@ def read_newest(repo: GitRepository, until: str, path: str, *, most: int) -> lis
 
 
 def heads_before_rebase(repo: GitRepository, branch: str, *, since: str) -> list[str]:
-    """Where a branch was before it was rebased by hand, as its reflog tells; the newest first.
+    """Where a branch was before it was rebased by hand, as its reflog says; the newest first.
 
     since: the beginning of a reason; only what was after the last move for it counts.
     Raises: Unavailable, Denied.
@@ -205,7 +205,7 @@ def instant_of(seconds: str) -> datetime:
 
 
 def parse_commit(hash_: str, content: bytes) -> Commit:
-    """A commit from the bytes of its object; what it touched is not told there."""
+    """A commit from the bytes of its object; without what it touched."""
     head, _, message = content.partition(b"\n\n")
     fields = _fields(head)
     encoding = (fields.get(b"encoding") or [b"utf-8"])[0].decode("ascii", "replace")

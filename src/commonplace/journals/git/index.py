@@ -49,7 +49,7 @@ class GitIndex:
         with translated(self._copy), contextlib.suppress(FileNotFoundError):
             os.unlink(self._copy)
         with translated(self._path), contextlib.suppress(FileNotFoundError):
-            # With its time: git tells by it which files may have changed in the same moment.
+            # With its time: git sees by it which files may have changed in the same moment.
             shutil.copy2(self._path, self._copy)
 
     def load(self, paths: set[str]) -> None:
@@ -96,7 +96,7 @@ class GitIndex:
 def locked_index(
     repo: GitRepository, *, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[GitIndex]:
-    """Hold the index, so that no command of git's takes it meanwhile.
+    """Hold the index, so that no command of git's takes it.
 
     repo: as its one writer has it: a lock of ours is then one that a killed process left.
     Raises: IndexLocked, Unavailable, Denied.

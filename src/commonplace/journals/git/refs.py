@@ -1,6 +1,6 @@
 """Owns how refs are listed and moved: several in one step, each only from where it was seen.
 
-Never touches a work tree, and never moves a ref that somebody else moved meanwhile.
+Never touches a work tree, and never moves a ref that another process has moved.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Remote:
 def find_remote(repo: GitRepository, name: str, branch: str) -> Remote:
     """The remote with a name, for a branch of ours: `refs/heads/main`.
 
-    Raises: Invalid for what is no name, NotFound where there is none; Unavailable, Denied.
+    Raises: Invalid for what is not a name, NotFound where there is none; Unavailable, Denied.
     """
     if not _NAME.fullmatch(name) or ".." in name:
         raise Invalid(
@@ -134,13 +134,13 @@ def push(repo: GitRepository, remote: Remote, commit: str, *, seen: str) -> None
     )
     if ran.status == 0:
         return
-    told = ran.out.decode("utf-8", "replace") + ran.err
-    if lock := _LOCK.search(told):
+    output = ran.out.decode("utf-8", "replace") + ran.err
+    if lock := _LOCK.search(output):
         raise Moved(
             f"The remote {remote.name} is locked: {os.path.normpath(lock['path'])} is there.",
-            hint="Wait for whoever pushes; if nobody does, remove that file.",
+            hint="Wait until the other push has ended; if there is none, remove that file.",
         )
-    if any(sign in told for sign in _OTHERS_FIRST):
+    if any(sign in output for sign in _OTHERS_FIRST):
         raise Moved(f"The remote {remote.name} has moved on.", hint="Try again.")
     raise _explained(repo, remote, "push", ran)
 
@@ -199,18 +199,18 @@ def _other_branch(repo: GitRepository, remote: Remote, known: Sequence[str]) -> 
 
 def _explained(repo: GitRepository, remote: Remote, verb: str, ran: GitResult) -> CommonplaceError:
     """What git, or the remote, refused, with the next step; no password of an address is shown."""
-    told = _USER.sub("", ran.err + ran.out.decode("utf-8", "replace"))
+    output = _USER.sub("", ran.err + ran.out.decode("utf-8", "replace"))
     names = {
         "name": remote.name,
         "address": opening(remote.address, 200),
         "git": repo.shell_command,
     }
     for signs, kind, message, hint in _EXPLANATIONS:
-        if any(sign in told for sign in signs):
+        if any(sign in output for sign in signs):
             return kind(message.format(**names), hint=hint.format(**names))
-    if "fatal:" not in told and "error:" not in told:
+    if "fatal:" not in output and "error:" not in output:
         return explain_failure(repo.folder, verb, ran)
-    line = next(x for x in told.splitlines() if "fatal:" in x or "error:" in x)
+    line = next(x for x in output.splitlines() if "fatal:" in x or "error:" in x)
     return Unavailable(
         f"The remote {remote.name} ({names['address']}) does not take part:"
         f" {opening(line.strip(), 200)}",

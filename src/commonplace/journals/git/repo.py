@@ -42,7 +42,7 @@ _KINDS: dict[bytes, Kind] = {
 _MOST_POINTER = 10_000
 _CLONE = "commonplace-clone"
 
-# What a folder of git's holds while somebody is in the middle of something, and how to end it.
+# What a folder of git's holds in the middle of a merge or the like, and how to end that.
 _UNFINISHED = (
     ("MERGE_HEAD", "a merge", "merge --continue", "merge --abort"),
     ("rebase-merge", "a rebase", "rebase --continue", "rebase --abort"),

@@ -1,6 +1,6 @@
 """Owns how trees are compared: which files differ between two commits, and what lies in one.
 
-Never reads a file's content, and never follows a rename that nobody named.
+Never reads a file's content, and never guesses at a rename.
 """
 
 from __future__ import annotations

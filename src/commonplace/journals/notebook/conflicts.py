@@ -45,7 +45,7 @@ class OverviewClash:
     """An overview of ours that waits beside the one on the branch.
 
     section: its name now. base: what both began from. ours: what was written here. theirs: what the
-    branch holds now, with its version. at: when the sync met it. ref: where it is kept.
+    branch holds now, with its version. at: when the sync found it. ref: where it is kept.
     """
 
     section: str
@@ -166,7 +166,7 @@ class Clashes:
         if wanted != clash.theirs:
             with self._repo.locked() as repo:
                 notes = retry_while_moved(lambda: self._attempt(clash, wanted, repo))
-        # Last: whoever is killed before finds it waiting still.
+        # Last: a process that is killed before finds it waiting still.
         update_refs(self._repo, [RefUpdate(clash.ref, "")], why="commonplace: settled")
         return notes
 
@@ -179,7 +179,7 @@ class Clashes:
         current = parse_file(content)
         if current.version != clash.version:
             raise Conflict(
-                f"The overview of {clash.section} has changed meanwhile; nothing was written.",
+                f"The overview of {clash.section} has changed since; nothing was written.",
                 hint=f"Settle it again: commonplace notebook resolve {clash.section}",
             )
         content = render_file(wanted, self._notebook.count(clash.section, current))
@@ -206,20 +206,20 @@ class Clashes:
         kept, base, ours = self._repo.read_blobs(name, ["", _BASE, _OURS])
         if kept is None or ours is None:
             return None
-        told = parse_commit(kept.name, kept.content)
-        section = self._notebook.ledger.name_now(parse_message(told.message).section)
+        commit = parse_commit(kept.name, kept.content)
+        section = self._notebook.ledger.name_now(parse_message(commit.message).section)
         (now,) = self._repo.read_blobs(head, [file_of(section)])
         theirs = parse_file(now.content if now else b"").overview
         text = ours.content.decode("utf-8", "replace")
         if text == theirs:
-            return None  # somebody wrote just that
+            return None  # the branch has just that text by now
         return OverviewClash(
             section=section,
             base=base.content.decode("utf-8", "replace") if base else "",
             ours=text,
             theirs=theirs,
             version=version_of(theirs),
-            at=told.at,
+            at=commit.at,
             ref=ref,
         )
 

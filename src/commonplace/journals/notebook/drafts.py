@@ -1,6 +1,6 @@
 """Owns the commits of a sync: one of our own upkeep, and an entry that is put on another history.
 
-Never alters what somebody wrote; who wrote it, and when, stays with it.
+Never alters an entry of others; its author and its time stay with it.
 """
 
 from __future__ import annotations

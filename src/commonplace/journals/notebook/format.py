@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.history import Commit, TouchedPath
 
 DEFAULT_AUTHOR = "Journal Server <journal@localhost>"
-"""Who commits where nobody is named; told as nobody wherever an author is shown."""
+"""Who commits where no author is named; never shown as an author."""
 
 JOURNAL = "notebook"
 ENTRY = "entry"
@@ -83,7 +83,7 @@ class CommitMessage:
 class NotebookEntry:
     """One entry of one section. hash: its commit's now, which a rebase changes; id: for good.
 
-    author, address: the commit's. by_hand: somebody committed it without us.
+    author, address: the commit's. by_hand: it was committed with plain git.
     """
 
     section: str
@@ -122,8 +122,8 @@ def parse_file(content: bytes, *, errors: str = "replace") -> SectionFile:
     """A section's file, or what people made of it; never raises.
 
     A count line is taken out wherever it stands but in a fenced listing: what was written below it
-    is kept. errors: what becomes of bytes that are no UTF-8; `surrogateescape` where they are to be
-    written again.
+    is kept. errors: what becomes of bytes that are not UTF-8; `surrogateescape` where they are to
+    be written again.
     """
     text = content.decode("utf-8", errors)
     lone = list(_LONE_COUNT.finditer(text))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.repo import GitRepository
     from commonplace.journals.notebook.drafts import Signature
+    from commonplace.journals.notebook.format import SectionFile
 
 MERGED = CommitMessage(summary="Merge what both sides wrote", text="", verb="merge")
 RECOUNTED = CommitMessage(summary="Count the entries again", text="", verb="recount")
@@ -215,16 +216,13 @@ class TreeMerge:
 
     def _read(self, blobs: Sequence[str]) -> None:
         missing = [x for x in blobs if x not in self._overviews]
-        for start in range(0, len(missing), _AT_ONCE):
-            some = missing[start : start + _AT_ONCE]
-            for name, blob in zip(some, self._repo.read_objects(some), strict=True):
-                if blob is None:
-                    raise missing_object(self._repo.folder)
-                file = parse_file(blob.content, errors="surrogateescape")
-                self._overviews[name] = file.overview
+        for name, file in zip(missing, read_files(self._repo, missing), strict=True):
+            if file is None:
+                raise missing_object(self._repo.folder)
+            self._overviews[name] = file.overview
 
     def _settle_others(self) -> None:
-        """Files that are no section's: one side's, or both beside each other."""
+        """Files that are not a section's: one side's, or both beside each other."""
         files = self._made.files
         paths = self._base.keys() | self._ours.keys() | self._theirs.keys()
         for path in sorted(x for x in paths if x in self._odd or find_section(x) is None):
@@ -255,6 +253,38 @@ class TreeMerge:
                 refuse_twin(section, there)
             except Invalid as exc:
                 self._made.notes.append(f"{exc.message} Some disks hold only one of them.")
+
+
+def read_files(repo: GitRepository, blobs: Sequence[str]) -> Iterator[SectionFile | None]:
+    """The section files under these names of objects; None for one that is not there.
+
+    Raises: Unavailable, Denied.
+    """
+    for start in range(0, len(blobs), _AT_ONCE):
+        for blob in repo.read_objects(blobs[start : start + _AT_ONCE]):
+            yield parse_file(blob.content, errors="surrogateescape") if blob else None
+
+
+def recount(
+    repo: GitRepository,
+    files: Mapping[str, TreeEntry | MergedOverview],
+    count: Callable[[str], int],
+) -> dict[str, TreeEntry | MergedOverview]:
+    """These files, those whose count line is wrong, or not alone, to be written again.
+
+    count: how many entries a section has. Raises: Unavailable, Denied.
+    """
+    found = dict(files)
+    sections = [
+        (path, name, file)
+        for path, file in files.items()
+        if isinstance(file, TreeEntry) and file.is_file and (name := find_section(path)) is not None
+    ]
+    read = read_files(repo, [entry.blob for _, _, entry in sections])
+    for (path, name, entry), file in zip(sections, read, strict=True):
+        if file and (file.lines > 1 or (file.lines and file.count != count(name))):
+            found[path] = MergedOverview(entry.mode, file.overview)
+    return found
 
 
 def find_base(

@@ -67,7 +67,7 @@ DELETE FROM moves;
 
 -- name: add_entry
 -- One entry, after all that are there; a copy of one (a rebase merged with what it was made from) is
--- that entry, with the commit that comes later, wherever its section was moved to meanwhile.
+-- that entry, with the commit that comes later, wherever its section was moved to since.
 INSERT INTO entries (id, named, section, hash, at, summary)
 VALUES (:id, :named, :section, :hash, :at, :summary)
 ON CONFLICT (id, named) DO UPDATE

@@ -1,7 +1,7 @@
-"""Owns the newest entries of one section, told by git alone while the ledger knows no history yet.
+"""Owns the newest entries of one section, read from git alone while the ledger is blank.
 
 Never walks through other sections' commits where git keeps filters of changed paths, and never
-guesses: a section's former names are those its moves tell.
+guesses: a section's former names are those that its moves name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def newest_entries(
 
 
 def _entries(repo: GitRepository, head: str, section: str, most: int) -> Iterator[EntryLine]:
-    told: set[str] = set()
+    seen: set[str] = set()
     named, at = section, head
     while at:
         commits = read_newest(repo, at, file_of(named), most=most)
@@ -49,8 +49,8 @@ def _entries(repo: GitRepository, head: str, section: str, most: int) -> Iterato
                 named, at = message.moved_from, next(iter(commit.parents), "")
                 break
             for entry in entries_of(commit, message):
-                if entry.section == named and entry.id not in told:
-                    told.add(entry.id)
+                if entry.section == named and entry.id not in seen:
+                    seen.add(entry.id)
                     yield EntryLine(
                         id=entry.id,
                         section=section,

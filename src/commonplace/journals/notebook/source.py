@@ -80,7 +80,7 @@ class NotebookSource:
             yield from self._puts(come, since)
             if not (come.moved or gone.moved):
                 yield from self._drops(left, since)
-                # What a merge made of both sides, and a hand in one, neither side's commits tell.
+                # What a merge made of both sides, or a person in it, neither side's commits say.
                 paths = compare_trees(repo, mark, head)
                 changed = {x for path in paths if (x := find_section(path)) is not None}
                 touched = sorted(changed | come.touched | gone.touched)

@@ -1,13 +1,14 @@
-"""Owns how a notebook and a remote come to hold the same: fetched, merged, counted, pushed.
+"""Owns the sync of a notebook with a remote: fetched, merged, counted, pushed.
 
-Never leaves a tree half merged, never pushes over what others pushed meanwhile, and leaves branch
-and folder as they were where it fails. No commit of anybody gets another hash.
+Never leaves a tree half merged, never pushes over what others pushed since it fetched, and leaves
+branch and folder as they were where it fails. No commit gets another hash.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
+import re
 import shutil
 import tempfile
 import time
@@ -18,12 +19,10 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
-from commonplace.core.text import opening
 from commonplace.journals.git.commit import Moved, commit_chains
-from commonplace.journals.git.history import heads_before_rebase, read_history
 from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
 from commonplace.journals.git.remote import fetch, find_remote, push
-from commonplace.journals.git.trees import TreeEntry, compare_trees, list_tree
+from commonplace.journals.git.trees import compare_trees, list_tree
 from commonplace.journals.notebook.conflicts import (
     Clashes,
     clash_draft,
@@ -32,18 +31,24 @@ from commonplace.journals.notebook.conflicts import (
     open_place,
 )
 from commonplace.journals.notebook.drafts import entry_draft, move_draft, own_draft
-from commonplace.journals.notebook.format import entries_of, parse_file, parse_message
 from commonplace.journals.notebook.join import (
     MERGED,
     RECOUNTED,
-    MergedOverview,
     MergedTree,
     ThreeWay,
     TreeMerge,
     find_base,
     joined_draft,
+    recount,
 )
-from commonplace.journals.notebook.names import find_section
+from commonplace.journals.notebook.losses import (
+    dropped_by_rebase,
+    entries_between,
+    refuse_dirt,
+    refuse_loss,
+    refuse_shallow,
+    refuse_stranger,
+)
 from commonplace.journals.notebook.tree import WorkTree
 
 if TYPE_CHECKING:
@@ -59,19 +64,19 @@ if TYPE_CHECKING:
 
 TRIES = 10
 _PAUSE_S = 0.2
-_AT_ONCE = 500
-_TENTH = 10
 _NAMED = 10
 _OURS = "refs/commonplace"
 _SYNCED = f"{_OURS}/synced"
 _FOLDER = "commonplace-sync"
+# A branch may be called `next` as well, and what is kept of its clashes stays.
+_HALF_MADE = re.compile(r".*/next/(?:to|bare|base/[^/]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """What a sync came to. received, sent: entries new here, and there; dropped: gone from here.
+    """The outcome of a sync. received, sent: entries new here, and there; dropped: gone from here.
 
-    conflicts: sections whose overview of ours waits to be settled. before: where the branch was.
+    conflicts: sections where an overview of ours waits to be settled. before: where the branch was.
     """
 
     remote: str
@@ -117,7 +122,7 @@ def list_half_made(repo: GitRepository) -> list[str]:
     """What a sync that was cut off has left: its files and refs, by name. Raises: Unavailable."""
     with suppress(FileNotFoundError):
         files = [str(path) for path in work_folder(repo).iterdir()]
-        return [*files, *(ref for ref in list_refs(repo, f"{_OURS}/sync/") if "/next/" in ref)]
+        return [*files, *filter(_HALF_MADE.fullmatch, list_refs(repo, f"{_OURS}/sync/"))]
     return []
 
 
@@ -175,19 +180,19 @@ class Sync:
         raise AssertionError  # the last attempt returns or raises
 
     def _attempt(self) -> SyncReport:
-        self._refuse_shallow()
+        refuse_shallow(self._repo)
         head = self._repo.writable_head()
         remote = find_remote(self._repo, self._name, head.branch)
         remove_half_made(self._repo)
-        met = self._meet(head, remote, fetch(self._repo, remote))
-        if not head.commit and not met.theirs:
+        given = self._read_input(head, remote, fetch(self._repo, remote))
+        if not head.commit and not given.theirs:
             return SyncReport(remote=remote.name, branch=remote.branch, address=remote.address)
         try:
-            made = self._make(met)
-            if made.to != met.theirs:
-                self._keep_clashes(met, made)
-                push(self._repo, remote, made.to, seen=met.theirs)
-            notes = self._finish(met, made)
+            made = self._build(given)
+            if made.to != given.theirs:
+                self._keep_clashes(given, made)
+                push(self._repo, remote, made.to, seen=given.theirs)
+            notes = self._finish(given, made)
         finally:
             with suppress(CommonplaceError):
                 remove_half_made(self._repo)
@@ -204,13 +209,6 @@ class Sync:
             notes=(*made.notes, *notes),
         )
 
-    def _refuse_shallow(self) -> None:
-        if self._repo.is_shallow:
-            raise Conflict(
-                f"The notebook {self._repo.folder} is a shallow clone: its history is cut off.",
-                hint=f"Fetch the rest first: {self._repo.shell_command} fetch --unshallow",
-            )
-
     # Where things are kept: below `next` what is being made, below `clashes` the overviews that a
     # merge left aside which is being pushed. Those stay if we are cut off: the next sync knows by
     # their merge whether it arrived.
@@ -218,7 +216,7 @@ class Sync:
     def _place(self, head: Head, what: str) -> str:
         return f"{_OURS}/sync/{head.branch.removeprefix('refs/heads/')}/{what}"
 
-    def _meet(self, head: Head, remote: Remote, theirs: str) -> _SyncInput:
+    def _read_input(self, head: Head, remote: Remote, theirs: str) -> _SyncInput:
         """What a sync finds, less the clashes of merges that never arrived."""
         refs = list_refs(self._repo, f"{_OURS}/")
         gone = [
@@ -233,60 +231,67 @@ class Sync:
         kept = {ref: name for ref, name in refs.items() if ref not in gone}
         return _SyncInput(head=head, remote=remote, theirs=theirs, refs=kept)
 
-    def _make(self, met: _SyncInput) -> _SyncResult:
+    def _build(self, given: _SyncInput) -> _SyncResult:
         """Make the commit that both sides are to be at, on a ref of ours."""
-        ours, theirs = met.head.commit, met.theirs
+        ours, theirs = given.head.commit, given.theirs
         if self._ledger.catch_up() != ours:
             raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
         with tempfile.TemporaryDirectory(dir=work_folder(self._repo)) as folder:
             ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
             try:
-                made = self._joined(met, ledger)
+                made = self._merge_histories(given, ledger)
                 ledger.catch_up(made.to)
                 made.received = ledger.total() - self._ledger.total() + made.dropped
-                self._refuse_loss(made.to, ours, ledger)
-                made.notes = [*made.notes, *self._dropped_by_rebase(met, made.to, ledger)]
+                if not self._accepts:
+                    refuse_loss(self._repo, self._ledger, ledger, ours=ours, to=made.to)
+                if ours:
+                    branch, known = given.head.branch, (made.to, theirs)
+                    lost = dropped_by_rebase(self._repo, branch, ledger, without=known)
+                    made.notes = [*made.notes, *lost]
                 ledger.catch_up(theirs)
-                made.sent = self._only_in(made.to, theirs, ledger)
+                new = entries_between(self._repo, made.to, since=theirs)
+                made.sent = len({(x.id, x.section) for _, x in new if not ledger.by_id(x.id)})
             finally:
                 ledger.close()
-        self._refuse_dirt(ours, made.to)
+        refuse_dirt(self._repo, ours, made.to)
         return made
 
-    def _joined(self, met: _SyncInput, ledger: Ledger) -> _SyncResult:
-        ours, theirs = met.head.commit, met.theirs
+    def _merge_histories(self, given: _SyncInput, ledger: Ledger) -> _SyncResult:
+        ours, theirs = given.head.commit, given.theirs
         if not theirs or not ours:
-            return self._counted(met, ours or theirs, ledger)
-        seen = self._seen(met)
+            return self._with_counts(given, ours or theirs, ledger)
+        seen = self._last_seen(given)
         if seen and not self._repo.is_ancestor(seen, theirs):
-            lost = self._lost(seen, theirs, ledger)
+            ledger.catch_up(theirs)
+            gone = entries_between(self._repo, seen, since=theirs)
+            lost = {entry.id for _, entry in gone if not ledger.by_id(entry.id)}
             held = {x for x in lost if self._ledger.by_id(x)}
             is_held = self._repo.is_ancestor(seen, ours)
-            # Whoever has left that history himself need accept nothing.
+            # A person who has left that history need accept nothing.
             if is_held or held:
                 if not self._accepts:
-                    raise self._rewritten(met, len(held))
-                return replace(self._put_on_theirs(met, seen, lost, ledger), dropped=len(held))
+                    raise self._rewritten(given, len(held))
+                return replace(self._replay_on_theirs(given, seen, lost, ledger), dropped=len(held))
         common = self._repo.list_common(ours, theirs)
         if common in ([ours], [theirs]):
-            return self._counted(met, theirs if common == [ours] else ours, ledger)
+            return self._with_counts(given, theirs if common == [ours] else ours, ledger)
         if not common:
-            self._refuse_stranger(met)
+            refuse_stranger(self._repo, given.remote, theirs)
         base = find_base(
             self._repo,
             ours,
             theirs,
             signature=self._notebook.signature(),
-            place=self._place(met.head, "next/base"),
+            place=self._place(given.head, "next/base"),
         )
         joined = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs)).run()
-        return self._merged(met, joined, ledger, others=[ours])
+        return self._merged(given, joined, ledger, others=[ours])
 
-    def _counted(self, met: _SyncInput, to: str, ledger: Ledger) -> _SyncResult:
+    def _with_counts(self, given: _SyncInput, to: str, ledger: Ledger) -> _SyncResult:
         """A history as it is, with one commit more where files state wrong counts."""
         ledger.catch_up(to)
         before = list_tree(self._repo, to)
-        files = self._recount(before, ledger)
+        files = recount(self._repo, before, ledger.count)
         if files != before:
             draft = joined_draft(
                 self._notebook.signature(),
@@ -295,12 +300,12 @@ class Sync:
                 count=ledger.count,
                 message=RECOUNTED,
             )
-            to = self._commit(met, "to", to, [draft])
+            to = self._commit(given, "to", to, [draft])
         return _SyncResult(to=to)
 
     def _merged(
         self,
-        met: _SyncInput,
+        given: _SyncInput,
         joined: MergedTree,
         ledger: Ledger,
         *,
@@ -308,59 +313,60 @@ class Sync:
         others: Sequence[str] = (),
     ) -> _SyncResult:
         """Put what was merged on theirs. before: commits between; others: what it merges."""
-        signature, theirs = self._notebook.signature(), met.theirs
+        signature, theirs = self._notebook.signature(), given.theirs
         moves = [move_draft(signature, old, new) for old, new in joined.moves]
         bare = replace(own_draft(signature, MERGED), others=others)
         # The history alone says what is to be counted: it is there before the files are.
-        ledger.catch_up(self._commit(met, "bare", theirs, [*before, bare, *moves]))
+        ledger.catch_up(self._commit(given, "bare", theirs, [*before, bare, *moves]))
         draft = joined_draft(
             signature,
-            self._recount(joined.files, ledger),
+            recount(self._repo, joined.files, ledger.count),
             onto=list_tree(self._repo, theirs),
             count=ledger.count,
             others=others,
         )
-        to = self._commit(met, "to", theirs, [*before, draft, *moves])
+        to = self._commit(given, "to", theirs, [*before, draft, *moves])
         return _SyncResult(to=to, clashes=joined.clashes, notes=joined.notes)
 
-    def _put_on_theirs(
-        self, met: _SyncInput, seen: str, lost: Collection[str], ledger: Ledger
+    def _replay_on_theirs(
+        self, given: _SyncInput, seen: str, lost: Collection[str], ledger: Ledger
     ) -> _SyncResult:
         """What was written here since, on a history that was rewritten: its entries, then files.
 
         A merge would bring back what they took out. The ledger holds theirs.
         """
-        ours, theirs = met.head.commit, met.theirs
+        ours, theirs = given.head.commit, given.theirs
         held = self._repo.is_ancestor(seen, ours)
         base = seen if held else self._repo.common(ours, theirs)
         join = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs))
         joined = join.run()
         drafts = [move_draft(self._notebook.signature(), old, new) for old, new in join.our_moves]
-        for commit in read_history(self._repo, ours, since=(theirs, seen)):
-            for entry in entries_of(commit):
-                if entry.id not in lost and not ledger.by_id(entry.id):
-                    place = join.name_of(self._ledger.place(entry.id, entry.section))
-                    (blob,) = self._repo.read_objects([commit.hash])
-                    content = blob.content if blob else b""
-                    named = replace(entry, section=place)
-                    drafts.append(entry_draft(self._notebook.signature(), commit, content, named))
+        for commit, entry in entries_between(self._repo, ours, since=(theirs, seen)):
+            if entry.id not in lost and not ledger.by_id(entry.id):
+                place = join.name_of(self._ledger.place(entry.id, entry.section))
+                (blob,) = self._repo.read_objects([commit.hash])
+                content = blob.content if blob else b""
+                named = replace(entry, section=place)
+                drafts.append(entry_draft(self._notebook.signature(), commit, content, named))
         if not drafts and joined.files == list_tree(self._repo, theirs):
-            return self._counted(met, theirs, ledger)
-        return self._merged(met, joined, ledger, before=drafts)
+            return self._with_counts(given, theirs, ledger)
+        return self._merged(given, joined, ledger, before=drafts)
 
-    def _commit(self, met: _SyncInput, name: str, start: str, drafts: Sequence[CommitDraft]) -> str:
-        ref = self._place(met.head, f"next/{name}")
+    def _commit(
+        self, given: _SyncInput, name: str, start: str, drafts: Sequence[CommitDraft]
+    ) -> str:
+        ref = self._place(given.head, f"next/{name}")
         commit_chains(self._repo, [(ref, start, drafts)])
         return list_refs(self._repo, ref)[ref]
 
-    def _seen(self, met: _SyncInput) -> str:
+    def _last_seen(self, given: _SyncInput) -> str:
         """The remote's commit as the last sync, or a clone, left it; empty for none."""
-        short = met.remote.branch.removeprefix("refs/heads/")
-        if known := met.refs.get(self._synced(met.remote), ""):
+        short = given.remote.branch.removeprefix("refs/heads/")
+        if known := given.refs.get(self._synced(given.remote), ""):
             return known
-        if any(ref.startswith(f"{_SYNCED}/{met.remote.name}@") for ref in met.refs):
-            return ""  # it lay elsewhere then: what was pushed there tells nothing of this one
-        tracked = f"refs/remotes/{met.remote.name}/{short}"
+        if any(ref.startswith(f"{_SYNCED}/{given.remote.name}@") for ref in given.refs):
+            return ""  # it lay elsewhere then: what was pushed there says nothing of this one
+        tracked = f"refs/remotes/{given.remote.name}/{short}"
         return list_refs(self._repo, tracked).get(tracked, "")
 
     def _synced(self, remote: Remote) -> str:
@@ -368,155 +374,35 @@ class Sync:
         short = remote.branch.removeprefix("refs/heads/")
         return f"{_SYNCED}/{remote.name}@{place}/{short}"
 
-    def _lost(self, seen: str, theirs: str, ledger: Ledger) -> set[str]:
-        """The entries that the remote held when it was seen last, and holds no more."""
-        ledger.catch_up(theirs)
-        gone = read_history(self._repo, seen, since=theirs)
-        return {x.id for commit in gone for x in entries_of(commit) if not ledger.by_id(x.id)}
-
-    def _rewritten(self, met: _SyncInput, lost: int) -> Conflict:
-        name, git = met.remote.name, self._repo.shell_command
+    def _rewritten(self, given: _SyncInput, lost: int) -> Conflict:
+        name, git = given.remote.name, self._repo.shell_command
         gone = f"{lost} of your entries are gone from it" if lost else "no entry is gone from it"
         return Conflict(
             f"The history at the remote {name} was rewritten since the last sync: {gone}.",
-            hint=f"Look at it: {git} log {met.theirs[:12]}. Take it as it is with"
+            hint=f"Look at it: {git} log {given.theirs[:12]}. Take it as it is with"
             f" `commonplace notebook sync --remote {name} --accept-loss`: what you wrote since is"
             " kept.",
         )
 
-    def _refuse_stranger(self, met: _SyncInput) -> None:
-        """Two notebooks begun apart are joined; what is no notebook is left alone."""
-        if all(find_section(path) for path in list_tree(self._repo, met.theirs)):
-            return  # sections alone, whoever committed them
-        for commit in read_history(self._repo, met.theirs, paths=False):
-            if parse_message(commit.message).entry_id:
-                return
-        raise Conflict(
-            f"The remote {met.remote.name} ({opening(met.remote.address, 200)}) has a history of"
-            " its own, and is no notebook.",
-            hint="If it is the right one, join them with plain git and sync again:"
-            f" {self._repo.shell_command} pull --no-rebase --allow-unrelated-histories"
-            f" {met.remote.name} {met.remote.branch.removeprefix('refs/heads/')}",
-        )
-
-    def _recount(
-        self, files: Mapping[str, TreeEntry | MergedOverview], ledger: Ledger
-    ) -> Mapping[str, TreeEntry | MergedOverview]:
-        """These files, those whose count line is wrong, or not alone, to be written again."""
-        found = dict(files)
-        sections = {
-            path: (name, file)
-            for path, file in files.items()
-            if isinstance(file, TreeEntry)
-            and file.is_file
-            and (name := find_section(path)) is not None
-        }
-        paths = [*sections]
-        for start in range(0, len(paths), _AT_ONCE):
-            some = paths[start : start + _AT_ONCE]
-            blobs = self._repo.read_objects([sections[path][1].blob for path in some])
-            for path, blob in zip(some, blobs, strict=True):
-                name, leaf = sections[path]
-                file = parse_file(blob.content if blob else b"", errors="surrogateescape")
-                if file.lines > 1 or (file.lines and file.count != ledger.count(name)):
-                    found[path] = MergedOverview(leaf.mode, file.overview)
-        return found
-
-    def _refuse_loss(self, to: str, ours: str, ledger: Ledger) -> None:
-        """Refuse to take more than a tenth of our entries out of sight. Raises: Conflict."""
-        if not ours:
-            return
-        now = {x for path in list_tree(self._repo, to) if (x := find_section(path))}
-        before = {x for path in list_tree(self._repo, ours) if (x := find_section(path))}
-        tallies = self._ledger.tallies()
-        missing = [
-            name
-            for name in before & tallies.keys()
-            if now.isdisjoint({name, ledger.name_now(name)})
-        ]
-        gone: dict[str, int] = {}
-        for name in missing:
-            lines = self._ledger.newest(name, length=tallies[name].count)
-            unseen = [x for x in lines if now.isdisjoint(y.section for y in ledger.by_id(x.id))]
-            gone |= {name: len(unseen)} if unseen else {}
-        total, dropped = self._ledger.total(), sum(gone.values())
-        if dropped * _TENTH > total and not self._accepts:
-            names = opening(", ".join(sorted(gone)), 200)
-            raise Conflict(
-                f"The remote would take {dropped} of {total} entries out of sight, with their"
-                f" sections: {names}.",
-                hint="If they are to go: sync again with --accept-loss. If not, bring their files"
-                " back there first.",
-            )
-
-    def _dropped_by_rebase(self, met: _SyncInput, to: str, ledger: Ledger) -> list[str]:
-        """Entries that a rebase by hand took for nothing new, since the last sync.
-
-        git leaves a commit out whose change is there already, as that of a count may be.
-        """
-        olds = heads_before_rebase(self._repo, met.head.branch, since="commonplace sync")
-        if not olds or not met.head.commit:
-            return []
-        lost = {
-            entry.id: (entry, commit.hash)
-            for old in olds
-            for commit in read_history(self._repo, old, since=(to, met.theirs))
-            for entry in entries_of(commit)
-            if not entry.by_hand and not ledger.by_id(entry.id)
-        }
-        git = self._repo.shell_command
-        return [
-            f"A rebase by hand lost an entry of {entry.section}, {opening(entry.summary, 60)!r}:"
-            f" {git} commit --allow-empty -C {name[:12]} brings it back, then sync again."
-            for entry, name in [*lost.values()][:_NAMED]
-        ]
-
-    def _only_in(self, to: str, theirs: str, ledger: Ledger) -> int:
-        """How many entries one history has more than another, which the ledger holds."""
-        found = {
-            (x.id, x.section)
-            for commit in read_history(self._repo, to, since=theirs)
-            for x in entries_of(commit)
-            if not ledger.by_id(x.id)
-        }
-        return len(found)
-
-    def _refuse_dirt(self, ours: str, to: str) -> None:
-        """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
-        if self._repo.is_bare:
-            return
-        with self._repo.locked() as repo:
-            # What a process left that was killed after it had moved the branch.
-            WorkTree(repo).refresh()
-        dirty = WorkTree(self._repo).dirty(ours, compare_trees(self._repo, ours, to))
-        if dirty:
-            git = self._repo.shell_command
-            names = opening(", ".join(dirty), 200)
-            raise Conflict(
-                f"Changed in the folder and not committed: {names}; the sync would change it too.",
-                hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
-                " --staged --worktree -- FILE. Then sync again.",
-            )
-
-    def _keep_clashes(self, met: _SyncInput, made: _SyncResult) -> None:
+    def _keep_clashes(self, given: _SyncInput, made: _SyncResult) -> None:
         """Keep what was left aside, before others see what was merged."""
-        place = self._place(met.head, "clashes")
+        place = self._place(given.head, "clashes")
         chains = [
             (ref, "", [clash_draft(x, self._notebook.signature(), merge=made.to)])
             for x in made.clashes
-            if (ref := f"{place}/{clash_key(x)}") not in met.refs
+            if (ref := f"{place}/{clash_key(x)}") not in given.refs
         ]
         commit_chains(self._repo, chains)
 
-    def _finish(self, met: _SyncInput, made: _SyncResult) -> tuple[str, ...]:
+    def _finish(self, given: _SyncInput, made: _SyncResult) -> tuple[str, ...]:
         """Move the branch to what was made, and with it all that says so; then the folder."""
-        head = met.head
+        head = given.head
         refs = list_refs(self._repo, f"{_OURS}/sync/")
-        short = met.remote.branch.removeprefix("refs/heads/")
+        short = given.remote.branch.removeprefix("refs/heads/")
         moves = [
             RefUpdate(head.branch, made.to, head.commit),
-            RefUpdate(self._synced(met.remote), made.to),
-            RefUpdate(f"refs/remotes/{met.remote.name}/{short}", made.to),
+            RefUpdate(self._synced(given.remote), made.to),
+            RefUpdate(f"refs/remotes/{given.remote.name}/{short}", made.to),
         ]
         if made.to == head.commit:
             del moves[0]
@@ -528,7 +414,7 @@ class Sync:
         with self._repo.locked() as repo:
             changes = compare_trees(repo, head.commit, made.to)
             with WorkTree(repo).following(head, changes) as notes:
-                update_refs(repo, moves, why=f"commonplace sync: {met.remote.name}")
+                update_refs(repo, moves, why=f"commonplace sync: {given.remote.name}")
         self._ledger.catch_up()
         with suppress(Moved):
             Clashes(self._notebook).forget_settled()

@@ -202,7 +202,7 @@ class WorkTree:
     def _heal(self, note: _Note | None, index: GitIndex) -> tuple[list[str], dict[str, str]]:
         """Bring up what fell behind the branch through us; sentences, and what still is behind.
 
-        After a move that nobody finished: what is as it was before. After one that was finished:
+        After a move that was cut off: what is as it was before. After one that was finished:
         what the index holds as before while the file is the branch's, since a command of git's
         that had read the index before may have written it after.
         """
@@ -401,7 +401,7 @@ class WorkTree:
                     os.unlink(pending)
 
     def _read_note(self) -> _Note | None:
-        """The move that nobody finished, else the last one."""
+        """The move that was cut off, else the last one."""
         for name in (_NOTE, _LAST):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 # A plain file alone: what else lies there may have no end.

@@ -27,7 +27,7 @@ _MANY = 27
 def tidy(repo: GitRepository) -> None:
     """Pack the objects, and write the commit-graph with which a section's history is found.
 
-    Takes seconds; readers and writers go on meanwhile. Raises: Unavailable, Denied.
+    Takes seconds; readers and writers go on beside it. Raises: Unavailable, Denied.
     """
     repo.git.run(["gc", "--quiet"], timeout_s=LONG_TIMEOUT_S)
     graph = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"]

@@ -1,7 +1,7 @@
 """Two overviews made one by a language model, and the check that its answer loses no line.
 
 Never trusts an answer: what it leaves out is put back and marked, and one that leaves out half is
-not taken. Asks nobody under a lock, and writes nothing.
+not taken. Asks no model under a lock, and writes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_CHARACTERS = 48_000
 """Of both versions together; longer ones are merged by block."""
 
 PATIENCE_S = 15.0
-"""After so long a second model is not begun: whoever called waits a minute at most."""
+"""After so long a second model is not begun: the caller waits a minute at most."""
 
 LEAST_KEPT = 0.5
 """An answer that keeps a smaller share of the lines is none."""
@@ -64,7 +64,7 @@ class Synthesis:
 
     left_out: lines that the model left out and that stand at the end, marked. own: lines of the
     text that stand in neither version. differing, added: of a merge by block, as `Merged` has them.
-    notes: why somebody else did not make it.
+    notes: why another maker did not make it.
     """
 
     text: str
@@ -138,7 +138,7 @@ def checked(sides: OverviewPair, text: str) -> Synthesis:
     }
     parts = [text]
     if lost:
-        # What follows a listing that nobody closed would be a part of it.
+        # What follows an unclosed listing would be a part of it.
         parts[0] += _missing_fence((blocks_of(text) or [""])[-1])
     for who, group in whence.items():
         if group:
@@ -231,7 +231,7 @@ def _inside(listing: str) -> list[str]:
 
 
 def _missing_fence(block: str) -> str:
-    """What closes a listing that nobody closed, on a line of its own; else nothing."""
+    """What closes an unclosed listing, on a line of its own; else nothing."""
     if not _is_listing(block):
         return ""
     first, *rest = block.split("\n")

@@ -1,4 +1,4 @@
-"""How the notebook is told: sections, entries, lists and hits as lines and as plain facts.
+"""The notebook as text: sections, entries, lists and hits as lines and as plain facts.
 
 Pure: never asks a journal or a clock.
 """
@@ -180,8 +180,10 @@ def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zon
         )
         if facts[key] is not None
     ]
-    told = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
-    lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{told}"]
+    cosine = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
+    lines = [
+        f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{cosine}"
+    ]
     if facts["work_context"]:
         lines.append(f"   Work context: {_flat(facts['work_context'])}")
     if facts["summary"]:
@@ -202,7 +204,7 @@ def _rounded(cosine: float | None) -> float | None:
 
 
 def _flat(text: str) -> str:
-    # What somebody wrote there must not begin a line of the answer.
+    # A stored text must not begin a line of the answer.
     return visible(" ".join(text.split()))
 
 
@@ -230,9 +232,9 @@ def _made_by(made: Synthesis) -> str:
     who = "The client's model" if made.made_by == "client" else "The configured LLM"
     lines = [f"{who} ({visible(made.model)}) made this, and every line of both sides is in it."]
     if made.left_out:
-        told = "line or listing" if made.left_out == 1 else "lines and listings"
+        what = "line or listing" if made.left_out == 1 else "lines and listings"
         lines.append(
-            f"{made.left_out} {told} that it left out: at the end, between <!-- marks -->."
+            f"{made.left_out} {what} that it left out: at the end, between <!-- marks -->."
         )
     if made.own:
         lines.append(f"{made.own} {'line is' if made.own == 1 else 'lines are'} its own words.")
