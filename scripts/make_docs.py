@@ -74,7 +74,7 @@ TOOLSETS = {
     "private": PrivateTools(desk=no_desk).toolset.tools,
     "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
     "recall": RecallTools(desk=no_desk).toolset.tools,
-    "notebook": NotebookTools(desk=no_desk).toolset.tools,
+    "notebook": NotebookTools(no_desk).toolset.tools,
     "timeline": TimelineTools(desk=no_desk).toolset.tools,
     "memory": MemoryTools(desk=no_desk).toolset.tools,
     "memory-write": MemoryTools(desk=no_desk).write_toolset.tools,
