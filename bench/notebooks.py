@@ -271,7 +271,7 @@ def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
 
 
 def _sync(notes: Notebook) -> None:
-    Sync(notes, remote="origin", clock=utc_now, person=_AUTHOR).run()
+    Sync(notes, remote="origin").run()
 
 
 def _full(lines: list[Any]) -> None:

@@ -11,7 +11,7 @@ import os
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -327,7 +327,7 @@ class Ledger:
                 os.unlink(f"{self._path}{suffix}")
 
     def _laid_out(self) -> Database:
-        database = Database(self._path, open_connection=_connect)
+        database = Database(self._path, open_connection=partial(connect, synchronous="normal"))
         try:
             with database.using() as conn, translated(self._path), transaction(conn):
                 conn.execute(_sql()["create_state"])
@@ -369,10 +369,6 @@ def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
         for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
             conn.execute(sql["add_move"], names)
             conn.execute(sql["move_entries"], names)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return connect(path, synchronous="normal")
 
 
 def _rows_of(commit: Commit) -> Iterator[_Row]:

@@ -77,7 +77,9 @@ class NotebookSource:
             gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
             left = [x for commit in gone for x in self._docs(commit)]
             come = _Commits(read_history(repo, head, since=mark))
-            yield from self._puts(come, since)
+            for doc in (x for commit in come for x in self._docs(commit)):
+                if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
+                    yield Put(doc)
             if not (come.moved or gone.moved):
                 yield from self._drops(left, since)
                 # What a merge made of both sides, or a person in it, neither side's commits say.
@@ -110,12 +112,6 @@ class NotebookSource:
                     yield Put(doc)
                 seen.add(doc.ref)
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
-
-    def _puts(self, commits: Iterable[Commit], since: Since) -> Iterator[Change]:
-        for commit in commits:
-            for doc in self._docs(commit):
-                if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
-                    yield Put(doc)
 
     def _docs(self, commit: Commit) -> Iterator[Doc]:
         for entry in entries_of(commit):

@@ -161,8 +161,9 @@ def _asked(sides: OverviewPair, maker: Maker, language: Language) -> Synthesis:
         if text or origin.startswith("version")
     )
     size = len(f"{sides.version_a}{sides.version_b}".encode("utf-8", "replace"))
+    prompt = resources.files("commonplace.services.notebook").joinpath("synthesis.md")
     question = Question(
-        instructions=_instructions(),
+        instructions=prompt.read_text("utf-8"),
         passages=passages,
         max_tokens=size // _BYTES_A_TOKEN + _SPARE_TOKENS,
     )
@@ -181,11 +182,6 @@ def _fits(sides: OverviewPair, notes: list[str]) -> bool:
         notes.append(f"No model was asked: both are more than {MOST_CHARACTERS:,} characters.")
         return False
     return True
-
-
-def _instructions() -> str:
-    package = resources.files("commonplace.services.notebook")
-    return package.joinpath("synthesis.md").read_text("utf-8")
 
 
 def _unwrapped(text: str, sides: OverviewPair) -> str:

@@ -149,6 +149,7 @@ def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> It
 
 def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, Any]:
     """A hit as plain data. line: None for an overview."""
+    by = "words" if hit.combined_score is None else "both"
     where = (
         {"id": section, "type": "overview", "summary": ""}
         if line is None
@@ -164,7 +165,7 @@ def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, 
         "combined_score": _rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        "by": _by(hit),
+        "by": by if hit.matched else "meaning",
     }
 
 
@@ -191,12 +192,6 @@ def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zon
     shown = visible(excerpt(hit.sides.content, asked))
     lines.append(f"   Excerpt: {shown.replace(chr(10), chr(10) + '   ')}")
     return "\n".join(lines)
-
-
-def _by(hit: SidedHit) -> str:
-    if not hit.matched:
-        return "meaning"
-    return "words" if hit.combined_score is None else "both"
 
 
 def _rounded(cosine: float | None) -> float | None:

@@ -209,7 +209,10 @@ class NotebookTools:
 
         service = self._service()
         service.reading()
-        interval = self._interval(when)
+        interval: Interval | None = None
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=service.clock(), zone=service.zone)
         hits, notes = find(
             service,
             work_context=work_context,
@@ -252,7 +255,10 @@ class NotebookTools:
         name = _section_of(section)
         service = self._service()
         read = service.reads.texts(name)
-        known = read | self._now(name)
+        known = dict(read)
+        with suppress(NotFound):
+            now = service.reading().read_section(name)
+            known[now.version] = now.overview
         text_a, text_b = _text_of(version_a, known), _text_of(version_b, known)
         both = {_plain(text_a), _plain(text_b)}
         base = next(((v, x) for v, x in read.items() if _plain(x) not in both), None)
@@ -265,20 +271,6 @@ class NotebookTools:
         )
         made = synthesize(sides, [("client", lambda: sampler), ("llm", service.language)])
         return synthesis_answer(made, sides, base[0] if base else None)
-
-    def _now(self, section: str) -> dict[str, str]:
-        """The section's overview by its version; nothing where there is none."""
-        with suppress(NotFound):
-            now = self._service().reading().read_section(section)
-            return {now.version: now.overview}
-        return {}
-
-    def _interval(self, when: str) -> Interval | None:
-        if not when.strip():
-            return None
-        service = self._service()
-        with naming("when"):
-            return parse_when(when, now=service.clock(), zone=service.zone)
 
 
 def _waiting(notebook: Notebook, section: str) -> list[str]:
