@@ -61,22 +61,22 @@ class GitIndex:
     def read(self, paths: set[str]) -> dict[str, TreeEntry]:
         """What stands under these paths; nothing where nothing does. Raises: as `load`."""
         self.load(paths - self._known.keys())
-        return {path: leaf for path in paths if (leaf := self._known[path]) is not None}
+        return {path: entry for path in paths if (entry := self._known[path]) is not None}
 
-    def put(self, leaves: Mapping[str, TreeEntry | None]) -> None:
+    def put(self, entries: Mapping[str, TreeEntry | None]) -> None:
         """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
-        if not leaves:
+        if not entries:
             return
         nothing = "0" * self._repo.digits(self._repo.head())
-        gone = [f"0 {nothing}\t{path}" for path, leaf in leaves.items() if leaf is None]
-        come = [f"{x.mode} {x.blob}\t{path}" for path, x in leaves.items() if x is not None]
+        gone = [f"0 {nothing}\t{path}" for path, entry in entries.items() if entry is None]
+        come = [f"{x.mode} {x.blob}\t{path}" for path, x in entries.items() if x is not None]
         given = "".join(f"{line}\0" for line in (*gone, *come))
         self._repo.git.run(
             ["update-index", "-z", "--index-info"],
             stdin=given.encode("utf-8", "surrogateescape"),
             index=self._copy,
         )
-        self._known |= leaves
+        self._known |= entries
         self._is_changed = True
 
     def publish(self) -> None:

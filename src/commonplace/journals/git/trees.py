@@ -70,7 +70,7 @@ def compare_trees(repo: GitRepository, older: str, newer: str) -> dict[str, Tree
     for facts, path in zip(tokens[::2], tokens[1::2], strict=True):
         was, now, old, new, _ = facts[1:].split(b" ")
         found[path.decode("utf-8", "surrogateescape")] = TreeChange(
-            _leaf(was, old), _leaf(now, new)
+            _entry(was, old), _entry(now, new)
         )
     return found
 
@@ -112,5 +112,5 @@ def _mode_in(tree: bytes, name: str, *, digits: int) -> str:
     return _NO_MODE.decode("ascii")
 
 
-def _leaf(mode: bytes, blob: bytes) -> TreeEntry | None:
+def _entry(mode: bytes, blob: bytes) -> TreeEntry | None:
     return None if mode == _NO_MODE else TreeEntry(mode.decode("ascii"), blob.decode("ascii"))

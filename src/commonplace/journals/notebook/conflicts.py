@@ -26,7 +26,7 @@ from commonplace.journals.notebook.format import (
 )
 from commonplace.journals.notebook.merge import END, merge
 from commonplace.journals.notebook.names import file_of, parse_section
-from commonplace.journals.notebook.tree import WorkTree, next_leaf
+from commonplace.journals.notebook.tree import WorkTree, next_entry
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -175,7 +175,7 @@ class Clashes:
         if self._notebook.ledger.catch_up() != head.commit:
             raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
         path = file_of(clash.section)
-        leaf, content = read_file(repo, head.commit, path) or (None, b"")
+        entry, content = read_file(repo, head.commit, path) or (None, b"")
         current = parse_file(content)
         if current.version != clash.version:
             raise Conflict(
@@ -183,7 +183,7 @@ class Clashes:
                 hint=f"Settle it again: commonplace notebook resolve {clash.section}",
             )
         content = render_file(wanted, self._notebook.count(clash.section, current))
-        after = next_leaf(repo, head, leaf, content)
+        after = next_entry(repo, head, entry, content)
         message = CommitMessage(
             summary=f"Settle the overview of {clash.section}",
             text="",
@@ -196,7 +196,7 @@ class Clashes:
             modes={path: after.mode},
         )
         with WorkTree(repo).following(
-            head, {path: TreeChange(leaf, after)}, {path: content}, edits="refused"
+            head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
         ) as notes:
             commit(repo, head, draft)
         return tuple(notes)

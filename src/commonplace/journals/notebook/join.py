@@ -106,7 +106,7 @@ class TreeMerge:
         self.our_moves = list(_moves(repo, sides.ours, without=(sides.theirs, sides.base)))
         self._their_moves = list(_moves(repo, sides.theirs, without=(sides.ours, sides.base)))
         trees = (self._base, self._ours, self._theirs)
-        self._odd = {path for tree in trees for path, leaf in tree.items() if not leaf.is_file}
+        self._odd = {path for tree in trees for path, entry in tree.items() if not entry.is_file}
         self._overviews: dict[str, str] = {}
         self._made = MergedTree()
 
@@ -129,7 +129,7 @@ class TreeMerge:
         """
         base, ours, theirs = (self._sections(x) for x in (self._base, self._ours, self._theirs))
         found: dict[str, list[_Part]] = {}
-        for section, leaf in base.items():
+        for section, entry in base.items():
             here, there = (_follow(section, x) for x in (self.our_moves, self._their_moves))
             name = here if there == section else there
             if here not in {section, name}:
@@ -137,16 +137,16 @@ class TreeMerge:
                 self._made.notes.append(
                     f"{section} was moved to {there} there, and to {here} here: it is {name}."
                 )
-            part = _Part(leaf, ours.pop(here, None), theirs.pop(there, None))
+            part = _Part(entry, ours.pop(here, None), theirs.pop(there, None))
             found.setdefault(name, []).append(part)
-        for name, leaf in ours.items():
+        for name, entry in ours.items():
             # Begun on both sides under one name: they are merged against nothing.
             place = self.name_of(name)
             is_one = place == name == _follow(name, self.our_moves)
             twin = theirs.pop(name, None) if is_one else None
-            found.setdefault(place, []).append(_Part(ours=leaf, theirs=twin))
-        for name, leaf in theirs.items():
-            found.setdefault(_follow(name, self.our_moves), []).append(_Part(theirs=leaf))
+            found.setdefault(place, []).append(_Part(ours=entry, theirs=twin))
+        for name, entry in theirs.items():
+            found.setdefault(_follow(name, self.our_moves), []).append(_Part(theirs=entry))
         return found
 
     def name_of(self, section: str) -> str:
@@ -155,8 +155,8 @@ class TreeMerge:
 
     def _sections(self, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEntry]:
         return {
-            section: leaf
-            for path, leaf in tree.items()
+            section: entry
+            for path, entry in tree.items()
             if path not in self._odd and (section := find_section(path)) is not None
         }
 
@@ -206,11 +206,11 @@ class TreeMerge:
     def _read_overviews(self, parts: Iterable[_Part]) -> None:
         """Read at once those that both sides changed."""
         wanted = {
-            leaf.blob
+            entry.blob
             for part in parts
             if part.ours not in (part.base, part.theirs) and part.theirs != part.base
-            for leaf in (part.base, part.ours, part.theirs)
-            if leaf is not None
+            for entry in (part.base, part.ours, part.theirs)
+            if entry is not None
         }
         self._read(sorted(wanted))
 

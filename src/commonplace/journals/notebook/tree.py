@@ -213,8 +213,10 @@ class WorkTree:
         index.put(lagging)
         if note.newer:
             return self._bring_back(note, head, index), {}
-        leaves = list_tree(self._repo, head.commit)
-        regular = {p: old for p, old in note.files.items() if p not in leaves or leaves[p].is_file}
+        entries = list_tree(self._repo, head.commit)
+        regular = {
+            p: old for p, old in note.files.items() if p not in entries or entries[p].is_file
+        }
         notes, left = self._bring_all(head.commit, regular, {})
         return notes, {path: note.files[path] for path in left}
 
@@ -225,12 +227,12 @@ class WorkTree:
         same = [path for path, old in note.files.items() if _blob(found.get(path)) == old]
         if not same:
             return {}
-        leaves = list_tree(self._repo, head.commit)
+        entries = list_tree(self._repo, head.commit)
         return {
-            path: leaves.get(path)
+            path: entries.get(path)
             for path in same
-            if _blob(leaves.get(path)) != note.files[path]
-            and not (note.newer and not self._is_there(path, leaves.get(path)))
+            if _blob(entries.get(path)) != note.files[path]
+            and not (note.newer and not self._is_there(path, entries.get(path)))
         }
 
     def _bring_back(self, note: _Note, head: Head, index: GitIndex) -> list[str]:
@@ -256,15 +258,15 @@ class WorkTree:
         files = {p: _blob(x.before) for p, x in changes.items() if x.is_file}
         return self._bring_all(note.newer, files, {})[0]
 
-    def _is_there(self, path: str, leaf: TreeEntry | None) -> bool:
+    def _is_there(self, path: str, entry: TreeEntry | None) -> bool:
         """Whether a file of the folder is what the tree has."""
         try:
             found = _read_plain(self._repo.folder / path)
         except OSError:
             return False
-        if found is None or leaf is None:
-            return found is None and leaf is None
-        return _is_blob(found, leaf.blob)
+        if found is None or entry is None:
+            return found is None and entry is None
+        return _is_blob(found, entry.blob)
 
     def _bring_all(
         self, commit: str, files: Mapping[str, str], contents: Mapping[str, bytes]
@@ -279,30 +281,30 @@ class WorkTree:
             for path, old in files.items():
                 self._bring(path, old, contents[path], notes, left)
             return notes, left
-        leaves = list_tree(self._repo, commit)
+        entries = list_tree(self._repo, commit)
         # What goes makes room for what comes.
-        paths = sorted(files, key=lambda path: path in leaves)
+        paths = sorted(files, key=lambda path: path in entries)
         for start in range(0, len(paths), _AT_ONCE):
             some = paths[start : start + _AT_ONCE]
-            sizes = self._repo.read_sizes([leaves[x].blob for x in some if x in leaves])
-            small = [x for x in some if x in leaves and sizes.get(leaves[x].blob, 0) <= _LARGE]
-            blobs = self._repo.read_objects([leaves[x].blob for x in small])
+            sizes = self._repo.read_sizes([entries[x].blob for x in some if x in entries])
+            small = [x for x in some if x in entries and sizes.get(entries[x].blob, 0) <= _LARGE]
+            blobs = self._repo.read_objects([entries[x].blob for x in small])
             known = {path: blob.content for path, blob in zip(small, blobs, strict=True) if blob}
             for path in some:
-                leaf = leaves.get(path)
-                if leaf is not None and path not in known:
+                entry = entries.get(path)
+                if entry is not None and path not in known:
                     git = f"{self._repo.shell_command} restore -- {_shown(path)}"
                     notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
-                elif self._bring(path, files[path], known.get(path), notes, left) and leaf:
-                    self._set_mode(path, leaf)
+                elif self._bring(path, files[path], known.get(path), notes, left) and entry:
+                    self._set_mode(path, entry)
         return notes, left
 
-    def _set_mode(self, path: str, leaf: TreeEntry) -> None:
+    def _set_mode(self, path: str, entry: TreeEntry) -> None:
         """Let a file run, or not, as the tree says."""
         target = self._repo.folder / path
         with contextlib.suppress(OSError):
             mode = stat.S_IMODE(os.lstat(target).st_mode)
-            wanted = mode | (mode & 0o444) >> 2 if leaf.mode == "100755" else mode & ~0o111
+            wanted = mode | (mode & 0o444) >> 2 if entry.mode == "100755" else mode & ~0o111
             if wanted != mode:
                 os.chmod(target, wanted)
 
@@ -412,8 +414,8 @@ class WorkTree:
         return None
 
 
-def _blob(leaf: TreeEntry | None) -> str:
-    return leaf.blob if leaf else ""
+def _blob(entry: TreeEntry | None) -> str:
+    return entry.blob if entry else ""
 
 
 def _shown(path: str) -> str:
@@ -475,7 +477,7 @@ def blob_name(content: bytes, digits: int) -> str:
     return made.hexdigest()
 
 
-def next_leaf(
+def next_entry(
     repo: GitRepository, head: Head, before: TreeEntry | None, content: bytes
 ) -> TreeEntry:
     """A file with new bytes: one that may be run still may."""

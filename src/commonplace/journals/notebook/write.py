@@ -35,7 +35,7 @@ from commonplace.journals.notebook.names import (
     parse_new_section,
     refuse_twin,
 )
-from commonplace.journals.notebook.tree import WorkTree, next_leaf
+from commonplace.journals.notebook.tree import WorkTree, next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -148,14 +148,14 @@ class NotebookWriter:
             if asked.section in sections:
                 raise missing_object(repo.folder)
             refuse_twin(asked.section, sections)
-        leaf, former = found or (None, b"")
-        if leaf is not None and leaf.mode == FOLDER:
+        entry, former = found or (None, b"")
+        if entry is not None and entry.mode == FOLDER:
             raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
         file = _checked(asked, former)
         count = self._notebook.count(asked.section, file) + 1
         overview = file.overview if asked.yours is None else asked.yours
         content = render_file(overview, count)
-        after = next_leaf(repo, head, leaf, content)
+        after = next_entry(repo, head, entry, content)
         draft = replace(
             own_draft(self._signature(), asked.message),
             at=asked.at,
@@ -165,11 +165,11 @@ class NotebookWriter:
         edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
         try:
             with WorkTree(repo).following(
-                head, {path: TreeChange(leaf, after)}, {path: content}, edits=edits
+                head, {path: TreeChange(entry, after)}, {path: content}, edits=edits
             ) as notes:
                 made = self._commit(repo, head, draft)
         except IndexLocked as exc:
-            if leaf is None or edits == "refused":
+            if entry is None or edits == "refused":
                 raise
             # An entry changes no file then, so that nothing falls behind; the next one counts it.
             made = self._commit(repo, head, replace(draft, puts={}))
@@ -222,10 +222,10 @@ class NotebookWriter:
                     f"There is, or was, a section {target} already.", hint="Choose another name."
                 )
             refuse_twin(target, stay)
-        leaves = list_tree(repo, head.commit)
+        entries = list_tree(repo, head.commit)
         files = [(file_of(x), file_of(y)) for x, y in pairs]
-        changes = {x: TreeChange(leaves[x], None) for x, _ in files}
-        changes |= {y: TreeChange(leaves.get(y), leaves[x]) for x, y in files}
+        changes = {x: TreeChange(entries[x], None) for x, _ in files}
+        changes |= {y: TreeChange(entries.get(y), entries[x]) for x, y in files}
         with WorkTree(repo).following(head, changes) as notes:
             signature = self._signature()
             drafts = [
