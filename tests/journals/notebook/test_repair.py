@@ -127,6 +127,8 @@ def test_what_a_sync_left_that_was_cut_off(book, notes):
     (folder / "tmpabc").mkdir(parents=True)
     (folder / "tmpabc" / "ledger.db").write_bytes(b"x")
     book.git("update-ref", "refs/commonplace/sync/main/next/to", "HEAD")
+    kept = "refs/commonplace/sync/next/clashes/0123456789abcdef"  # of a branch called `next`
+    book.git("update-ref", kept, "HEAD")
     assert found(notes) == []
     old = time.time() - 600
     os.utime(folder, (old, old))
@@ -134,4 +136,6 @@ def test_what_a_sync_left_that_was_cut_off(book, notes):
     assert repair(notes) == ["Removed what a sync had left that was cut off."]
     assert found(notes) == []
     assert list(folder.iterdir()) == []
-    assert book.git("for-each-ref", "refs/commonplace/").stdout == ""
+    assert (
+        book.git("for-each-ref", "--format=%(refname)", "refs/commonplace/").stdout == f"{kept}\n"
+    )

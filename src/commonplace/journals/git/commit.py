@@ -37,11 +37,21 @@ EMPTY_TREES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitDraft:
-    """A commit to be made on a parent. at: its author's time; now: the committer's.
+    """A commit to be made on a parent.
 
-    puts: the new bytes of files by path; modes: of those that are not 100644. links: mode and name
-    of an object that is there, by path. renames: paths to other paths, before the puts. drops:
-    paths to remove. others: further parents, of a merge.
+    Attributes:
+        message: The commit message, in UTF-8.
+        author: As `Name <address>`.
+        committer: Likewise.
+        at: The author's time.
+        now: The committer's time.
+        zone: In which both are written.
+        puts: The new bytes of files by path.
+        modes: Of those files that are not 100644.
+        links: Mode and name of an object that is there, by path.
+        renames: Paths to other paths, before the puts.
+        drops: Paths to remove.
+        others: Further parents, of a merge.
     """
 
     message: bytes

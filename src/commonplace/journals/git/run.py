@@ -144,10 +144,15 @@ class Git:
         statuses: Sequence[int] = (0,),
         index: Path | None = None,
     ) -> GitResult:
-        """Run one command to its end. stdin: its standard input.
+        """Run one git command to its end.
 
-        statuses: the exit statuses that are an answer; any other raises. index: the file it takes
-        for git's index.
+        Args:
+            arguments: Of git, its verb first.
+            stdin: The bytes of its standard input.
+            timeout_s: After so long it is ended.
+            statuses: The exit statuses that are an answer; any other raises.
+            index: The file it takes for git's index.
+
         Raises: Unavailable, Denied, Conflict, NotFound, Internal.
         """
         ran = _finish(

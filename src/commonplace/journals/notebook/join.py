@@ -299,8 +299,17 @@ def find_base(
     """The commit where two histories part, empty for none.
 
     Where they part at several, since people merged crosswise, that is a commit that merges these:
-    against one of them alone an older text would pass for the newer one. It is kept below the ref
-    `place`, and belongs to no history. Raises: Unavailable, Denied.
+    against one of them alone an older text would pass for the newer one.
+
+    Args:
+        repo: The notebook's.
+        one: A commit.
+        other: Another one.
+        signature: Who commits, and when.
+        place: The ref below which such a merge is kept; it belongs to no history.
+        deepest: How many levels of crosswise merges are followed.
+
+    Raises: Unavailable, Denied.
     """
     base, *others = repo.list_common(one, other) or [""]
     if others and not deepest:
@@ -343,9 +352,15 @@ def joined_draft(
     others: Sequence[str] = (),
     message: CommitMessage = MERGED,
 ) -> CommitDraft:
-    """The commit that has these files. onto: those of its first parent; others: further parents.
+    """The commit that has these files.
 
-    count: how many entries a section has.
+    Args:
+        signature: Who commits, and when.
+        files: All of the tree, by path.
+        onto: Those of its first parent.
+        count: How many entries a section has.
+        others: Its further parents.
+        message: What it says.
     """
     texts = {path: x for path, x in files.items() if isinstance(x, MergedOverview)}
     return replace(

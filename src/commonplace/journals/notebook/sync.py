@@ -74,9 +74,19 @@ _HALF_MADE = re.compile(r".*/next/(?:to|bare|base/[^/]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """The outcome of a sync. received, sent: entries new here, and there; dropped: gone from here.
+    """The outcome of a sync.
 
-    conflicts: sections where an overview of ours waits to be settled. before: where the branch was.
+    Attributes:
+        remote: Its name.
+        branch: Its branch, as a full ref.
+        address: Where it is, without a password.
+        received: How many entries are new here.
+        sent: How many entries are new there.
+        dropped: How many entries are gone from here.
+        conflicts: Sections where an overview of ours waits to be settled.
+        before: Where our branch was, empty for nowhere.
+        now: Where both branches are.
+        notes: Sentences on what was left as it is.
     """
 
     remote: str
@@ -140,8 +150,11 @@ def remove_half_made(repo: GitRepository) -> None:
 class Sync:
     """One sync of a notebook with one of its remotes.
 
-    remote: its name. accept_loss: take what the remote has, even if it lost
-    entries.
+    Args:
+        notebook: Ours.
+        remote: Its name.
+        accept_loss: Take what the remote has, even if it lost entries.
+        sleep: Waits so many seconds before another try.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """How the notebook is searched: what of an entry stands for its work, and what for its content.
 
-Decides nothing about ranking: `search.sides` does, with the numbers of its policy.
+Decides nothing about ranking: `search.two_questions` does, with the numbers of its policy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,19 @@ def find(
     min_score: float | None,
     salience_threshold: float,
 ) -> tuple[list[NotebookHit], tuple[str, ...]]:
-    """The best entries and overviews, and the search's notes. Raises: Invalid, Unavailable."""
+    """The best entries and overviews, and the search's notes.
+
+    Args:
+        service: Whose notebook is searched, with what index and which numbers.
+        work_context: The kind of work being done; may be empty.
+        content: What is sought; may be empty.
+        within: Only entries of this time.
+        limit: The most hits.
+        min_score: Least combined score of a hit that shares no word; None for the configured one.
+        salience_threshold: Under this salience an entry must match a little better.
+
+    Raises: Invalid, Unavailable.
+    """
     from commonplace.search.two_questions import TwoQuestions
 
     places: dict[str, tuple[str, EntryLine | None]] = {}

@@ -83,11 +83,19 @@ class Reads:
 class NotebookService:
     """One owner's notebook with its filing, its search and its settings.
 
-    filing, finder: opened when called, after a first write has made the notebook, so that the
-    index follows it. is_own: the notebook lies in our own folder, so that a first write may make
-    it. leaning, min_score: of its search; most: the most entries that one shows. language: the
-    configured model for one call, None where there is none. process_reads: what was read where
-    the process serves one client.
+    Attributes:
+        notebook: The journal, there or not.
+        filing: Opened when called, after a first write has made the notebook, so that the index
+            follows it.
+        finder: Likewise.
+        clock: The present, aware.
+        zone: The owner's.
+        leaning: How its search weighs both questions and the age of an entry.
+        min_score: Least combined score of a hit that shares no word.
+        most: The most entries that a search shows.
+        is_own: The notebook lies in our own folder, so that a first write may make it.
+        language: The configured model for one call, None where there is none.
+        process_reads: What was read where the process serves one client.
     """
 
     notebook: Notebook
