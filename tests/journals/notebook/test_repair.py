@@ -105,6 +105,7 @@ def test_a_lost_commit_is_fetched_from_a_clone(book, notes, tmp_path):
     (problem,) = find_problems(notes)
     assert problem.what.startswith(f"git finds faults in the objects of {book.folder}: ")
     assert not problem.repairable
+    assert repair(notes) == []
     assert "fetch --refetch REMOTE" in problem.hint
     book.git("fetch", "-q", "--refetch", "other")
     assert found(notes) == []
@@ -139,3 +140,12 @@ def test_what_a_sync_left_that_was_cut_off(book, notes):
     assert (
         book.git("for-each-ref", "--format=%(refname)", "refs/commonplace/").stdout == f"{kept}\n"
     )
+
+
+def test_git_is_not_waited_for_without_end(book, notes, monkeypatch):
+    """What was not checked is said; the rest is repaired."""
+    monkeypatch.setattr("commonplace.journals.notebook.repair.FSCK_S", 0.0)
+    change(notes, "DELETE FROM entries")
+    (problem,) = find_problems(notes)
+    assert problem.what.startswith(f"git fsck of {book.folder} did not end within 0 s")
+    assert repair(notes) == [f"Read the history of {book.folder} into its ledger again."]

@@ -79,9 +79,9 @@ def repair(notebook: NotebookReader) -> list[str]:
             done.append(f"Brought the folder {repo.folder} up to its branch.")
         if done:
             done += tree.refresh()
-        for path, content in _restorable(repo, _check_objects(repo)).items():
-            repo.git.run(["hash-object", "-w", "--stdin"], stdin=content)
-            done.append(f"Put {path} back into git from the folder's file.")
+    for path, content in _restorable(notebook.repo, _check_objects(notebook.repo) or "").items():
+        notebook.repo.git.run(["hash-object", "-w", "--stdin"], stdin=content)
+        done.append(f"Put {path} back into git from the folder's file.")
     if _left_by_sync(notebook.repo):
         with locked(work_folder(notebook.repo)):
             remove_half_made(notebook.repo)
@@ -98,18 +98,20 @@ def _left_by_sync(repo: GitRepository) -> list[str]:
     return list_half_made(repo) if age is not None and age >= STALE_S else []
 
 
-def _check_objects(repo: GitRepository) -> str:
-    """What git finds wrong with the objects, a fault in each line. Raises: Unavailable."""
+def _check_objects(repo: GitRepository) -> str | None:
+    """What git finds wrong with the objects, a fault in each line; None where it did not end."""
     arguments = ["fsck", "--full", "--no-dangling", "--no-reflogs", "--no-progress"]
-    ran = repo.git.run(arguments, timeout_s=FSCK_S, statuses=range(-64, 256))
+    try:
+        ran = repo.git.run(arguments, timeout_s=FSCK_S, statuses=range(-64, 256))
+    except Unavailable:
+        return None
     return ran.out.decode("utf-8", "replace") + ran.err if ran.status else ""
 
 
 def _broken_objects(repo: GitRepository) -> Iterator[Problem]:
     git = repo.shell_command
-    try:
-        faults = _check_objects(repo)
-    except Unavailable:
+    faults = _check_objects(repo)
+    if faults is None:
         yield Problem(
             what=f"git fsck of {repo.folder} did not end within {FSCK_S:.0f} s: it is unchecked.",
             hint=f"Let it end in a terminal: {git} fsck",
@@ -159,6 +161,8 @@ def _is_ledger_true(notebook: NotebookReader) -> bool:
             return kept.digest() == rebuilt.digest()
         except Corrupted:
             return False
+        except Unavailable:
+            return True  # of a history that git cannot read nothing is rebuilt
         finally:
             for ledger in opened:
                 ledger.close()
