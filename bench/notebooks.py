@@ -22,12 +22,13 @@ from commonplace.core.clock import utc_now
 from commonplace.core.ids import new_id
 from commonplace.journals.git.history import read_history
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     render_file,
     render_message,
     summary_of,
 )
 from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.source import NotebookSource
 from commonplace.journals.notebook.sync import Sync
 from commonplace.search.filing.filing import Filing
 from commonplace.testing import ReadySlot
@@ -150,7 +151,7 @@ def _commits(count: int) -> Iterator[bytes]:
             overviews[name] = f"# {name}\n\n{text}"
         at = FIRST_DAY + step * number
         file = render_file(overviews[name], counts[name])
-        message = Message(
+        message = CommitMessage(
             summary=summary_of(text),
             text=text,
             work_context=f"{chance.choice(_WORK)} of {name.partition('/')[0]}",
@@ -160,7 +161,7 @@ def _commits(count: int) -> Iterator[bytes]:
         yield render_commit(message, file, at=at, author=_AUTHOR)
 
 
-def render_commit(message: Message, content: bytes, *, at: datetime, author: str) -> bytes:
+def render_commit(message: CommitMessage, content: bytes, *, at: datetime, author: str) -> bytes:
     """A commit of one entry for the stream; content: the file of its section after it."""
     said = render_message(message)
     who = f"{author} {int(at.timestamp())} +0000"
@@ -274,7 +275,7 @@ def _sync_figure(home: Home, scratch: Path, *, entries: int) -> Figure:
 
 
 def _sync(notes: Notebook) -> None:
-    Sync(notes, remote="origin", clock=utc_now, person=_AUTHOR).run()
+    Sync(notes, remote="origin").run()
 
 
 def _full(lines: list[Any]) -> None:
@@ -345,7 +346,7 @@ def _catch_up_figure(cache: Path, scratch: Path, *, entries: int) -> Figure:
         made = _Heard(encoder)
         filing = Filing(
             index=app.index,
-            sources=[app.notebook.journal.source()],
+            sources=[NotebookSource(app.notebook.journal)],
             encoder=ReadySlot(made),
             holder="bench",
         )

@@ -21,7 +21,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.ids import new_id
 from commonplace.core.memory import Draft as MemoryDraft
 from commonplace.journals.chronicle.times import to_instant
-from commonplace.journals.notebook.format import Message, render_file, summary_of
+from commonplace.journals.notebook.format import CommitMessage, render_file, summary_of
 from commonplace.journals.notebook.journal import DEFAULT_AUTHOR
 from commonplace.journals.timeline.entry import Draft
 from commonplace.testing import ReadySlot
@@ -80,7 +80,7 @@ def _write_notebook(home: Home, app: App, docs: Sequence[Doc]) -> list[str]:
 
     def commits() -> Iterator[bytes]:
         for count, (entry_id, doc) in enumerate(zip(ids, docs, strict=True), start=1):
-            message = Message(
+            message = CommitMessage(
                 summary=summary_of(doc.text), text=doc.text, section=SECTION, entry_id=entry_id
             )
             file = render_file("", count)

@@ -13,6 +13,7 @@ from tests.journals.notebook.team import Team
 from tests.proof.reliability import counted  # noqa: F401  a fixture
 
 from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.journal import OverviewConflict
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class History:
 
     def settle(self, which: int) -> None:
         """Whoever settles a clash has read both, and takes one."""
-        clashes = self.team.notes[which].clashes()
+        clashes = Clashes(self.team.notes[which])
         for clash in clashes.list_open():
             text = self.rng.choice([clash.ours, None])
             clashes.settle(clash, text)
@@ -200,7 +201,7 @@ class History:
         everyone = range(self.people)
         head = team.remote_head() if self.written else ""
         assert {team.head(x) for x in everyone if head} <= {head}
-        waiting = [c.ours for x in everyone for c in team.notes[x].clashes().list_open()]
+        waiting = [c.ours for x in everyone for c in Clashes(team.notes[x]).list_open()]
         for which in everyone if head else ():
             files = team.files(which)
             assert files == team.files(0)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.notebook.journal import Notebook
+from commonplace.journals.notebook.source import NotebookSource
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.search.two_questions import SidedFinder
 from commonplace.services.notebook.keeping import NotebookKeeping
-from commonplace.services.notebook.service import NotebookDesk
+from commonplace.services.notebook.service import NotebookService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.notebook.tools import NotebookTools
 
@@ -29,7 +30,7 @@ class NotebookWorld:
     """One user's notebook and its tools; `connect` is another connection to the same one."""
 
     def __init__(
-        self, folder: Path, *, slot: ReadySlot | None = None, made: bool = True, **desk: Any
+        self, folder: Path, *, slot: ReadySlot | None = None, made: bool = True, **settings: Any
     ) -> None:
         self.clock = FrozenClock(NOW)
         self.notebook = Notebook(
@@ -45,7 +46,7 @@ class NotebookWorld:
         slot = slot or ReadySlot(HashingEncoder())
         index = MemoryIndex().within("me")
         self.filing = Filing(
-            index=index, sources=[self.notebook.source()], encoder=slot, holder="test"
+            index=index, sources=[NotebookSource(self.notebook)], encoder=slot, holder="test"
         )
         finder = SidedFinder(
             finder=Finder(index=index, encoder=slot, filing=self.filing), encoder=slot
@@ -59,16 +60,16 @@ class NotebookWorld:
             "leaning": policy.Leaning(),
             "min_score": policy.NOTEBOOK_FLOOR,
             "most": 100,
-            **desk,
+            **settings,
         }
-        self.desk = NotebookDesk(**self._settings)
-        self.toolset = NotebookTools(lambda: self.desk).toolset
-        self.keeping = NotebookKeeping(lambda: self.desk)
+        self.service = NotebookService(**self._settings)
+        self.toolset = NotebookTools(lambda: self.service).toolset
+        self.keeping = NotebookKeeping(lambda: self.service)
 
     def connect(self):
         """Another connection: it has read nothing."""
-        desk = NotebookDesk(**self._settings)
-        toolset = NotebookTools(lambda: desk).toolset
+        service = NotebookService(**self._settings)
+        toolset = NotebookTools(lambda: service).toolset
         return lambda tool, **arguments: toolset.tool(tool).call(arguments)
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:

@@ -9,6 +9,8 @@ import pytest
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Since
+from commonplace.journals.notebook.open import NotebookPages
+from commonplace.journals.notebook.source import NotebookSource
 
 
 @pytest.fixture
@@ -139,9 +141,9 @@ def test_no_verb_runs_a_program(book, hostile, trap, tmp_path, monkeypatch):
         each.read_entry(f"a#{made.entry.hash}")
         each.list_entries("a")
         each.toc(depth=3)
-        each.pages().read_ref(made.entry.ref)
-        list(each.source().scan(Since(mark=None, stamps=lambda _: {})))
-        list(each.source().scan(Since(mark=made.entry.hash, stamps=lambda _: {})))
+        NotebookPages(each).read_ref(made.entry.ref)
+        list(NotebookSource(each).scan(Since(mark=None, stamps=lambda _: {})))
+        list(NotebookSource(each).scan(Since(mark=made.entry.hash, stamps=lambda _: {})))
         assert each.repo.identity() == ""
     fresh.move("new/c", "moved")
     assert not mark.exists(), mark.read_text()

@@ -9,9 +9,9 @@ import shutil
 import pytest
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
-from commonplace.journals.git import run as gitrepo_run
+from commonplace.journals.git import run as git_run
 from commonplace.journals.git.commit import render_person
-from commonplace.journals.git.repo import find_repo, is_repo
+from commonplace.journals.git.repo import find_repository, is_repository
 
 
 def head(book, folder=None):
@@ -29,7 +29,7 @@ def test_the_head_is_read_without_git(book, monkeypatch):
     expected = head(book)
     loose = notes.repo.head()
     book.git("pack-refs", "--all", "--prune")
-    monkeypatch.setattr(gitrepo_run, "_git", lambda: "/nonexistent")
+    monkeypatch.setattr(git_run, "_git", lambda: "/nonexistent")
     assert loose == notes.repo.head()
     assert (loose.branch, loose.commit) == ("refs/heads/topic/one", expected)
 
@@ -55,7 +55,7 @@ def test_a_worktree_is_a_notebook_too(book, tmp_path):
     assert notes.read_section("a").entry_count == 1
     shutil.rmtree(book.folder / ".git" / "worktrees")
     with pytest.raises(Unavailable, match="worktree repair"):
-        find_repo(tmp_path / "other")
+        find_repository(tmp_path / "other")
 
 
 def test_a_bare_repository_has_no_files(book, tmp_path):
@@ -143,7 +143,7 @@ def test_a_stale_lock_of_the_index_holds_up_no_entry(book):
 def test_a_stale_lock_of_the_branch_is_named(book, monkeypatch):
     """Nothing is written; the next step is told."""
     monkeypatch.setattr(
-        gitrepo_run, "_SWITCHES", (*gitrepo_run._SWITCHES, "-c", "core.filesRefLockTimeout=10")
+        git_run, "_SWITCHES", (*git_run._SWITCHES, "-c", "core.filesRefLockTimeout=10")
     )
     notes = book.open()
     notes.write("a", "x")
@@ -174,12 +174,12 @@ def test_another_users_repository(book):
 def test_without_git_the_next_step_is_told(book, monkeypatch, tmp_path):
     """What is missing, and what to install."""
     notes = book.open()
-    gitrepo_run._git.cache_clear()
+    git_run._git.cache_clear()
     with monkeypatch.context() as without:
         without.setenv("PATH", str(tmp_path))
         with pytest.raises(Unavailable, match="Install git"):
             notes.write("a", "x")
-    gitrepo_run._git.cache_clear()
+    git_run._git.cache_clear()
     assert notes.write("a", "x").entry_count == 1
 
 
@@ -203,10 +203,10 @@ def test_a_folder_inside_a_repository_is_no_notebook(book):
     """Only the folder itself counts, never a repository around it."""
     notes = book.open()
     notes.write("d/a", "x")
-    assert is_repo(book.folder)
-    assert not is_repo(book.folder / "d")
+    assert is_repository(book.folder)
+    assert not is_repository(book.folder / "d")
     with pytest.raises(NotFound):
-        find_repo(book.folder / "d")
+        find_repository(book.folder / "d")
     inner = book.open(book.folder / "inner")
     inner.write("b", "y")
     assert inner.list_sections() == ["b"]

@@ -112,7 +112,7 @@ class Team:
         """A sync that has not begun."""
         notes = self.notes[which]
         settings = {"remote": "origin", "sleep": lambda _: None, **rest}
-        return Sync(notes, clock=notes.clock, person=notes.person, **settings)
+        return Sync(notes, **settings)
 
     def head(self, which: int) -> str:
         """The commit that a clone is at."""

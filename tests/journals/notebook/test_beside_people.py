@@ -14,14 +14,15 @@ from tests.journals.notebook.killed import run_killed
 from tests.journals.notebook.team import Team
 
 from commonplace.core.errors import Conflict, Unavailable
-from commonplace.journals.git import index as gitrepo_index
+from commonplace.journals.git import index as git_index
 from commonplace.journals.notebook.repair import find_problems, repair
+from commonplace.journals.notebook.source import NotebookSource
 
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch):
     """A lock is not waited for."""
-    monkeypatch.setattr(gitrepo_index, "WAIT_S", 0.0)
+    monkeypatch.setattr(git_index, "WAIT_S", 0.0)
 
 
 def script(book, name: str, line: str) -> str:
@@ -182,8 +183,8 @@ def test_a_file_that_may_be_run_stays_so(book):
 
 
 _STOPPED = """
-from commonplace.journals.git import run as gitrepo_run
-gitrepo_run._git = lambda: where
+from commonplace.journals.git import run as git_run
+git_run._git = lambda: where
 notes = opened()
 notes.write("a", "killed", overview="Killed.", base_version=notes.read_section("a").version)
 """
@@ -253,7 +254,7 @@ def test_a_name_that_cannot_be_said_hides_nothing(book):
     assert notes.list_sections() == ["a", "i j"]
     assert [x.id for x in notes.toc()] == ["a", "i j"]
     since = NothingKnown()
-    assert {x.doc.scope for x in notes.source().scan(since)} == {"a", "i j"}
+    assert {x.doc.scope for x in NotebookSource(notes).scan(since)} == {"a", "i j"}
     assert notes.write("a", "y").entry_count == 2
     found = [x.what for x in find_problems(notes)]
     assert len(found) == 6
@@ -326,8 +327,8 @@ def test_doctor_names_a_stale_lock_and_brings_up_what_a_killed_write_left(book):
 
 
 _CUT_OFF = """
-from commonplace.journals.git import index as gitrepo_index
-gitrepo_index.Index.publish = die
+from commonplace.journals.git import index as git_index
+git_index.GitIndex.publish = die
 opened().write("a", "y", overview="New.", base_version=where)
 """
 

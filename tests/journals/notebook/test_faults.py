@@ -70,7 +70,10 @@ def test_ten_writers_at_once_lose_nothing(book):
 
 
 _KILLED = """
-from commonplace.journals import gitrepo_commit, notebook_ledger, notebook_tree, notebook_write
+from commonplace.journals.git import commit as git_commit
+from commonplace.journals.notebook import ledger as notebook_ledger
+from commonplace.journals.notebook import tree as notebook_tree
+from commonplace.journals.notebook import write as notebook_write
 if where == "before the commit":
     notebook_write.commit = die
 elif where == "after the commit":
@@ -83,7 +86,7 @@ elif where == "after the file":
     notebook_tree.WorkTree._put = after(notebook_tree.WorkTree._put)
 elif where == "inside the stream":
     def commit(repo, head, draft):
-        stream = gitrepo_commit._render(head.branch, head.commit, draft)
+        stream = git_commit._render(head.branch, head.commit, draft)
         import subprocess
         git = subprocess.Popen(["git", "-C", folder, "fast-import", "--quiet", "--done",
             "--date-format=raw"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)

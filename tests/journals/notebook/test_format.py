@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import key_id, new_id
-from commonplace.journals.git.history import Commit, Touch
+from commonplace.journals.git.history import Commit, TouchedPath
 from commonplace.journals.notebook.format import (
     KEYS,
-    Message,
+    CommitMessage,
     entries_of,
     entry_message,
     hand_id,
@@ -74,7 +74,7 @@ def test_a_forged_trailer_is_text(text):
 def test_the_last_id_of_the_last_paragraph_wins():
     """As when two entries were squashed; an id that is none does not count."""
     message = f"sum\n\ntext\n\nEntry-Id: {FORGED}\nSigned-off-by: Ann\nEntry-Id: {ID.upper()}\nEntry-Id: no\n"
-    assert parse_message(message) == Message(summary="sum", text="text", entry_id=ID)
+    assert parse_message(message) == CommitMessage(summary="sum", text="text", entry_id=ID)
     assert parse_message(f"Entry-Id: {ID}\n").entry_id == ""
 
 
@@ -174,7 +174,7 @@ def test_ids():
 
 
 def commit(message, *paths, parents=("p",)):
-    touched = tuple(Touch(path=x, status="M", is_file=True) for x in paths)
+    touched = tuple(TouchedPath(path=x, status="M", is_file=True) for x in paths)
     at = datetime(2026, 11, 22, tzinfo=UTC)
     return Commit(
         hash="c" * 40,

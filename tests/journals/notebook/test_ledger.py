@@ -1,4 +1,4 @@
-"""The ledger follows a history that was rewritten by what differs, and is as one made anew."""
+"""The ledger follows a history that was rewritten by what differs, and is as one that is rebuilt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from commonplace.journals.notebook.ledger import Ledger
 
 
-def told(ledger: Ledger) -> dict[str, list[tuple[str, str]]]:
+def lines_of(ledger: Ledger) -> dict[str, list[tuple[str, str]]]:
     """What it says of every section: ids and hashes, newest first."""
     return {
         name: [(x.id, x.hash) for x in ledger.newest(name, length=999)]
@@ -22,7 +22,7 @@ def told(ledger: Ledger) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def anew(book) -> Ledger:
+def rebuilt(book) -> Ledger:
     fresh = book.open()
     fresh.ledger.catch_up()
     return fresh.ledger
@@ -46,10 +46,10 @@ def test_a_rebase_is_followed_by_what_differs(book, monkeypatch):
     book.git("rebase", "-q", "--force-rebase", "HEAD~2")
     notes.ledger.catch_up()
     assert len(read) == 4  # two that are gone, two that came in their place
-    assert told(notes.ledger) == told(anew(book))
+    assert lines_of(notes.ledger) == lines_of(rebuilt(book))
     book.git("reset", "-q", "--hard", "HEAD~3")
     notes.ledger.catch_up()
-    assert told(notes.ledger) == told(anew(book))
+    assert lines_of(notes.ledger) == lines_of(rebuilt(book))
     assert notes.ledger.count("a") == 3
 
 
@@ -66,7 +66,7 @@ def test_a_copy_of_an_entry_that_is_left_is_that_entry(book):
     for target in ("HEAD^1", "before"):
         book.git("reset", "-q", "--hard", target)
         notes.ledger.catch_up()
-        assert told(notes.ledger) == told(anew(book))
+        assert lines_of(notes.ledger) == lines_of(rebuilt(book))
 
 
 def test_a_ledger_goes_to_any_commit_and_a_copy_is_its_own(book, tmp_path):
@@ -139,8 +139,10 @@ def test_whatever_becomes_of_a_history(books, steps):
     notes.ledger.catch_up()
     # Of two copies of an entry that are both in the history either may be named.
     seen, expected = (
-        {k: sorted(x for x, _ in v) for k, v in told(x).items()} for x in (notes.ledger, anew(book))
+        {k: sorted(x for x, _ in v) for k, v in lines_of(x).items()}
+        for x in (notes.ledger, rebuilt(book))
     )
     assert seen == expected
+    assert notes.ledger.digest() == rebuilt(book).digest()
     history = set(book.git("rev-list", "HEAD").stdout.split())
-    assert {hash_ for lines in told(notes.ledger).values() for _, hash_ in lines} <= history
+    assert {hash_ for lines in lines_of(notes.ledger).values() for _, hash_ in lines} <= history

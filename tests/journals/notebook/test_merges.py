@@ -8,6 +8,8 @@ from datetime import timedelta
 import pytest
 from tests.journals.notebook.team import COUNT, Team, both
 
+from commonplace.journals.notebook.conflicts import Clashes
+
 
 @pytest.fixture
 def team(tmp_path):
@@ -259,7 +261,7 @@ def test_two_sections_that_a_move_brings_to_a_third(team):
     team.sync(1)
     team.sync(0)
     both(team)
-    waiting = {x.ours for x in team.notes[0].clashes().list_open()}
+    waiting = {x.ours for x in Clashes(team.notes[0]).list_open()}
     (text,) = team.files(1).values()
     assert {text.partition("\n")[0]} | waiting == {"Ann's a.", "Bob's a.", "Bob's b."}
     assert [x[0] for x in team.entries(1)] == ["b", "b", "b"]

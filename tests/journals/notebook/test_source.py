@@ -8,13 +8,15 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put, Since
+from commonplace.journals.notebook.open import NotebookPages
+from commonplace.journals.notebook.source import NotebookSource, changes_of
 
 
 class Follower:
     """Follows a source as an index does."""
 
     def __init__(self, notebook) -> None:
-        self.source = notebook.source()
+        self.source = NotebookSource(notebook)
         self.mark = None
         self.docs = {}
 
@@ -93,7 +95,7 @@ def test_what_the_writer_filed_is_not_filed_again(book):
     notes.write("z", "First.")
     follower = Follower(notes)
     follower.catch_up()
-    for change in notes.changes_of(notes.write("a", "One.\n", overview="Known.", summary="S")):
+    for change in changes_of(notes, notes.write("a", "One.\n", overview="Known.", summary="S")):
         follower.docs[change.doc.ref] = change.doc
     assert follower.catch_up() == []
     assert follower.catch_up(sweep=True) == []
@@ -155,7 +157,7 @@ def test_an_empty_notebook_and_none(book, tmp_path):
     follower = Follower(notes)
     assert (follower.source.mark(), follower.catch_up()) == ("", [])
     book.folder.rename(tmp_path / "gone")
-    assert notes.source().mark() == ""
+    assert NotebookSource(notes).mark() == ""
     (tmp_path / "gone").rename(book.folder)
 
 
@@ -169,7 +171,7 @@ def test_pages_open_what_the_index_names(book):
             notes.write("a", text, overview="Known.", base_version=_version(notes)).entry
         )
     notes.write("b", "Elsewhere.")
-    pages = notes.pages()
+    pages = NotebookPages(notes)
     page = pages.read_ref(f"notebook:a#{entries[1].hash[:8]}")
     assert (page.ref, page.text, page.author, page.kind) == (
         entries[1].ref,

@@ -9,8 +9,9 @@ import pytest
 from tests.journals.notebook.team import COUNT, Team, both
 
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound, Unavailable
-from commonplace.journals.git import index as gitrepo_index
+from commonplace.journals.git import index as git_index
 from commonplace.journals.notebook import sync as notebook_sync
+from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.names import parse_address
 
 
@@ -67,7 +68,7 @@ def test_overviews_changed_in_different_places_are_merged(team):
     team.write(1, "a", "Bob", "One.\n\nTwo.\n\nThree?\n\nFour.")
     both(team)
     assert team.files(0) == {"a": "One!\n\nTwo.\n\nThree?\n\nFour.\n\n" + COUNT.format(3)}
-    assert team.notes[0].clashes().list_open() == []
+    assert Clashes(team.notes[0]).list_open() == []
     team.write(1, "a", "Bob again", "Odd  \n\n\n\nspacing.")
     team.write(0, "a", "Ann again")
     both(team)
@@ -89,12 +90,12 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(team):
     """Theirs stands, ours is listed with both texts, entries and other sections are synced."""
     clash(team)
     both(team)
-    (waits,) = team.notes[0].clashes().list_open()
+    (waits,) = Clashes(team.notes[0]).list_open()
     assert (waits.section, waits.ours, waits.theirs, waits.base) == (
         "a", "It is green.\n\nIt is round.", "It is blue.\n\nIt is round.",
         "It is red.\n\nIt is round.",
     )  # fmt: skip
-    assert team.notes[1].clashes().list_open() == []
+    assert Clashes(team.notes[1]).list_open() == []
     assert (
         team.files(1)
         == team.files(0)
@@ -103,8 +104,8 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(team):
             "b": "Of its own.\n\n" + COUNT.format(1),
         }
     )
-    assert team.notes[0].clashes().list_open() == [waits]
-    assert team.notes[0].clashes().sections() == ["a"]
+    assert Clashes(team.notes[0]).list_open() == [waits]
+    assert Clashes(team.notes[0]).sections() == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_a_conflict_of_overviews_holds_up_nothing_else(team):
 def test_a_conflict_is_settled(team, text, now):
     """By ours, by another text, by theirs; it is no entry, and goes to the others."""
     clash(team)
-    clashes = team.notes[0].clashes()
+    clashes = Clashes(team.notes[0])
     assert clashes.settle(clashes.find("a"), text) == ()
     assert clashes.list_open() == []
     with pytest.raises(NotFound):
@@ -133,12 +134,12 @@ def test_a_conflict_is_settled(team, text, now):
 def test_a_conflict_is_not_settled_over_others(team):
     """Who wrote meanwhile is not overwritten; marks that are left are refused; moves are followed."""
     clash(team)
-    clashes = team.notes[0].clashes()
+    clashes = Clashes(team.notes[0])
     stale = clashes.find("a")
     with pytest.raises(Invalid, match="marks"):
         clashes.settle(stale, stale.marked)
     team.write(0, "a", "More", "It is black.")
-    with pytest.raises(Conflict, match="changed meanwhile"):
+    with pytest.raises(Conflict, match="has changed since"):
         clashes.settle(stale, "It is white.")
     team.notes[0].move("a", "colour")
     fresh = clashes.find("colour")
@@ -150,7 +151,7 @@ def test_a_conflict_is_not_settled_over_others(team):
 def test_a_conflict_outlives_its_branchs_name(team):
     """It is listed under the new one, and on no other branch; what was written all the same is over."""
     clash(team)
-    clashes = team.notes[0].clashes()
+    clashes = Clashes(team.notes[0])
     team.git(0, "branch", "-m", "renamed")
     (waits,) = clashes.list_open()
     team.git(0, "branch", "main")
@@ -207,7 +208,7 @@ def test_two_sections_that_got_one_name_are_one(team):
     assert synced.conflicts == ("b",)
     both(team)
     assert team.files(1) == {"b": "Another b.\n\n" + COUNT.format(3)}
-    assert team.notes[0].clashes().find("b").ours == "Of a."
+    assert Clashes(team.notes[0]).find("b").ours == "Of a."
     assert [x[1] for x in team.entries(1)] == ["x", "Ann", "Bob"]
 
 
@@ -483,7 +484,7 @@ def test_a_strangers_history_is_left_alone(team):
     team.git(1, "push", "-q", "origin", "main")
     team.write(0, "a", "x")
     before = team.remote_head()
-    with pytest.raises(Conflict, match="is no notebook") as told:
+    with pytest.raises(Conflict, match="is not a notebook") as told:
         team.sync(0)
     assert "--allow-unrelated-histories origin main" in told.value.hint
     assert team.remote_head() == before
@@ -583,7 +584,7 @@ def test_nothing_is_synced_in_the_middle_of_something(team, words, match):
 
 def test_a_stale_lock_of_the_index(team, monkeypatch):
     """It is named, and nothing is synced: the index would be left behind for a commit to revert."""
-    monkeypatch.setattr(gitrepo_index, "WAIT_S", 0.0)
+    monkeypatch.setattr(git_index, "WAIT_S", 0.0)
     team.write(0, "a", "x")
     both(team)
     team.write(1, "a", "y")

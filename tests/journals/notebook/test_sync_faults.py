@@ -20,8 +20,9 @@ from tests.journals.notebook.team import Team
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Unavailable
-from commonplace.journals.git import run as gitrepo_run
+from commonplace.journals.git import run as git_run
 from commonplace.journals.notebook import sync as notebook_sync
+from commonplace.journals.notebook.conflicts import Clashes
 from commonplace.journals.notebook.journal import OverviewConflict
 
 
@@ -110,21 +111,22 @@ def test_a_writer_meanwhile_loses_no_conflict(team, monkeypatch):
     between(monkeypatch, "push", lambda: team.write(0, "b", "Late"), after=True)
     team.sync(0)
     both(team)
-    (waits,) = team.notes[0].clashes().list_open()
+    (waits,) = Clashes(team.notes[0]).list_open()
     assert (waits.ours, waits.theirs) == ("Ann's.\n\nTwo.", "Bob's.\n\nTwo.")
 
 
 _KILLED = """
-from commonplace.journals.git import index as gitrepo_index
-from commonplace.journals.notebook import sync as notebook_sync, notebook_tree
+from commonplace.journals.git import index as git_index
+from commonplace.journals.notebook import sync as notebook_sync
+from commonplace.journals.notebook import tree as notebook_tree
 at, _, what = where.partition(" ")
 owner, name = {
     "fetch": (notebook_sync, "fetch"),
     "commits": (notebook_sync, "commit_chains"),
     "push": (notebook_sync, "push"),
-    "branch": (notebook_sync, "move_refs"),
+    "branch": (notebook_sync, "update_refs"),
     "file": (notebook_tree.WorkTree, "_put"),
-    "index": (gitrepo_index.Index, "publish"),
+    "index": (git_index.GitIndex, "publish"),
 }[what]
 real = getattr(owner, name)
 if what == "branch":
@@ -138,7 +140,7 @@ if what == "branch":
 else:
     setattr(owner, name, after(real) if at == "after" else die)
 notes = opened(author="A <a@x.org>")
-notebook_sync.Sync(notes, remote="origin", clock=now, person=notes.person).run()
+notebook_sync.Sync(notes, remote="origin").run()
 """
 
 
@@ -167,7 +169,7 @@ def test_a_sync_killed_anywhere_is_gone_on_with(team, where):
         ["first", "Ann", "Ann in b", "By hand", "Bob", "Later", "Bob in b"]
     )
     assert team.entries(0) == team.entries(1)
-    assert [x.ours for x in team.notes[0].clashes().list_open()] == ["Ann's.\n\nTwo."]
+    assert [x.ours for x in Clashes(team.notes[0]).list_open()] == ["Ann's.\n\nTwo."]
     assert team.git(0, "for-each-ref", "refs/commonplace/sync") == ""
     assert not [*(team.place(0) / ".git" / "commonplace-sync").iterdir()]
 
@@ -197,12 +199,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.notebook.journal import Notebook
 from commonplace.journals.notebook.sync import Sync
+from commonplace.journals.notebook.conflicts import Clashes
 folder, ledger, name, count = sys.argv[1:]
 now = lambda: datetime.now(UTC)
 notes = Notebook(Path(folder), ledger=Path(ledger), owner="me", zone=UTC, clock=now, author=f"{name} <x@x.org>")
 for number in range(int(count)):
     notes.write("shared" if number % 2 else name, f"{name} {number}")
-    Sync(notes, remote="origin", clock=now, person=notes.person).run()
+    Sync(notes, remote="origin").run()
 """
 
 
@@ -323,7 +326,7 @@ def test_the_users_own_credentials_are_used(team, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     team.git(None, "config", "--global", "credential.helper", "store", at=home)
-    variables = gitrepo_run._own_to_talk(team.place(0))
+    variables = git_run._own_for_remotes(team.place(0))
     helpers = [
         variables[f"GIT_CONFIG_VALUE_{n}"]
         for n in range(int(variables["GIT_CONFIG_COUNT"]))
@@ -528,7 +531,7 @@ steps = st.lists(
         st.tuples(st.just("hand"), who, sections),
         st.tuples(st.just("sync"), who),
         st.tuples(st.just("sync"), who),
-        st.tuples(st.just("crash"), who, st.sampled_from(["fetch", "commit_chains", "push", "move_refs"]), st.booleans()),
+        st.tuples(st.just("crash"), who, st.sampled_from(["fetch", "commit_chains", "push", "update_refs"]), st.booleans()),
         st.tuples(st.just("rebase"), who),
         st.tuples(st.just("merge"), who),
         st.tuples(st.just("move"), who),
@@ -603,13 +606,13 @@ class Play:
             raise Killed
 
         # No cleaning up after itself either: the process is gone.
-        forget = notebook_sync.Sync._forget_half_made
+        forget = notebook_sync.remove_half_made
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(notebook_sync, step, broken)
-            patch.setattr(notebook_sync.Sync, "_forget_half_made", lambda *_: None)
+            patch.setattr(notebook_sync, "remove_half_made", lambda _: None)
             with contextlib.suppress(Killed, CommonplaceError):
                 self.team.sync(which)
-        assert notebook_sync.Sync._forget_half_made is forget
+        assert notebook_sync.remove_half_made is forget
 
     def rebase(self, which) -> None:
         if len(self.team.git(which, "rev-list", "--first-parent", "HEAD", check=False).split()) > 1:
@@ -669,8 +672,8 @@ class Play:
         assert [text for text in self.told if f"+{text}" not in lines] == []
         for which in (0, 1):
             notes = team.notes[which]
-            while waiting := notes.clashes().list_open():
-                notes.clashes().settle(waiting[0], None)
+            while waiting := Clashes(notes).list_open():
+                Clashes(notes).settle(waiting[0], None)
             found = Counter(x[1] for x in team.entries(which))
             written = Counter(f"entry {n}" for n in range(len(self.ids)))
             assert {x: n for x, n in found.items() if x.startswith("entry")} == dict(written)

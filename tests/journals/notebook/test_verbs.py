@@ -11,6 +11,7 @@ from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Put
 from commonplace.journals.notebook.format import version_of
 from commonplace.journals.notebook.journal import Notebook, OverviewConflict
+from commonplace.journals.notebook.source import changes_of
 
 NOTHING = "e3b0c44298fc"  # the first 12 hex of the sha256 of nothing
 
@@ -329,13 +330,13 @@ def test_a_link_in_the_folder_is_not_followed(book, tmp_path):
 def test_what_a_write_gives_the_index(book):
     """The entry, and the overview if there is one, as a scan would."""
     notes = book.open()
-    (put,) = notes.changes_of(notes.write("a", "Said.", work_context="talking"))
+    (put,) = changes_of(notes, notes.write("a", "Said.", work_context="talking"))
     assert (put.doc.text, put.doc.headings, put.doc.kind) == (
         "Said.\n\ntalking",
         ("talking",),
         "entry",
     )
-    both = notes.changes_of(notes.write("a", "More.", overview="Known.", base_version=NOTHING))
+    both = changes_of(notes, notes.write("a", "More.", overview="Known.", base_version=NOTHING))
     assert all(isinstance(x, Put) for x in both)
     assert [x.doc.ref for x in both] == [
         f"notebook:a#{notes.list_entries('a')[0].id}",

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from commonplace.core.errors import Denied
-from commonplace.journals.git import run as gitrepo_run
+from commonplace.journals.git import run as git_run
 
 NOTE = {"project_notes": "nobody but me"}
 TODAY = "2026-11-21"
@@ -188,12 +188,12 @@ def test_without_git_nothing_is_asked_and_the_day_is_hidden(world, repository, m
     repository(".private-journal/.gitignore", "!*\n")
     path = os.environ["PATH"]
     monkeypatch.setenv("PATH", str(world.temp))
-    gitrepo_run._git.cache_clear()
+    git_run._git.cache_clear()
     try:
         assert world.open().write(NOTE).notes == ()
     finally:
         monkeypatch.setenv("PATH", path)
-        gitrepo_run._git.cache_clear()
+        git_run._git.cache_clear()
     assert staged(world.project) == []
 
 

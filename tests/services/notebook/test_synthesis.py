@@ -11,7 +11,7 @@ from commonplace.core.values import Completion
 from commonplace.services.notebook.synthesis import (
     END_OF_LEFT_OUT,
     MOST_CHARACTERS,
-    Sides,
+    OverviewPair,
     _each_unit,
     _Text,
     checked,
@@ -25,7 +25,7 @@ BOTH = (
     "# Errors\n\n* errors are **problem+json**\n* Codes are stable.\n"
     "* Every error names its\n  next step.\n\n```py\nif x:\n    fail()\n```"
 )
-SIDES = Sides(section="api/errors", version_a=A, version_b=B)
+SIDES = OverviewPair(section="api/errors", version_a=A, version_b=B)
 KEY = "sk-" + "test-0123456789abcdefghij"
 
 
@@ -99,8 +99,8 @@ def test_no_second_model_is_begun_late():
 def test_what_needs_no_model_asks_none():
     """Equal sides, and sides too long for an answer."""
     language = ScriptedLanguage(BOTH)
-    same = Sides(section="a", version_a=A, version_b=f"{A}\n")
-    long = Sides(section="a", version_a="x " * MOST_CHARACTERS, version_b=B)
+    same = OverviewPair(section="a", version_a=A, version_b=f"{A}\n")
+    long = OverviewPair(section="a", version_a="x " * MOST_CHARACTERS, version_b=B)
     for sides, notes in ((same, 0), (long, 1)):
         synthesis = synthesize(sides, [("llm", lambda: language)])
         assert (synthesis.made_by, len(synthesis.notes)) == ("merge", notes)
@@ -109,7 +109,7 @@ def test_what_needs_no_model_asks_none():
 
 def test_secrets_do_not_reach_a_model_and_come_back():
     """The answer bears the mark, the text the secret; the work context is data like the rest."""
-    sides = Sides(
+    sides = OverviewPair(
         section="a",
         version_a=f"The key is {KEY} here.",
         version_b="We rotate keys.",
@@ -133,7 +133,9 @@ def test_secrets_do_not_reach_a_model_and_come_back():
 def test_an_answer_in_a_fence_is_unwrapped():
     """Many models cannot do without; where a version begins with a fence it stays."""
     assert made(f"```markdown\n{BOTH.replace('```', '~~~')}\n```").text.startswith("# Errors")
-    sides = Sides(section="a", version_a="```\nx = 1\n```", version_b="```\nx = 1\n```\n\ny z")
+    sides = OverviewPair(
+        section="a", version_a="```\nx = 1\n```", version_b="```\nx = 1\n```\n\ny z"
+    )
     answer = "```\nx = 1\n```\n\ny z"
     assert made(answer, sides=sides).text == answer
 
@@ -146,7 +148,7 @@ def test_orders_in_an_overview_stay_in_their_fence(shape):
     hostile = f"````\n{ORDERS}\n````"
     with FakeLLM(Reply(text=f"{hostile}\n\nWe build it.")) as fake:
         client = LanguageClient(Endpoint(url=fake.url, shape=shape, model="m"))
-        sides = Sides(section="a", version_a=hostile, version_b="We build it.")
+        sides = OverviewPair(section="a", version_a=hostile, version_b="We build it.")
         synthesis = synthesize(sides, [("llm", lambda: client)])
         assert (synthesis.made_by, synthesis.left_out) == ("llm", 0)
         (asked,) = fake.asked
@@ -156,7 +158,9 @@ def test_orders_in_an_overview_stay_in_their_fence(shape):
 
 def test_short_lines_must_stand_alone():
     """`No.` is not in `We know nothing.`, nor is `yes` in a sentence that has the word."""
-    sides = Sides(section="a", version_a="No.\n\nA long line here.", version_b="A long line here.")
+    sides = OverviewPair(
+        section="a", version_a="No.\n\nA long line here.", version_b="A long line here."
+    )
     assert checked(sides, "A long line here. No such luck.").left_out == 1
     assert checked(sides, "A long line here.\n\n- no").left_out == 0
 
@@ -164,7 +168,7 @@ def test_short_lines_must_stand_alone():
 def test_a_listing_that_begins_with_an_empty_line_is_kept_with_it():
     """The empty line before an answer is no part of it, so it is none of the listing either."""
     listing = "```\n\none\n```"
-    sides = Sides(section="a", version_a="two", version_b=listing)
+    sides = OverviewPair(section="a", version_a="two", version_b=listing)
     synthesis = checked(sides, "\none\n\ntwo")
     assert synthesis.text.startswith("one\n\ntwo")
     assert listing in synthesis.text
@@ -193,7 +197,7 @@ TEXTS = st.lists(WORDS, max_size=10).map("\n".join)
 def test_no_line_is_ever_lost(a, b, answer):
     """Whatever the answer: every line and listing of both sides is in the text that comes of it."""
     try:
-        synthesis = checked(Sides(section="a", version_a=a, version_b=b), answer)
+        synthesis = checked(OverviewPair(section="a", version_a=a, version_b=b), answer)
     except Unavailable:
         return
     text = _Text(synthesis.text)

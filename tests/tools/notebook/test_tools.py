@@ -330,8 +330,8 @@ OLD = {
 def test_the_older_json_is_imported_once(world):
     """Oldest first, with times on UTC's clock; what cannot be is left out and told."""
     first = world.keeping.import_json(text=json.dumps(OLD), name="journal.json")
-    assert (first.facts["added"], first.facts["repeated"]) == (4, 0)
-    assert len(first.facts["notes"]) == 2
+    assert (first.added, first.repeated) == (4, 0)
+    assert len(first.notes) == 2
     listed = world("list_entries", path="alpha").facts["entries"]
     assert [(x["summary"], x["timestamp"]) for x in listed] == [
         ("Second", "2025-07-22T10:00:00+00:00"),
@@ -341,7 +341,7 @@ def test_the_older_json_is_imported_once(world):
     assert world("read", id="gamma").facts["overview"] == "Only an overview."
     assert world("read", id="alpha/beta").facts["entry_count"] == 1
     again = world.keeping.import_json(text=json.dumps(OLD), name="journal.json")
-    assert (again.facts["added"], again.facts["repeated"]) == (0, 4)
+    assert (again.added, again.repeated) == (0, 4)
     assert world("read", id="alpha").facts["entry_count"] == 2
 
 
@@ -349,7 +349,7 @@ def test_an_overview_that_is_there_is_kept(world):
     """The import says so."""
     world.write("alpha", "x", overview="Ours.")
     done = world.keeping.import_json(text=json.dumps(OLD), name="journal.json")
-    assert "alpha has an overview already, and keeps it." in done.facts["notes"]
+    assert "alpha has an overview already, and keeps it." in done.notes
     assert world("read", id="alpha").facts["overview"] == "Ours."
 
 
@@ -358,6 +358,6 @@ def test_an_overview_that_is_there_is_kept(world):
 )
 def test_what_is_no_such_file(world, text):
     """One sentence, and nothing is written."""
-    with pytest.raises(Invalid, match=r"x\.json is no notebook in JSON"):
+    with pytest.raises(Invalid, match=r"x\.json is not a notebook in JSON"):
         world.keeping.import_json(text=text, name="x.json")
     assert world("toc").facts["count"] == 0

@@ -10,14 +10,14 @@ from commonplace.app.lazy import made_once
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.services.notebook.service import NotebookService
     from commonplace.tools.notebook.tools import NotebookTools
     from commonplace.tools.toolset import Toolset
 
@@ -26,7 +26,7 @@ MERGE_S = 40.0
 
 
 class NotebookWiring:
-    """The notebook of one owner, there or not, its desk and its tools."""
+    """The notebook of one owner, there or not, its service and its tools."""
 
     name = "notebook"
     title = "The notebook"
@@ -61,16 +61,16 @@ class NotebookWiring:
         """The notebook's tools."""
         from commonplace.tools.notebook.tools import NotebookTools
 
-        return NotebookTools(desk=self.desk)
+        return NotebookTools(self.service)
 
-    def desk(self) -> NotebookDesk:
-        """What the notebook's tools work with."""
-        return self._desk
+    def service(self) -> NotebookService:
+        """The notebook's verbs, for tools, command line and page."""
+        return self._service
 
     @made_once
-    def _desk(self) -> NotebookDesk:
+    def _service(self) -> NotebookService:
         from commonplace.search import policy
-        from commonplace.services.notebook.service import NotebookDesk
+        from commonplace.services.notebook.service import NotebookService
 
         own, settings = self._own, self._own.settings
         asked = {
@@ -80,7 +80,7 @@ class NotebookWiring:
             "minimum_salience": settings.notebook.minimum_salience,
         }
         least, most = settings.notebook.min_score, settings.notebook.max_results
-        return NotebookDesk(
+        return NotebookService(
             notebook=self.journal,
             filing=lambda: own.filing,
             finder=lambda: own.sided_finder,
@@ -98,32 +98,39 @@ class NotebookWiring:
         return {"notebook": lambda: self.tools.toolset}
 
     def is_there(self) -> bool:
-        """Whether there may be one: whoever has none pays a look at one folder."""
+        """Whether there may be one: without one this costs a look at one folder."""
         return may_exist(self._folder)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.notebook.open import NotebookPages
+
+        return NotebookPages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""
-        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+        return [awaited(self, self._source)]
+
+    def _source(self) -> Source:
+        from commonplace.journals.notebook.source import NotebookSource
+
+        return NotebookSource(self.journal)
 
     def problems(self) -> Iterator[Finding]:
-        """What is wrong with its repository and ledger, and where it lies."""
+        """Where the notebook lies, and what is wrong with it now; changes nothing."""
         from commonplace.journals.notebook.repair import find_problems
 
         if self.is_there():
             yield f"{self.journal.folder}{'' if self.journal.exists else ', not made yet'}"
             yield from find_problems(self.journal)
 
-    def repair(self) -> Iterable[str]:
-        """Repair what a killed process left."""
+    def repair(self) -> list[str]:
+        """Repair what can be repaired; a sentence for each repair. Raises: Unavailable, Denied."""
         from commonplace.journals.notebook.repair import repair
 
         return repair(self.journal) if self.is_there() else []
 
     def close(self) -> None:
-        """Let go of the ledger."""
+        """Close the ledger."""
         if "journal" in self.__dict__:
             self.journal.close()

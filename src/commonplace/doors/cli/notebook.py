@@ -32,6 +32,14 @@ from commonplace.doors.cli.frame import (
     working_folder,
 )
 from commonplace.doors.cli.progress import show_counting
+from commonplace.tools.notebook.for_people import (
+    clashes_answer,
+    imported_answer,
+    moved_answer,
+    ready_answer,
+    settled_answer,
+    synced_answer,
+)
 from commonplace.tools.notebook.tools import NotebookTools
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ def keeping(app: App) -> NotebookKeeping:
     """The verbs that no model is offered."""
     from commonplace.services.notebook.keeping import NotebookKeeping
 
-    return NotebookKeeping(desk=app.notebook.desk)
+    return NotebookKeeping(app.notebook.service)
 
 
 @click.group()
@@ -69,7 +77,7 @@ def init(path: str | None, as_json: bool) -> None:
     With a PATH that folder is your notebook from now on: it is written into your settings file.
     """
     with opened() as app:
-        answer = keeping(app).init()
+        answer = ready_answer(keeping(app).init())
     if path is not None:
         answer = _kept(path, answer)
     show(answer, as_json)
@@ -141,7 +149,7 @@ def _overview(app: App, section: str) -> tuple[str, str]:
 
 
 def _edited(overview: str) -> str:
-    """What the editor was left with. Raises: Invalid where nobody wrote anything."""
+    """What the editor was left with. Raises: Invalid where nothing was written."""
     start = f"{overview}\n\n" if overview else "\n"
     text: str | None = click.edit(f"{start}{LINE}\n", extension=".md")
     if text is None:
@@ -155,7 +163,7 @@ def _edited(overview: str) -> str:
 def _parted(text: str, overview: str, version: str) -> dict[str, str]:
     """What was edited as arguments: the entry, and the overview if it is another."""
     above, line, below = text.partition(LINE)
-    # Without the line nobody can tell the two apart: all of it is the overview, as it was shown.
+    # Without the line the two cannot be told apart: all of it is the overview, as it was shown.
     changed = above.strip("\n") != overview.strip("\n")
     entry = below if line and below.strip() else _OVERVIEW_ALONE
     arguments = {"entry": entry.strip("\n")}
@@ -168,15 +176,15 @@ def _parted(text: str, overview: str, version: str) -> dict[str, str]:
 
 @contextmanager
 def _kept_if_refused(app: App, text: str) -> Iterator[None]:
-    """Keep what was written in an editor where what follows fails: nobody writes it twice."""
+    """Keep what was written in an editor where what follows fails."""
     try:
         yield
     except BaseException:
         try:
-            told = f"What you wrote is kept in {_draft(app, text)}."
+            message = f"What you wrote is kept in {_draft(app, text)}."
         except CommonplaceError:
-            told = f"What you wrote:\n{text}"
-        click.echo(told, err=True)
+            message = f"What you wrote:\n{text}"
+        click.echo(message, err=True)
         raise
 
 
@@ -244,12 +252,13 @@ def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
 def move(old: str, new: str, below: bool, as_json: bool) -> None:
     """Give the section OLD the name NEW, its entries with it.
 
-    Sections below it stay, unless you say --all. A folder that is no section itself goes with all
-    that lies below it.
+    Sections below it stay, unless you say --all. A folder that is not a section itself goes with
+    all that lies below it.
     """
     with opened() as app:
         load_encoder(app)
-        show(keeping(app).move(old=old, new=new, below=below), as_json)
+        moves = keeping(app).move(old=old, new=new, below=below)
+        show(moved_answer(moves, old=old, new=new), as_json)
 
 
 @notebook.command(short_help="Bring the notebook and a remote to hold the same.")
@@ -266,7 +275,8 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
     """
     with opened() as app:
         load_encoder(app)
-        show(keeping(app).sync(remote=remote, accept_loss=accept_loss), as_json)
+        synced = keeping(app).sync(remote=remote, accept_loss=accept_loss)
+        show(synced_answer(synced), as_json)
 
 
 @notebook.command(short_help="List the overviews that a sync could not merge.")
@@ -274,7 +284,7 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
 def conflicts(as_json: bool) -> None:
     """List the overviews that both sides changed in one place, with both texts."""
     with opened() as app:
-        show(keeping(app).conflicts(), as_json)
+        show(clashes_answer(keeping(app).conflicts(), app.settings.timezone), as_json)
 
 
 @notebook.command(short_help="Settle an overview that a sync could not merge.")
@@ -302,7 +312,7 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
             text = _settled_by_hand(clash.marked)
             kept.enter_context(_kept_if_refused(app, text))
         load_encoder(app)
-        show(keeper.resolve(clash=clash, text=text), as_json)
+        show(settled_answer(keeper.resolve(clash=clash, text=text)), as_json)
 
 
 def _settled_by_hand(marked: str) -> str:
@@ -327,9 +337,9 @@ def import_json(source: str, as_json: bool) -> None:
     text = file_text(source)
     with opened() as app:
         app.encoder.start()
-        with show_counting("Importing entries") as tell:
-            answer = keeping(app).import_json(
-                text=text, name="stdin" if source == "-" else source, tell=tell
+        with show_counting("Importing entries") as on_progress:
+            imported = keeping(app).import_json(
+                text=text, name="stdin" if source == "-" else source, on_progress=on_progress
             )
         file_everything(app)
-        show(answer, as_json)
+        show(imported_answer(imported), as_json)

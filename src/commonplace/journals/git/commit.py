@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.core.errors import Conflict, Invalid
-from commonplace.journals.git.run import LONG_PATIENCE_S, PATIENCE_S, explained
+from commonplace.journals.git.run import LONG_TIMEOUT_S, TIMEOUT_S, explain_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from commonplace.journals.git.repo import GitRepo, Head
-    from commonplace.journals.git.run import Ran
+    from commonplace.journals.git.repo import GitRepository, Head
+    from commonplace.journals.git.run import GitResult
 
 Made = TypeVar("Made")
 
@@ -36,12 +36,22 @@ EMPTY_TREES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A commit to be made on a parent. at: its author's time; now: the committer's.
+class CommitDraft:
+    """A commit to be made on a parent.
 
-    puts: the new bytes of files by path; modes: of those that are not 100644. links: mode and name
-    of an object that is there, by path. renames: paths to other paths, before the puts. drops:
-    paths to remove. others: further parents, of a merge.
+    Attributes:
+        message: The commit message, in UTF-8.
+        author: As `Name <address>`.
+        committer: Likewise.
+        at: The author's time.
+        now: The committer's time.
+        zone: In which both are written.
+        puts: The new bytes of files by path.
+        modes: Of those files that are not 100644.
+        links: Mode and name of an object that is there, by path.
+        renames: Paths to other paths, before the puts.
+        drops: Paths to remove.
+        others: Further parents, of a merge.
     """
 
     message: bytes
@@ -59,20 +69,20 @@ class Draft:
 
 
 class Moved(Conflict):
-    """The branch was moved by somebody else meanwhile; build the commit anew on what is there."""
+    """Another process moved the branch; build the commit again on what is there."""
 
 
-def commit(repo: GitRepo, head: Head, draft: Draft) -> str:
+def commit(repo: GitRepository, head: Head, draft: CommitDraft) -> str:
     """Put a commit on the branch if it is still where `head` says; its hash.
 
-    git takes the branch's lock, refuses where its commit is no ancestor of the new one, and moves
-    it in one step; objects and branch are on the disk when this returns.
+    git takes the branch's lock, refuses where its commit is not an ancestor of the new one, and
+    moves it in one step; objects and branch are on the disk when this returns.
     Raises: Moved, Invalid, Unavailable, Denied, Conflict.
     """
     return commit_all(repo, head, [draft])
 
 
-def commit_all(repo: GitRepo, head: Head, drafts: Sequence[Draft]) -> str:
+def commit_all(repo: GitRepository, head: Head, drafts: Sequence[CommitDraft]) -> str:
     """Put commits one on the other on the branch, as `commit` does one; the hash of the last.
 
     drafts: one at least. The branch holds all of them or none. Raises: as `commit`.
@@ -82,10 +92,12 @@ def commit_all(repo: GitRepo, head: Head, drafts: Sequence[Draft]) -> str:
         return ran.out.decode("ascii", "replace").strip()
     if repo.head() != head:
         raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
-    raise explained(repo.folder, "fast-import", ran)
+    raise explain_failure(repo.folder, "fast-import", ran)
 
 
-def commit_chains(repo: GitRepo, chains: Sequence[tuple[str, str, Sequence[Draft]]]) -> None:
+def commit_chains(
+    repo: GitRepository, chains: Sequence[tuple[str, str, Sequence[CommitDraft]]]
+) -> None:
     """Put commits one on the other on refs of ours, all in one call of git.
 
     chains: a ref that is not there yet, the commit it begins at (empty for none), its commits.
@@ -94,12 +106,12 @@ def commit_chains(repo: GitRepo, chains: Sequence[tuple[str, str, Sequence[Draft
     stream = b"".join(_render_chain(*chain) for chain in chains)
     if not stream:
         return
-    ran = _import(repo, stream, patience_s=LONG_PATIENCE_S)
+    ran = _import(repo, stream, timeout_s=LONG_TIMEOUT_S)
     if ran.status:
-        raise explained(repo.folder, "fast-import", ran)
+        raise explain_failure(repo.folder, "fast-import", ran)
 
 
-def _import(repo: GitRepo, stream: bytes, *, patience_s: float = PATIENCE_S) -> Ran:
+def _import(repo: GitRepository, stream: bytes, *, timeout_s: float = TIMEOUT_S) -> GitResult:
     # `done` at the end: what is cut off with us makes no commit.
     ran = repo.git.run(
         [
@@ -110,8 +122,8 @@ def _import(repo: GitRepo, stream: bytes, *, patience_s: float = PATIENCE_S) -> 
             "--done",
             "--date-format=raw",
         ],
-        given=b"feature done\n" + stream + b"get-mark :1\ndone\n",
-        patience_s=patience_s,
+        stdin=b"feature done\n" + stream + b"get-mark :1\ndone\n",
+        timeout_s=timeout_s,
         statuses=range(-64, 256),
     )
     if ran.status:
@@ -119,10 +131,10 @@ def _import(repo: GitRepo, stream: bytes, *, patience_s: float = PATIENCE_S) -> 
     return ran
 
 
-def until_settled(
+def retry_while_moved(
     attempt: Callable[[], Made], *, sleep: Callable[[float], None] = time.sleep
 ) -> Made:
-    """Make an attempt anew as long as others move the branch meanwhile, for some seconds at most.
+    """Make an attempt again as long as others move the branch, for some seconds at most.
 
     Raises: Conflict when they do not stop; whatever an attempt raises.
     """
@@ -150,13 +162,13 @@ def render_person(identity: str) -> str:
     return f"{cleaned} <{address.strip()}>"
 
 
-def _render_chain(ref: str, start: str, drafts: Sequence[Draft]) -> bytes:
+def _render_chain(ref: str, start: str, drafts: Sequence[CommitDraft]) -> bytes:
     # Only the first says where it begins: git goes on with what it has just made.
     starts = [start, *([""] * len(drafts))]
     return b"".join(_render(ref, x, draft) for x, draft in zip(starts, drafts, strict=False))
 
 
-def _render(ref: str, start: str, draft: Draft) -> bytes:
+def _render(ref: str, start: str, draft: CommitDraft) -> bytes:
     lines = [
         f"commit {ref}",
         "mark :1",
@@ -201,7 +213,7 @@ def _stamp(at: datetime, zone: tzinfo) -> str:
     return f"{seconds} {'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
 
 
-def _remove_crash_reports(repo: GitRepo) -> None:
+def _remove_crash_reports(repo: GitRepository) -> None:
     """fast-import leaves a report of what it was given; no text is to lie outside a commit."""
     with contextlib.suppress(OSError), os.scandir(repo.own) as names:
         for name in names:

@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import IO, TYPE_CHECKING
 
 from commonplace.core.errors import Unavailable
-from commonplace.journals.git.run import LONG_PATIENCE_S
+from commonplace.journals.git.run import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 _CHUNK = 1 << 20
 _FORMAT = "%H%x00%P%x00%an%x00%ae%x00%at%x00%B%x00"
@@ -28,7 +28,7 @@ _LAST = 253_402_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touch:
+class TouchedPath:
     """A path that a commit changed. status: A, M, D or T; is_file: a regular file, then or now.
 
     mode, blob: what lies there since, empty for nothing.
@@ -51,20 +51,20 @@ class Commit:
     address: str
     at: datetime
     message: str
-    touched: tuple[Touch, ...] = ()
+    touched: tuple[TouchedPath, ...] = ()
 
 
 def read_history(
-    repo: GitRepo, until: str, *, since: str | Sequence[str] = "", paths: bool = True
+    repo: GitRepository, until: str, *, since: str | Sequence[str] = "", paths: bool = True
 ) -> Iterator[Commit]:
     """The commits up to one, oldest first, less all that earlier ones hold.
 
-    paths: tell what each touched. Raises: Unavailable, Denied.
+    paths: with what each touched. Raises: Unavailable, Denied.
     """
     without = [x for x in ([since] if isinstance(since, str) else since) if x]
     for name in (until, *without):
         if name and not _HASH.fullmatch(name):
-            raise Unavailable(f"{name!r} is no commit of {repo.folder}.", hint="Try again.")
+            raise Unavailable(f"{name!r} is not a commit of {repo.folder}.", hint="Try again.")
     # fmt: off
     arguments = [
         "log", "-z", "--reverse", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
@@ -81,7 +81,7 @@ def read_history(
                 yield commit
 
 
-def _listed_in_error(repo: GitRepo, until: str, without: Sequence[str]) -> frozenset[str]:
+def _listed_in_error(repo: GitRepository, until: str, without: Sequence[str]) -> frozenset[str]:
     """The commits that git lists although the earlier ones hold them.
 
     git stops its walk by the dates of commits: where a clock was wrong, it lists shared ones too.
@@ -89,23 +89,23 @@ def _listed_in_error(repo: GitRepo, until: str, without: Sequence[str]) -> froze
     """
     excluded = [f"^{x}" for x in without]
     listed = ["rev-list", "--parents", "--end-of-options", until, *excluded]
-    lines = repo.git.run(listed, patience_s=LONG_PATIENCE_S).out.decode("ascii").splitlines()
+    lines = repo.git.run(listed, timeout_s=LONG_TIMEOUT_S).out.decode("ascii").splitlines()
     parents = {name: rest for name, *rest in (line.split() for line in lines)}
     lowest = [x for x, above in parents.items() if parents.keys().isdisjoint(above)]
     if not any(repo.is_ancestor(x, y) for x in lowest for y in without):
         return frozenset()
-    held = repo.git.run(["rev-list", "--end-of-options", *without], patience_s=LONG_PATIENCE_S)
+    held = repo.git.run(["rev-list", "--end-of-options", *without], timeout_s=LONG_TIMEOUT_S)
     return frozenset(held.out.decode("ascii").split()) & parents.keys()
 
 
-def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Commit]:
+def read_newest(repo: GitRepository, until: str, path: str, *, most: int) -> list[Commit]:
     """The last commits up to one that touched a path, newest first, merges left out; one call.
 
     Each names every path that it touched, not this one alone. Quick where git keeps filters of
     changed paths. Raises: Unavailable, Denied.
     """
     if not _HASH.fullmatch(until):
-        raise Unavailable(f"{until!r} is no commit of {repo.folder}.", hint="Try again.")
+        raise Unavailable(f"{until!r} is not a commit of {repo.folder}.", hint="Try again.")
     # fmt: off
     ran = repo.git.run([
         "log", "-z", "--author-date-order", "--full-history", "--full-diff", "--no-merges",
@@ -114,14 +114,14 @@ def read_newest(repo: GitRepo, until: str, path: str, *, most: int) -> list[Comm
         "--no-show-signature", "--no-notes", "--no-color", "--no-mailmap", "--no-decorate",
         "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all",
         "--raw", "--no-abbrev", "--end-of-options", until, "--", path,
-    ], patience_s=LONG_PATIENCE_S)
+    ], timeout_s=LONG_TIMEOUT_S)
     # fmt: on
     *tokens, rest = ran.out.split(b"\0")
     return list(_parse_history(iter([*tokens, rest] if rest.strip() else tokens)))
 
 
-def former_heads(repo: GitRepo, branch: str, *, since: str) -> list[str]:
-    """Where a branch was before it was rebased by hand, as its reflog tells; the newest first.
+def heads_before_rebase(repo: GitRepository, branch: str, *, since: str) -> list[str]:
+    """Where a branch was before it was rebased by hand, as its reflog says; the newest first.
 
     since: the beginning of a reason; only what was after the last move for it counts.
     Raises: Unavailable, Denied.
@@ -183,10 +183,10 @@ def _parse_history(tokens: Iterator[bytes]) -> Iterator[Commit]:
         )
 
 
-def _touch(facts: bytes, path: bytes) -> Touch:
+def _touch(facts: bytes, path: bytes) -> TouchedPath:
     before, after, _, blob, status = facts[1:].split(b" ")
     is_there = after != b"000000"
-    return Touch(
+    return TouchedPath(
         path=path.decode("utf-8", "surrogateescape"),
         status=status.decode("ascii", "replace")[:1],
         is_file=before.startswith(b"100") or after.startswith(b"100"),
@@ -205,7 +205,7 @@ def instant_of(seconds: str) -> datetime:
 
 
 def parse_commit(hash_: str, content: bytes) -> Commit:
-    """A commit from the bytes of its object; what it touched is not told there."""
+    """A commit from the bytes of its object; without what it touched."""
     head, _, message = content.partition(b"\n\n")
     fields = _fields(head)
     encoding = (fields.get(b"encoding") or [b"utf-8"])[0].decode("ascii", "replace")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.files import translated, write_derived
 from commonplace.journals.git.run import LockHeld
-from commonplace.journals.git.trees import Leaf
+from commonplace.journals.git.trees import TreeEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 WAIT_S = 5.0
 """How long a command of git's that holds the index is waited for; an older lock is not."""
@@ -27,21 +27,21 @@ _PAUSE_S = 0.005
 _OURS = b"commonplace "
 _FEW = 100
 # In the index only, while a merge waits to be settled: not what any tree holds.
-_UNMERGED = Leaf("unmerged", "")
+_UNMERGED = TreeEntry("unmerged", "")
 
 
 class IndexLocked(LockHeld):
     """Another command holds git's index, or was cut off while it did."""
 
 
-class Index:
+class GitIndex:
     """The index under its lock: a copy beside it is changed, then takes its place."""
 
-    def __init__(self, repo: GitRepo) -> None:
+    def __init__(self, repo: GitRepository) -> None:
         self._repo = repo
         self._path = repo.own / "index"
         self._copy = repo.own / "commonplace-index"
-        self._known: dict[str, Leaf | None] = {}
+        self._known: dict[str, TreeEntry | None] = {}
         self._is_changed = False
 
     def begin(self) -> None:
@@ -49,7 +49,7 @@ class Index:
         with translated(self._copy), contextlib.suppress(FileNotFoundError):
             os.unlink(self._copy)
         with translated(self._path), contextlib.suppress(FileNotFoundError):
-            # With its time: git tells by it which files may have changed in the same moment.
+            # With its time: git sees by it which files may have changed in the same moment.
             shutil.copy2(self._path, self._copy)
 
     def load(self, paths: set[str]) -> None:
@@ -58,25 +58,25 @@ class Index:
             return
         self._known |= {**dict.fromkeys(paths), **read_entries(self._repo, paths, self._copy)}
 
-    def read(self, paths: set[str]) -> dict[str, Leaf]:
+    def read(self, paths: set[str]) -> dict[str, TreeEntry]:
         """What stands under these paths; nothing where nothing does. Raises: as `load`."""
         self.load(paths - self._known.keys())
-        return {path: leaf for path in paths if (leaf := self._known[path]) is not None}
+        return {path: entry for path in paths if (entry := self._known[path]) is not None}
 
-    def put(self, leaves: Mapping[str, Leaf | None]) -> None:
+    def put(self, entries: Mapping[str, TreeEntry | None]) -> None:
         """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
-        if not leaves:
+        if not entries:
             return
         nothing = "0" * self._repo.digits(self._repo.head())
-        gone = [f"0 {nothing}\t{path}" for path, leaf in leaves.items() if leaf is None]
-        come = [f"{x.mode} {x.blob}\t{path}" for path, x in leaves.items() if x is not None]
+        gone = [f"0 {nothing}\t{path}" for path, entry in entries.items() if entry is None]
+        come = [f"{x.mode} {x.blob}\t{path}" for path, x in entries.items() if x is not None]
         given = "".join(f"{line}\0" for line in (*gone, *come))
         self._repo.git.run(
             ["update-index", "-z", "--index-info"],
-            given=given.encode("utf-8", "surrogateescape"),
+            stdin=given.encode("utf-8", "surrogateescape"),
             index=self._copy,
         )
-        self._known |= leaves
+        self._known |= entries
         self._is_changed = True
 
     def publish(self) -> None:
@@ -93,15 +93,17 @@ class Index:
 
 
 @contextlib.contextmanager
-def locked_index(repo: GitRepo, *, sleep: Callable[[float], None] = time.sleep) -> Iterator[Index]:
-    """Hold the index, so that no command of git's takes it meanwhile.
+def locked_index(
+    repo: GitRepository, *, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[GitIndex]:
+    """Hold the index, so that no command of git's takes it.
 
     repo: as its one writer has it: a lock of ours is then one that a killed process left.
     Raises: IndexLocked, Unavailable, Denied.
     """
     lock = lock_path(repo)
     _take(repo, lock, sleep=sleep)
-    index = Index(repo)
+    index = GitIndex(repo)
     try:
         index.begin()
         yield index
@@ -111,24 +113,26 @@ def locked_index(repo: GitRepo, *, sleep: Callable[[float], None] = time.sleep) 
             os.unlink(lock)
 
 
-def read_entries(repo: GitRepo, paths: set[str], index: Path | None = None) -> dict[str, Leaf]:
+def read_entries(
+    repo: GitRepository, paths: set[str], index: Path | None = None
+) -> dict[str, TreeEntry]:
     """What stands under these paths of git's index, or of a copy; nothing where nothing does.
 
     Raises: Unavailable, Denied.
     """
     named = sorted(paths) if len(paths) <= _FEW else []
     ran = repo.git.run(["ls-files", "-s", "-z", "--", *named], index=index)
-    found: dict[str, Leaf] = {}
+    found: dict[str, TreeEntry] = {}
     for line in ran.out.split(b"\0")[:-1]:
         facts, _, raw = line.partition(b"\t")
         mode, blob, stage = facts.decode("ascii").split(" ")
         path = raw.decode("utf-8", "surrogateescape")
         if path in paths:
-            found[path] = Leaf(mode, blob) if stage == "0" else _UNMERGED
+            found[path] = TreeEntry(mode, blob) if stage == "0" else _UNMERGED
     return found
 
 
-def lock_path(repo: GitRepo) -> Path:
+def lock_path(repo: GitRepository) -> Path:
     """The file whose presence locks the index."""
     return repo.own / "index.lock"
 
@@ -147,7 +151,7 @@ def age_s(lock: Path) -> float | None:
     return None
 
 
-def _take(repo: GitRepo, lock: Path, *, sleep: Callable[[float], None]) -> None:
+def _take(repo: GitRepository, lock: Path, *, sleep: Callable[[float], None]) -> None:
     deadline = time.monotonic() + WAIT_S
     while True:
         try:

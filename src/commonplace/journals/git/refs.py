@@ -1,6 +1,6 @@
 """Owns how refs are listed and moved: several in one step, each only from where it was seen.
 
-Never touches a work tree, and never moves a ref that somebody else moved meanwhile.
+Never touches a work tree, and never moves a ref that another process has moved.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.journals.git.commit import Moved
-from commonplace.journals.git.run import explained
+from commonplace.journals.git.run import explain_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 # Commands that put a branch where they had found it when they began, whatever moved it since.
 _BACK = re.compile(r"reset: moving to HEAD|rebase \(abort\): .*")
@@ -25,7 +25,7 @@ _LAST_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class RefMove:
+class RefUpdate:
     """A ref to be moved. new: empty to remove it.
 
     old: where it was seen, empty for nowhere; None where that does not matter.
@@ -36,14 +36,14 @@ class RefMove:
     old: str | None = None
 
 
-def list_refs(repo: GitRepo, prefix: str) -> dict[str, str]:
+def list_refs(repo: GitRepository, prefix: str) -> dict[str, str]:
     """The refs below a prefix, each with the name of what it points to. Raises: Unavailable."""
     ran = repo.git.run(["for-each-ref", "--format=%(objectname) %(refname)", prefix])
     lines = ran.out.decode("utf-8", "surrogateescape").splitlines()
     return {ref: name for name, _, ref in (line.partition(" ") for line in lines)}
 
 
-def move_refs(repo: GitRepo, moves: Sequence[RefMove], *, why: str) -> None:
+def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) -> None:
     """Move all of these or none. why: a line for the reflog.
 
     Raises: Moved where one is not where it was seen; Unavailable, Denied.
@@ -53,17 +53,17 @@ def move_refs(repo: GitRepo, moves: Sequence[RefMove], *, why: str) -> None:
     given = "".join(_render(move) for move in moves)
     ran = repo.git.run(
         ["update-ref", "-m", why, "--stdin", "-z"],
-        given=given.encode("utf-8", "surrogateescape"),
+        stdin=given.encode("utf-8", "surrogateescape"),
         statuses=range(-64, 256),
     )
     if ran.status == 0:
         return
     if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
         raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
-    raise explained(repo.folder, "update-ref", ran)
+    raise explain_failure(repo.folder, "update-ref", ran)
 
 
-def put_back_to(repo: GitRepo, branch: str, commit: str) -> str:
+def find_reset(repo: GitRepository, branch: str, commit: str) -> str:
     """Where a command of git's put a branch, that had read it before it came to be at a commit.
 
     No person asked for that: `git stash`, say, resets to where the branch was when it began. Empty
@@ -82,7 +82,7 @@ def put_back_to(repo: GitRepo, branch: str, commit: str) -> str:
     return ""
 
 
-def _render(move: RefMove) -> str:
+def _render(move: RefUpdate) -> str:
     if not move.new:
         return f"delete {move.ref}\0{move.old or ''}\0"
     if move.old == "":

@@ -20,13 +20,13 @@ from commonplace.core.errors import (
 )
 from commonplace.core.text import opening
 from commonplace.journals.git.commit import Moved
-from commonplace.journals.git.run import explained, quiet_command
+from commonplace.journals.git.run import explain_failure, quiet_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.journals.git.repo import GitRepo
-    from commonplace.journals.git.run import Ran
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.git.run import GitResult
 
 FETCHED = "refs/commonplace/fetched"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]{0,99}")
@@ -51,26 +51,26 @@ class Remote:
     takes_here: bool
 
 
-def find_remote(repo: GitRepo, name: str, branch: str) -> Remote:
+def find_remote(repo: GitRepository, name: str, branch: str) -> Remote:
     """The remote with a name, for a branch of ours: `refs/heads/main`.
 
-    Raises: Invalid for what is no name, NotFound where there is none; Unavailable, Denied.
+    Raises: Invalid for what is not a name, NotFound where there is none; Unavailable, Denied.
     """
     if not _NAME.fullmatch(name) or ".." in name:
         raise Invalid(
             f"Invalid remote: {opening(name, 60)!r}.",
-            hint=f"Name one that `{repo.typed} remote` lists.",
+            hint=f"Name one that `{repo.shell_command} remote` lists.",
         )
     # `config` takes a repository that git does not trust for none at all; this says so.
     repo.git.run(["rev-parse", "--git-dir"])
     if not _values(repo, f"remote.{name}.url"):
         raise NotFound(
             f"The notebook {repo.folder} has no remote {name}.",
-            hint=f"Add one: {repo.typed} remote add {name} ADDRESS",
+            hint=f"Add one: {repo.shell_command} remote add {name} ADDRESS",
         )
-    ran = repo.git.talk(["ls-remote", "--get-url", "--end-of-options", name])
+    ran = repo.git.run_remote(["ls-remote", "--get-url", "--end-of-options", name])
     address = ran.out.decode("utf-8", "replace").strip()
-    pushed = repo.git.talk(["remote", "get-url", "--push", "--all", "--end-of-options", name])
+    pushed = repo.git.run_remote(["remote", "get-url", "--push", "--all", "--end-of-options", name])
     short = branch.removeprefix("refs/heads/")
     upstream = branch
     if _values(repo, f"branch.{short}.remote") == [name]:
@@ -88,12 +88,12 @@ def _is_here(address: str) -> bool:
     return address.startswith("file://") or not _ADDRESS.match(address)
 
 
-def _values(repo: GitRepo, key: str) -> list[str]:
+def _values(repo: GitRepository, key: str) -> list[str]:
     ran = repo.git.run(["config", "--null", "--get-all", key], statuses=(0, 1))
     return ran.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
-def fetch(repo: GitRepo, remote: Remote) -> str:
+def fetch(repo: GitRepository, remote: Remote) -> str:
     """Fetch the branch; its commit there, empty where the remote has no branch at all.
 
     Nothing of the repository but a ref of ours is moved.
@@ -105,7 +105,7 @@ def fetch(repo: GitRepo, remote: Remote) -> str:
         if known:
             raise _other_branch(repo, remote, sorted(known))
         return ""
-    ran = repo.git.talk(
+    ran = repo.git.run_remote(
         [
             *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
             *("--no-recurse-submodules", "--no-prune", "--refmap=", "--no-show-forced-updates"),
@@ -119,12 +119,12 @@ def fetch(repo: GitRepo, remote: Remote) -> str:
     return found.out.decode("ascii").strip()
 
 
-def push(repo: GitRepo, remote: Remote, commit: str, *, seen: str) -> None:
+def push(repo: GitRepository, remote: Remote, commit: str, *, seen: str) -> None:
     """Put the branch there on a commit, if it still is where it was seen; empty for nowhere.
 
     Raises: Moved where it is not; Conflict, Unavailable, Denied.
     """
-    ran = repo.git.talk(
+    ran = repo.git.run_remote(
         [
             *("push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed"),
             *("--recurse-submodules=no", f"--force-with-lease={remote.branch}:{seen}"),
@@ -134,13 +134,13 @@ def push(repo: GitRepo, remote: Remote, commit: str, *, seen: str) -> None:
     )
     if ran.status == 0:
         return
-    told = ran.out.decode("utf-8", "replace") + ran.err
-    if lock := _LOCK.search(told):
+    output = ran.out.decode("utf-8", "replace") + ran.err
+    if lock := _LOCK.search(output):
         raise Moved(
             f"The remote {remote.name} is locked: {os.path.normpath(lock['path'])} is there.",
-            hint="Wait for whoever pushes; if nobody does, remove that file.",
+            hint="Wait until the other push has ended; if there is none, remove that file.",
         )
-    if any(sign in told for sign in _OTHERS_FIRST):
+    if any(sign in output for sign in _OTHERS_FIRST):
         raise Moved(f"The remote {remote.name} has moved on.", hint="Try again.")
     raise _explained(repo, remote, "push", ran)
 
@@ -156,13 +156,13 @@ _OTHERS_FIRST = (
 )
 
 
-def _heads(repo: GitRepo, remote: Remote) -> set[str]:
-    ran = repo.git.talk(
+def _heads(repo: GitRepository, remote: Remote) -> set[str]:
+    ran = repo.git.run_remote(
         [
             *("ls-remote", "--heads", "--quiet", *_serving("upload-pack", is_here=remote.is_here)),
             *("--end-of-options", remote.name),
         ],
-        patience_s=_ASK_S,
+        timeout_s=_ASK_S,
     )
     if ran.status:
         raise _explained(repo, remote, "ls-remote", ran)
@@ -179,10 +179,10 @@ def _serving(verb: str, *, is_here: bool) -> list[str]:
     return [f"--{verb}={served}"]
 
 
-def _other_branch(repo: GitRepo, remote: Remote, known: Sequence[str]) -> Conflict:
+def _other_branch(repo: GitRepository, remote: Remote, known: Sequence[str]) -> Conflict:
     names = [x.removeprefix("refs/heads/") for x in known]
     wanted = remote.branch.removeprefix("refs/heads/")
-    git = repo.typed
+    git = repo.shell_command
     first = "main" if "main" in names else "master" if "master" in names else names[0]
     how = (
         f"{git} branch -m {first}"
@@ -197,20 +197,20 @@ def _other_branch(repo: GitRepo, remote: Remote, known: Sequence[str]) -> Confli
     )
 
 
-def _explained(repo: GitRepo, remote: Remote, verb: str, ran: Ran) -> CommonplaceError:
+def _explained(repo: GitRepository, remote: Remote, verb: str, ran: GitResult) -> CommonplaceError:
     """What git, or the remote, refused, with the next step; no password of an address is shown."""
-    told = _USER.sub("", ran.err + ran.out.decode("utf-8", "replace"))
+    output = _USER.sub("", ran.err + ran.out.decode("utf-8", "replace"))
     names = {
         "name": remote.name,
         "address": opening(remote.address, 200),
-        "git": repo.typed,
+        "git": repo.shell_command,
     }
     for signs, kind, message, hint in _EXPLANATIONS:
-        if any(sign in told for sign in signs):
+        if any(sign in output for sign in signs):
             return kind(message.format(**names), hint=hint.format(**names))
-    if "fatal:" not in told and "error:" not in told:
-        return explained(repo.folder, verb, ran)
-    line = next(x for x in told.splitlines() if "fatal:" in x or "error:" in x)
+    if "fatal:" not in output and "error:" not in output:
+        return explain_failure(repo.folder, verb, ran)
+    line = next(x for x in output.splitlines() if "fatal:" in x or "error:" in x)
     return Unavailable(
         f"The remote {remote.name} ({names['address']}) does not take part:"
         f" {opening(line.strip(), 200)}",

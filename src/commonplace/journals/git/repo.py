@@ -14,12 +14,19 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, translated, write_new
-from commonplace.journals.git.run import Git, run_anywhere, typed
+from commonplace.journals.git.run import Git, run_anywhere, shell_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Blob", "GitRepo", "Head", "find_repo", "init_repo", "is_repo"]
+__all__ = [
+    "GitObject",
+    "GitRepository",
+    "Head",
+    "find_repository",
+    "init_repository",
+    "is_repository",
+]
 
 Kind: TypeAlias = Literal["blob", "tree", "commit", "tag"]
 
@@ -35,7 +42,7 @@ _KINDS: dict[bytes, Kind] = {
 _MOST_POINTER = 10_000
 _CLONE = "commonplace-clone"
 
-# What a folder of git's holds while somebody is in the middle of something, and how to end it.
+# What a folder of git's holds in the middle of a merge or the like, and how to end that.
 _UNFINISHED = (
     ("MERGE_HEAD", "a merge", "merge --continue", "merge --abort"),
     ("rebase-merge", "a rebase", "rebase --continue", "rebase --abort"),
@@ -55,7 +62,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blob:
+class GitObject:
     """What lies under a path of a tree: the object's name, its type and its bytes."""
 
     name: str
@@ -63,7 +70,7 @@ class Blob:
     content: bytes
 
 
-class GitRepo:
+class GitRepository:
     """One repository. Thread-safe; reads the head from git's files, everything else through git.
 
     folder: its work tree, or itself where it is bare. own: the folder git keeps for this work tree,
@@ -81,21 +88,21 @@ class GitRepo:
         self.git = Git(folder, is_bare=is_bare, lock=lock)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[GitRepo]:
+    def locked(self) -> Iterator[GitRepository]:
         """Hold the lock of its writers; yields the repository as the one writer uses it.
 
         Its `lock` is a descriptor that every command of git's holds as well: what a killed writer
         had begun ends before the next one begins. None where folders cannot be locked.
         """
         with locked(self.own) as lock:
-            yield GitRepo(
+            yield GitRepository(
                 self.folder, own=self.own, shared=self.shared, is_bare=self.is_bare, lock=lock
             )
 
     @property
-    def typed(self) -> str:
+    def shell_command(self) -> str:
         """The beginning of a git command here, as a person types it."""
-        return typed(self.folder)
+        return shell_command(self.folder)
 
     @property
     def is_shallow(self) -> bool:
@@ -159,7 +166,7 @@ class GitRepo:
         """
         for name, what, finish, abort in _UNFINISHED:
             if os.path.lexists(self.own / name):
-                git = self.typed
+                git = self.shell_command
                 raise Conflict(
                     f"The notebook {self.folder} is in the middle of {what}.",
                     hint=f"Finish it: {git} {finish}; or give it up: {git} {abort}.",
@@ -168,11 +175,11 @@ class GitRepo:
         if not head.branch:
             raise Conflict(
                 f"The notebook {self.folder} is on no branch (detached at {head.commit[:7]}).",
-                hint=f"Go back to its branch: {self.typed} switch main.",
+                hint=f"Go back to its branch: {self.shell_command} switch main.",
             )
         return head
 
-    def read_blobs(self, commit: str, paths: Sequence[str]) -> list[Blob | None]:
+    def read_blobs(self, commit: str, paths: Sequence[str]) -> list[GitObject | None]:
         """What lies under these paths of a commit, None where nothing does; one call of git.
 
         The path "" is the commit itself. A path holds no newline.
@@ -183,17 +190,17 @@ class GitRepo:
         if not _HASH.fullmatch(commit) or any("\n" in x or "\0" in x for x in paths):
             raise Invalid("A path holds a newline or NUL.", hint="Use another name.")
         asked = "".join(f"{commit}:{x}\n" if x else f"{commit}\n" for x in paths)
-        ran = self.git.run(["cat-file", "--batch"], given=asked.encode())
+        ran = self.git.run(["cat-file", "--batch"], stdin=asked.encode())
         return _parse_batch(ran.out, len(paths))
 
-    def read_objects(self, names: Sequence[str]) -> list[Blob | None]:
+    def read_objects(self, names: Sequence[str]) -> list[GitObject | None]:
         """The objects with these names, or beginnings of names, in hex; None for those not there.
 
         Raises: Unavailable, Denied.
         """
         if not names:
             return []
-        ran = self.git.run(["cat-file", "--batch"], given="".join(f"{x}\n" for x in names).encode())
+        ran = self.git.run(["cat-file", "--batch"], stdin="".join(f"{x}\n" for x in names).encode())
         return _parse_batch(ran.out, len(names))
 
     def read_sizes(self, names: Sequence[str]) -> dict[str, int]:
@@ -204,7 +211,7 @@ class GitRepo:
         if not names:
             return {}
         given = "".join(f"{x}\n" for x in names).encode()
-        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], given=given)
+        ran = self.git.run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], stdin=given)
         lines = (line.split(" ") for line in ran.out.decode("ascii", "replace").splitlines())
         return {name: int(size) for name, size in lines if size.isdigit()}
 
@@ -269,14 +276,14 @@ class GitRepo:
         return ""
 
 
-def is_repo(folder: Path) -> bool:
+def is_repository(folder: Path) -> bool:
     """Whether a folder is a repository itself, by its files alone. Never raises."""
     with contextlib.suppress(OSError, CommonplaceError):
         return _locate(folder) is not None
     return False
 
 
-def find_repo(folder: Path) -> GitRepo:
+def find_repository(folder: Path) -> GitRepository:
     """The repository whose work tree this folder is, or which it is itself.
 
     Raises: NotFound, Denied, Unavailable.
@@ -292,14 +299,14 @@ def find_repo(folder: Path) -> GitRepo:
     return found
 
 
-def init_repo(folder: Path) -> GitRepo:
+def init_repository(folder: Path) -> GitRepository:
     """Make a repository in a folder, made if need be; one that is there is taken as it is.
 
     Raises: Unavailable, Denied, Invalid.
     """
     folder = Path(os.path.realpath(folder))
     make_folder(folder, 0o777)
-    if not is_repo(folder):
+    if not is_repository(folder):
         # No template: it may bring hooks.
         made = run_anywhere(
             ["init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder)], folder
@@ -309,23 +316,24 @@ def init_repo(folder: Path) -> GitRepo:
                 f"No notebook can be made in {folder}: {made.err.strip()[:200]}",
                 hint="Check the folder and its disk, then try again.",
             )
-    return find_repo(folder)
+    return find_repository(folder)
 
 
-def _locate(folder: Path) -> GitRepo | None:
+def _locate(folder: Path) -> GitRepository | None:
     own = folder / ".git"
     if os.path.isdir(own):
-        return GitRepo(folder, own=own, shared=_shared(own), is_bare=False)
+        return GitRepository(folder, own=own, shared=_shared(own), is_bare=False)
     if os.path.isfile(own):
         pointer = _POINTER.fullmatch(_read_small(own))
         target = Path(os.path.realpath(folder / pointer["path"])) if pointer else None
         if target is None or not os.path.isfile(target / "HEAD"):
             raise Unavailable(
-                f"{own} points to no repository.", hint=f"Run: {typed(folder)} worktree repair."
+                f"{own} points to no repository.",
+                hint=f"Run: {shell_command(folder)} worktree repair.",
             )
-        return GitRepo(folder, own=target, shared=_shared(target), is_bare=False)
+        return GitRepository(folder, own=target, shared=_shared(target), is_bare=False)
     if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):
-        return GitRepo(folder, own=folder, shared=folder, is_bare=True)
+        return GitRepository(folder, own=folder, shared=folder, is_bare=True)
     return None
 
 
@@ -340,8 +348,8 @@ def _read_small(path: Path) -> str:
         return file.read(_MOST_POINTER).decode("utf-8", "surrogateescape")
 
 
-def _parse_batch(out: bytes, count: int) -> list[Blob | None]:
-    found: list[Blob | None] = []
+def _parse_batch(out: bytes, count: int) -> list[GitObject | None]:
+    found: list[GitObject | None] = []
     at = 0
     for _ in range(count):
         end = out.index(b"\n", at)
@@ -353,7 +361,7 @@ def _parse_batch(out: bytes, count: int) -> list[Blob | None]:
             continue
         size = int(head[2])
         found.append(
-            Blob(
+            GitObject(
                 name=head[0].decode(),
                 kind=_KINDS[head[1]],
                 content=out[at : at + size],

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 """How long one call of git may take."""
-LONG_PATIENCE_S = 600.0
+LONG_TIMEOUT_S = 600.0
 """How long a walk through a whole history may take."""
 
 # What a repository's own configuration may name a program in; `-c` is stronger than its files.
@@ -81,8 +81,8 @@ _ENVIRONMENT = {
 _OFFLINE = "none"
 _TRANSPORTS = "file:git:http:https:ssh"
 
-# What talking to a remote needs besides: proxies, certificates, where a keyring answers.
-_KEPT_TALKING = frozenset(
+# What a remote needs besides: proxies, certificates, where a keyring answers.
+_KEPT_FOR_REMOTES = frozenset(
     """
     HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR KRB5CCNAME
     XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
@@ -90,11 +90,11 @@ _KEPT_TALKING = frozenset(
 )
 # The user's own files are read then: who he is to the remote stands there.
 _FILES_OF_OTHERS = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
-_OWN_TO_TALK = r"^(credential\..*|core\.sshcommand)$"
+_OWN_FOR_REMOTES = r"^(credential\..*|core\.sshcommand)$"
 _SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15"
-_SWITCHES_TALKING = (
+_SWITCHES_FOR_REMOTES = (
     *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "-c", "http.saveCookies=false"),
-    # What is no sound object never comes in: trees that name git's own folder, say.
+    # An unsound object never comes in: trees that name git's own folder, say.
     *("-c", "fetch.fsckObjects=true"),
 )
 
@@ -103,7 +103,7 @@ _LOCK = re.compile(r"Unable to create '(?P<path>[^'\n]{1,400}\.lock)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class GitResult:
     """How a call of git ended: its exit status and what it wrote."""
 
     status: int
@@ -139,33 +139,40 @@ class Git:
         self,
         arguments: Sequence[str],
         *,
-        given: bytes = b"",
-        patience_s: float = PATIENCE_S,
+        stdin: bytes = b"",
+        timeout_s: float = TIMEOUT_S,
         statuses: Sequence[int] = (0,),
         index: Path | None = None,
-    ) -> Ran:
-        """Run one command to its end. given: its standard input.
+    ) -> GitResult:
+        """Run one git command to its end.
 
-        statuses: the exit statuses that are an answer; any other raises. index: the file it takes
-        for git's index.
+        Args:
+            arguments: Of git, its verb first.
+            stdin: The bytes of its standard input.
+            timeout_s: After so long it is ended.
+            statuses: The exit statuses that are an answer; any other raises.
+            index: The file it takes for git's index.
+
         Raises: Unavailable, Denied, Conflict, NotFound, Internal.
         """
         ran = _finish(
             self._command(arguments),
             what=f"git {arguments[0]} in {self.folder}",
-            given=given,
+            stdin=stdin,
             environment={
-                **_surroundings(self.folder),
+                **_environment_of(self.folder),
                 **({"GIT_INDEX_FILE": str(index)} if index else {}),
             },
-            patience_s=patience_s,
+            timeout_s=timeout_s,
             descriptors=() if self._lock is None else (self._lock,),
         )
         if ran.status not in statuses:
-            raise explained(self.folder, arguments[0], ran)
+            raise explain_failure(self.folder, arguments[0], ran)
         return ran
 
-    def talk(self, arguments: Sequence[str], *, patience_s: float = LONG_PATIENCE_S) -> Ran:
+    def run_remote(
+        self, arguments: Sequence[str], *, timeout_s: float = LONG_TIMEOUT_S
+    ) -> GitResult:
         """Run one command that may speak to a remote; whatever its status, that is the answer.
 
         Who the user is to a remote is read from his own files, never from the repository's. Nobody
@@ -173,10 +180,10 @@ class Git:
         Raises: Unavailable when it takes too long, Denied.
         """
         if self._own is None:
-            self._own = _own_to_talk(self.folder)
+            self._own = _own_for_remotes(self.folder)
         environment = {
-            **{k: x for k, x in _surroundings(self.folder).items() if k not in _FILES_OF_OTHERS},
-            **{k: x for k, x in os.environ.items() if k.upper() in _KEPT_TALKING},
+            **{k: x for k, x in _environment_of(self.folder).items() if k not in _FILES_OF_OTHERS},
+            **{k: x for k, x in os.environ.items() if k.upper() in _KEPT_FOR_REMOTES},
             **self._own,
             "GIT_ALLOW_PROTOCOL": _TRANSPORTS,
         }
@@ -186,12 +193,13 @@ class Git:
         for each in hidden:
             place = command.index(each)
             del command[place - 1 : place + 1]
-        command[at:at] = _SWITCHES_TALKING
-        return _finish_talking(
+        command[at:at] = _SWITCHES_FOR_REMOTES
+        return _finish(
             command,
             what=f"git {arguments[0]} in {self.folder}",
             environment=environment,
-            patience_s=patience_s,
+            timeout_s=timeout_s,
+            is_remote=True,
         )
 
     @contextlib.contextmanager
@@ -208,7 +216,7 @@ class Git:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,
-                    env=_surroundings(self.folder),
+                    env=_environment_of(self.folder),
                 )
             except OSError as exc:
                 raise _not_run(exc) from exc
@@ -218,11 +226,13 @@ class Git:
                     yield out
             finally:
                 # Its output is closed: whatever it still had to say ends it.
-                status = process.wait(LONG_PATIENCE_S)
+                status = process.wait(LONG_TIMEOUT_S)
             if status:
                 errors.seek(0)
-                told = errors.read(10_000).decode("utf-8", "replace")
-                raise explained(self.folder, arguments[0], Ran(status=status, out=b"", err=told))
+                err = errors.read(10_000).decode("utf-8", "replace")
+                raise explain_failure(
+                    self.folder, arguments[0], GitResult(status=status, out=b"", err=err)
+                )
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if self._trust is None:
@@ -230,42 +240,42 @@ class Git:
         return [_git(), *self._place, "--no-pager", *_SWITCHES, *self._trust, *arguments]
 
     def _trusted(self) -> list[str]:
-        """What tells git to use another user's repository, if this user's own files say so."""
+        """The setting by which git trusts another user's repository, if this user's files do."""
         if os.name == "nt" or not _is_foreign(self.folder):
             return []
         asked = ["config", "--global", "--includes", "--get-all", "safe.directory"]
-        environment = {**_surroundings(self.folder)}
+        environment = {**_environment_of(self.folder)}
         del environment["GIT_CONFIG_GLOBAL"]
         found = _finish(
             [_git(), "-C", os.path.abspath(os.sep), *asked],
             what="git config",
             environment=environment,
-            patience_s=PATIENCE_S,
+            timeout_s=TIMEOUT_S,
         )
         named = found.out.decode("utf-8", "replace").split("\n")
         is_named = "*" in named or str(self.folder) in named
         return ["-c", f"safe.directory={self.folder}"] if is_named else []
 
 
-def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = False) -> Ran:
+def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = False) -> GitResult:
     """Run a command that needs no repository, in any folder. Raises: Unavailable.
 
     own_config: let it see this user's own configuration, to read from it.
     """
-    environment = {**_surroundings(folder)}
+    environment = {**_environment_of(folder)}
     if own_config:
         del environment["GIT_CONFIG_GLOBAL"]
     return _finish(
         [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *arguments],
         what=f"git {arguments[0]} in {folder}",
         environment=environment,
-        patience_s=PATIENCE_S,
+        timeout_s=TIMEOUT_S,
     )
 
 
 def quiet_command(verb: str) -> str:
     """A command line that serves a repository on this machine without its running any program."""
-    # A lock that another holds is not waited for in there: whoever pushes tries again.
+    # A lock that another holds is not waited for in there: a push is tried again.
     more = (
         *("-c", "receive.autogc=false", "-c", "core.filesRefLockTimeout=300"),
         # Else the remote may have its own folder brought up to date, which runs its filters.
@@ -274,64 +284,28 @@ def quiet_command(verb: str) -> str:
     return shlex.join([_git(), *_SWITCHES, *more, verb])
 
 
-def _own_to_talk(folder: Path) -> dict[str, str]:
+def _own_for_remotes(folder: Path) -> dict[str, str]:
     """The user's own credential helpers and way of ssh, as variables that git reads last of all."""
     pairs = [("credential.helper", ""), ("core.sshCommand", _SSH)]
     for where in ("--system", "--global"):
-        environment = {k: x for k, x in _surroundings(folder).items() if k not in _FILES_OF_OTHERS}
+        environment = {
+            k: x for k, x in _environment_of(folder).items() if k not in _FILES_OF_OTHERS
+        }
         found = _finish(
             [
                 *(_git(), "-C", os.path.abspath(os.sep), "config", where, "--includes"),
-                *("--null", "--get-regexp", _OWN_TO_TALK),
+                *("--null", "--get-regexp", _OWN_FOR_REMOTES),
             ],
             what="git config",
             environment=environment,
-            patience_s=PATIENCE_S,
+            timeout_s=TIMEOUT_S,
         )
-        told = found.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
-        pairs += [(key, value) for key, _, value in (x.partition("\n") for x in told)]
+        listed = found.out.decode("utf-8", "surrogateescape").split("\0")[:-1]
+        pairs += [(key, value) for key, _, value in (x.partition("\n") for x in listed)]
     variables = {"GIT_CONFIG_COUNT": str(len(pairs))}
     for number, (key, value) in enumerate(pairs):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return variables
-
-
-def _finish_talking(
-    command: Sequence[str], *, what: str, environment: Mapping[str, str], patience_s: float
-) -> Ran:
-    try:
-        process = subprocess.Popen(  # noqa: S603  as in _finish
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,  # without a terminal nothing can ask for a password
-        )
-    except OSError as exc:
-        raise _not_run(exc) from exc
-    with process:
-        try:
-            out, err = process.communicate(timeout=patience_s)
-        except subprocess.TimeoutExpired as exc:
-            _end(process)
-            raise Unavailable(
-                f"{what} took longer than {patience_s:.0f} s.",
-                hint="See whether the remote answers, then try again.",
-            ) from exc
-        except BaseException:
-            _end(process)
-            raise
-    return Ran(status=process.returncode, out=out, err=err.decode("utf-8", "replace"))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command with all that it started."""
-    with contextlib.suppress(OSError):
-        if os.name == "nt":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _finish(
@@ -339,28 +313,45 @@ def _finish(
     *,
     what: str,
     environment: Mapping[str, str],
-    patience_s: float,
-    given: bytes = b"",
+    timeout_s: float,
+    stdin: bytes = b"",
     descriptors: Sequence[int] = (),
-) -> Ran:
+    is_remote: bool = False,
+) -> GitResult:
+    """Run a command to its end, and at the end of its time end it.
+
+    is_remote: it has a session of its own, without a terminal to ask for a password on, and ends
+    with all that it started.
+    """
     try:
-        done = subprocess.run(  # noqa: S603  an argument list, no shell, a full path
+        process = subprocess.Popen(  # noqa: S603  an argument list, no shell, a full path
             command,
-            input=given,
-            capture_output=True,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=environment,
-            timeout=patience_s,
-            check=False,
             pass_fds=descriptors,
+            start_new_session=is_remote,
         )
-    except subprocess.TimeoutExpired as exc:
-        raise Unavailable(
-            f"{what} took longer than {patience_s:.0f} s.",
-            hint="Try again; see whether the disk answers.",
-        ) from exc
     except OSError as exc:
         raise _not_run(exc) from exc
-    return Ran(status=done.returncode, out=done.stdout, err=done.stderr.decode("utf-8", "replace"))
+    with process:
+        try:
+            out, err = process.communicate(stdin or None, timeout=timeout_s)
+        except BaseException as exc:
+            with contextlib.suppress(OSError):
+                if is_remote and os.name != "nt":
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:
+                    process.kill()
+            if not isinstance(exc, subprocess.TimeoutExpired):
+                raise
+            where = "remote" if is_remote else "disk"
+            raise Unavailable(
+                f"{what} took longer than {timeout_s:.0f} s.",
+                hint=f"See whether the {where} answers, then try again.",
+            ) from exc
+    return GitResult(status=process.returncode, out=out, err=err.decode("utf-8", "replace"))
 
 
 @cache
@@ -377,7 +368,7 @@ def _not_run(exc: OSError) -> Unavailable:
     )
 
 
-def _surroundings(folder: Path) -> Mapping[str, str]:
+def _environment_of(folder: Path) -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
     # Never a repository that happens to lie around the folder.
     ceiling = str(folder.parent)
@@ -399,33 +390,33 @@ def _is_foreign(folder: Path) -> bool:
     return False
 
 
-def typed(folder: Path) -> str:
+def shell_command(folder: Path) -> str:
     """The beginning of a git command in a folder, as a person types it."""
     return f"git -C {shlex.quote(str(folder))}"
 
 
-def explained(folder: Path, verb: str, ran: Ran) -> CommonplaceError:
+def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError:
     """What git refused, in our words, with the repository and the next step."""
-    told = ran.err
-    if lock := _LOCK.search(told):
+    if lock := _LOCK.search(ran.err):
         return LockHeld(folder, lock["path"])
     for sign, kind, message, hint in _EXPLANATIONS:
-        if sign in told:
-            step = hint.format(folder=shlex.quote(str(folder)), git=typed(folder))
+        if sign in ran.err:
+            step = hint.format(folder=shlex.quote(str(folder)), git=shell_command(folder))
             return kind(message.format(folder=folder), hint=step)
     # Only the first line, and none of a text that was written: git repeats names, no contents.
-    line = next((x for x in told.splitlines() if x.startswith(("fatal:", "error:"))), told.strip())
+    lines = ran.err.splitlines()
+    line = next((x for x in lines if x.startswith(("fatal:", "error:"))), ran.err.strip())
     return Unavailable(
         f"git {verb} failed in {folder} ({ran.status}): {opening(line, 200)}",
-        hint=f"Look what `{typed(folder)} fsck` and `{typed(folder)} status` say.",
+        hint=f"Look what `{shell_command(folder)} fsck` and `{shell_command(folder)} status` say.",
     )
 
 
-def lacking(folder: Path) -> Unavailable:
+def missing_object(folder: Path) -> Unavailable:
     """What to raise where an object is named and not there: it must not pass for nothing."""
     return Unavailable(
         f"The notebook {folder} lacks an object.",
-        hint=f"Run: {typed(folder)} fsck; then fetch what is missing from a clone.",
+        hint=f"Run: {shell_command(folder)} fsck; then fetch what is missing from a clone.",
     )
 
 

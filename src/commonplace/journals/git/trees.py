@@ -1,6 +1,6 @@
 """Owns how trees are compared: which files differ between two commits, and what lies in one.
 
-Never reads a file's content, and never follows a rename that nobody named.
+Never reads a file's content, and never guesses at a rename.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.journals.git.commit import EMPTY_TREES
 
 if TYPE_CHECKING:
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 _NO_MODE = b"000000"
 REGULAR = "100644"
@@ -20,7 +20,7 @@ _FILES = (REGULAR, "100755")
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class TreeEntry:
     """What lies under a path of a tree: a file, a link or another repository, by its mode."""
 
     mode: str
@@ -33,11 +33,11 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TreeChange:
     """What lay under a path, and what lies there; None for nothing."""
 
-    before: Leaf | None
-    after: Leaf | None
+    before: TreeEntry | None
+    after: TreeEntry | None
 
     @property
     def is_file(self) -> bool:
@@ -50,7 +50,7 @@ class Change:
         return max(len(x.blob) for x in (self.before, self.after) if x is not None)
 
 
-def compare_trees(repo: GitRepo, older: str, newer: str) -> dict[str, Change]:
+def compare_trees(repo: GitRepository, older: str, newer: str) -> dict[str, TreeChange]:
     """What differs between two commits, by path; an empty name stands for nothing at all.
 
     Raises: Unavailable, Denied.
@@ -66,14 +66,16 @@ def compare_trees(repo: GitRepo, older: str, newer: str) -> dict[str, Change]:
         ]
     )
     tokens = ran.out.split(b"\0")[:-1]
-    found: dict[str, Change] = {}
+    found: dict[str, TreeChange] = {}
     for facts, path in zip(tokens[::2], tokens[1::2], strict=True):
         was, now, old, new, _ = facts[1:].split(b" ")
-        found[path.decode("utf-8", "surrogateescape")] = Change(_leaf(was, old), _leaf(now, new))
+        found[path.decode("utf-8", "surrogateescape")] = TreeChange(
+            _entry(was, old), _entry(now, new)
+        )
     return found
 
 
-def list_leaves(repo: GitRepo, commit: str) -> dict[str, Leaf]:
+def list_tree(repo: GitRepository, commit: str) -> dict[str, TreeEntry]:
     """All that lies in a commit's tree, by path. Raises: Unavailable, Denied."""
     return {
         path: change.after
@@ -82,7 +84,7 @@ def list_leaves(repo: GitRepo, commit: str) -> dict[str, Leaf]:
     }
 
 
-def read_file(repo: GitRepo, commit: str, path: str) -> tuple[Leaf, bytes] | None:
+def read_file(repo: GitRepository, commit: str, path: str) -> tuple[TreeEntry, bytes] | None:
     """What lies under a path of a commit, with its bytes; None for nothing; one call of git.
 
     A folder has no bytes here. Raises: Invalid, Unavailable, Denied.
@@ -94,7 +96,7 @@ def read_file(repo: GitRepo, commit: str, path: str) -> tuple[Leaf, bytes] | Non
     if found is None or tree is None:
         return None
     content = found.content if found.kind == "blob" else b""
-    return Leaf(_mode_in(tree.content, name, digits=len(found.name)), found.name), content
+    return TreeEntry(_mode_in(tree.content, name, digits=len(found.name)), found.name), content
 
 
 def _mode_in(tree: bytes, name: str, *, digits: int) -> str:
@@ -110,5 +112,5 @@ def _mode_in(tree: bytes, name: str, *, digits: int) -> str:
     return _NO_MODE.decode("ascii")
 
 
-def _leaf(mode: bytes, blob: bytes) -> Leaf | None:
-    return None if mode == _NO_MODE else Leaf(mode.decode("ascii"), blob.decode("ascii"))
+def _entry(mode: bytes, blob: bytes) -> TreeEntry | None:
+    return None if mode == _NO_MODE else TreeEntry(mode.decode("ascii"), blob.decode("ascii"))

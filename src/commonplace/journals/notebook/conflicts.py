@@ -6,18 +6,18 @@ Never forgets a text before the branch holds what became of it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import opening
-from commonplace.journals.git.commit import Draft, Moved, commit, until_settled
+from commonplace.journals.git.commit import CommitDraft, Moved, commit, retry_while_moved
 from commonplace.journals.git.history import parse_commit
-from commonplace.journals.git.refs import RefMove, list_refs, move_refs
-from commonplace.journals.git.trees import Change, read_file
-from commonplace.journals.notebook.drafts import Hand, upkeep_draft
+from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
+from commonplace.journals.git.trees import TreeChange, read_file
+from commonplace.journals.notebook.drafts import own_draft
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     parse_file,
     parse_message,
     plain_overview,
@@ -26,12 +26,13 @@ from commonplace.journals.notebook.format import (
 )
 from commonplace.journals.notebook.merge import END, merge
 from commonplace.journals.notebook.names import file_of, parse_section
-from commonplace.journals.notebook.tree import WorkTree, next_leaf
+from commonplace.journals.notebook.tree import WorkTree, next_entry
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.notebook.drafts import Signature
     from commonplace.journals.notebook.join import Clash
     from commonplace.journals.notebook.journal import Notebook
 
@@ -44,7 +45,7 @@ class OverviewClash:
     """An overview of ours that waits beside the one on the branch.
 
     section: its name now. base: what both began from. ours: what was written here. theirs: what the
-    branch holds now, with its version. at: when the sync met it. ref: where it is kept.
+    branch holds now, with its version. at: when the sync found it. ref: where it is kept.
     """
 
     section: str
@@ -54,6 +55,11 @@ class OverviewClash:
     version: str
     at: datetime
     ref: str
+
+    @property
+    def our_version(self) -> str:
+        """The version of the overview that waits."""
+        return version_of(self.ours)
 
     @property
     def marked(self) -> str:
@@ -67,12 +73,12 @@ def clash_key(clash: Clash) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def clash_draft(clash: Clash, hand: Hand, *, merge: str) -> Draft:
+def clash_draft(clash: Clash, signature: Signature, *, merge: str) -> CommitDraft:
     """What keeps a clash: a commit of its own, on no branch. merge: what left it aside."""
     summary = f"An overview of {clash.section} that waits to be settled"
-    return upkeep_draft(
-        hand,
-        Message(summary=summary, text=merge, section=clash.section, verb="conflict"),
+    message = CommitMessage(summary=summary, text=merge, section=clash.section, verb="conflict")
+    return replace(
+        own_draft(signature, message),
         puts={
             _BASE: clash.base.encode("utf-8", "surrogateescape"),
             _OURS: clash.ours.encode("utf-8", "surrogateescape"),
@@ -80,7 +86,7 @@ def clash_draft(clash: Clash, hand: Hand, *, merge: str) -> Draft:
     )
 
 
-def merge_of(repo: GitRepo, name: str) -> str:
+def merge_of(repo: GitRepository, name: str) -> str:
     """The commit whose merge left a clash aside that is kept so. Raises: Unavailable, Denied."""
     (kept,) = repo.read_blobs(name, [""])
     return parse_message(parse_commit(name, kept.content).message).text if kept else ""
@@ -91,7 +97,7 @@ def open_place(branch: str) -> str:
     return f"{OPEN}/{branch.removeprefix('refs/heads/')}"
 
 
-def may_have_clashes(repo: GitRepo) -> bool:
+def may_have_clashes(repo: GitRepository) -> bool:
     """Whether any may wait, from git's files alone. Never raises."""
     try:
         if (repo.shared / OPEN).is_dir():
@@ -121,8 +127,8 @@ class Clashes:
         if may_have_clashes(self._repo):
             head = self._repo.head().commit
             refs = self._refs()
-            gone = [RefMove(x, "") for x, name in refs.items() if not self._read(x, name, head)]
-            move_refs(self._repo, gone, why="commonplace: settled")
+            gone = [RefUpdate(x, "") for x, name in refs.items() if not self._read(x, name, head)]
+            update_refs(self._repo, gone, why="commonplace: settled")
 
     def _refs(self) -> dict[str, str]:
         """Where they are kept: those of this branch, and of branches that were given a new name."""
@@ -159,36 +165,38 @@ class Clashes:
             _refuse_marks(wanted)
         if wanted != clash.theirs:
             with self._repo.locked() as repo:
-                notes = until_settled(lambda: self._attempt(clash, wanted, repo))
-        # Last: whoever is killed before finds it waiting still.
-        move_refs(self._repo, [RefMove(clash.ref, "")], why="commonplace: settled")
+                notes = retry_while_moved(lambda: self._attempt(clash, wanted, repo))
+        # Last: a process that is killed before finds it waiting still.
+        update_refs(self._repo, [RefUpdate(clash.ref, "")], why="commonplace: settled")
         return notes
 
-    def _attempt(self, clash: OverviewClash, wanted: str, repo: GitRepo) -> tuple[str, ...]:
+    def _attempt(self, clash: OverviewClash, wanted: str, repo: GitRepository) -> tuple[str, ...]:
         head = repo.writable_head()
         if self._notebook.ledger.catch_up() != head.commit:
             raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
         path = file_of(clash.section)
-        leaf, content = read_file(repo, head.commit, path) or (None, b"")
+        entry, content = read_file(repo, head.commit, path) or (None, b"")
         current = parse_file(content)
         if current.version != clash.version:
             raise Conflict(
-                f"The overview of {clash.section} has changed meanwhile; nothing was written.",
+                f"The overview of {clash.section} has changed since; nothing was written.",
                 hint=f"Settle it again: commonplace notebook resolve {clash.section}",
             )
         content = render_file(wanted, self._notebook.count(clash.section, current))
-        after = next_leaf(repo, head, leaf, content)
-        message = Message(
+        after = next_entry(repo, head, entry, content)
+        message = CommitMessage(
             summary=f"Settle the overview of {clash.section}",
             text="",
             section=clash.section,
             verb="overview",
         )
-        notebook = self._notebook
-        hand = Hand(person=notebook.person, now=notebook.clock(), zone=notebook.zone)
-        draft = upkeep_draft(hand, message, puts={path: content}, modes={path: after.mode})
+        draft = replace(
+            own_draft(self._notebook.signature(), message),
+            puts={path: content},
+            modes={path: after.mode},
+        )
         with WorkTree(repo).following(
-            head, {path: Change(leaf, after)}, {path: content}, edits="refused"
+            head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
         ) as notes:
             commit(repo, head, draft)
         return tuple(notes)
@@ -198,20 +206,20 @@ class Clashes:
         kept, base, ours = self._repo.read_blobs(name, ["", _BASE, _OURS])
         if kept is None or ours is None:
             return None
-        told = parse_commit(kept.name, kept.content)
-        section = self._notebook.ledger.name_now(parse_message(told.message).section)
+        commit = parse_commit(kept.name, kept.content)
+        section = self._notebook.ledger.name_now(parse_message(commit.message).section)
         (now,) = self._repo.read_blobs(head, [file_of(section)])
         theirs = parse_file(now.content if now else b"").overview
         text = ours.content.decode("utf-8", "replace")
         if text == theirs:
-            return None  # somebody wrote just that
+            return None  # the branch has just that text by now
         return OverviewClash(
             section=section,
             base=base.content.decode("utf-8", "replace") if base else "",
             ours=text,
             theirs=theirs,
             version=version_of(theirs),
-            at=told.at,
+            at=commit.at,
             ref=ref,
         )
 

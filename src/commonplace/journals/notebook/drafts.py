@@ -1,6 +1,6 @@
 """Owns the commits of a sync: one of our own upkeep, and an entry that is put on another history.
 
-Never alters what somebody wrote; who wrote it, and when, stays with it.
+Never alters an entry of others; its author and its time stay with it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.journals.git.commit import Draft
+from commonplace.journals.git.commit import CommitDraft
 from commonplace.journals.git.history import raw_message, zone_of
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     compose_message,
     move_message,
     parse_message,
@@ -20,18 +20,17 @@ from commonplace.journals.notebook.format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.journals.git.history import Commit
-    from commonplace.journals.notebook.format import Entry
+    from commonplace.journals.notebook.format import NotebookEntry
 
 _SECTION_LINE = re.compile(rb"^Section:[^\n]*$", re.MULTILINE | re.IGNORECASE)
 _UNNAMEABLE = str.maketrans("<>\n\r\0", "     ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hand:
+class Signature:
     """Who commits, and when. zone: the owner's."""
 
     person: str
@@ -39,7 +38,9 @@ class Hand:
     zone: tzinfo
 
 
-def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Draft:
+def entry_draft(
+    signature: Signature, commit: Commit, content: bytes, entry: NotebookEntry
+) -> CommitDraft:
     """A commit that is the same entry on another history; its files are put there at the end.
 
     content: the bytes of the commit's object. Its author and his time are as they were.
@@ -47,48 +48,34 @@ def entry_draft(hand: Hand, commit: Commit, content: bytes, entry: Entry) -> Dra
     message = _named(parse_message(commit.message), entry, raw_message(content))
     author = " ".join(commit.author.translate(_UNNAMEABLE).split()) or "unknown"
     address = "".join(commit.address.translate(_UNNAMEABLE).split()) or "unknown"
-    return Draft(
+    return CommitDraft(
         message=message.replace(b"\0", b""),
         author=f"{author} <{address}>",
-        committer=hand.person,
+        committer=signature.person,
         at=commit.at,
-        now=hand.now,
+        now=signature.now,
         zone=zone_of(content),
     )
 
 
-def move_draft(hand: Hand, old: str, new: str) -> Draft:
+def move_draft(signature: Signature, old: str, new: str) -> CommitDraft:
     """A commit that says of a section's entries that they are under another name now."""
-    return upkeep_draft(hand, move_message(old, new))
+    return own_draft(signature, move_message(old, new))
 
 
-def upkeep_draft(
-    hand: Hand,
-    message: Message,
-    *,
-    puts: Mapping[str, bytes] | None = None,
-    modes: Mapping[str, str] | None = None,
-    links: Mapping[str, tuple[str, str]] | None = None,
-    drops: Sequence[str] = (),
-    others: Sequence[str] = (),
-) -> Draft:
-    """A commit of our own, which is no entry. others: its further parents."""
-    return Draft(
+def own_draft(signature: Signature, message: CommitMessage) -> CommitDraft:
+    """A commit of ours with this message, that changes no file yet. Raises: Invalid."""
+    return CommitDraft(
         message=render_message(message),
-        author=hand.person,
-        committer=hand.person,
-        at=hand.now,
-        now=hand.now,
-        zone=hand.zone,
-        puts=puts or {},
-        modes=modes or {},
-        links=links or {},
-        drops=drops,
-        others=others,
+        author=signature.person,
+        committer=signature.person,
+        at=signature.now,
+        now=signature.now,
+        zone=signature.zone,
     )
 
 
-def _named(message: Message, entry: Entry, raw: bytes) -> bytes:
+def _named(message: CommitMessage, entry: NotebookEntry, raw: bytes) -> bytes:
     """The message of an entry, which names its section and its id; all else is as it was."""
     if entry.by_hand:
         said = compose_message(replace(message, entry_id=entry.id, section=entry.section))

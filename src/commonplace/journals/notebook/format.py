@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from commonplace.journals.git.history import Commit, Touch
+    from commonplace.journals.git.history import Commit, TouchedPath
 
 DEFAULT_AUTHOR = "Journal Server <journal@localhost>"
-"""Who commits where nobody is named; told as nobody wherever an author is shown."""
+"""Who commits where no author is named; never shown as an author."""
 
 JOURNAL = "notebook"
 ENTRY = "entry"
@@ -63,7 +63,7 @@ class SectionFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class CommitMessage:
     """What a commit message says. entry_id: empty for a commit by hand. verb: of our own upkeep.
 
     section: as the message itself names it, for an entry whose change is empty. moved_from: the
@@ -80,10 +80,10 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class NotebookEntry:
     """One entry of one section. hash: its commit's now, which a rebase changes; id: for good.
 
-    author, address: the commit's. by_hand: somebody committed it without us.
+    author, address: the commit's. by_hand: it was committed with plain git.
     """
 
     section: str
@@ -122,8 +122,8 @@ def parse_file(content: bytes, *, errors: str = "replace") -> SectionFile:
     """A section's file, or what people made of it; never raises.
 
     A count line is taken out wherever it stands but in a fenced listing: what was written below it
-    is kept. errors: what becomes of bytes that are no UTF-8; `surrogateescape` where they are to be
-    written again.
+    is kept. errors: what becomes of bytes that are not UTF-8; `surrogateescape` where they are to
+    be written again.
     """
     text = content.decode("utf-8", errors)
     lone = list(_LONE_COUNT.finditer(text))
@@ -158,7 +158,7 @@ def plain_overview(overview: str) -> str:
     return parse_file(render_file(checked_text(overview, "overview"), 0)).overview
 
 
-def parse_message(message: str) -> Message:
+def parse_message(message: str) -> CommitMessage:
     """What a commit message says; only its last paragraph counts as ours, the last id in it wins.
 
     Never raises. Source of the older form (`work_context:` first): the notebook's design.
@@ -168,7 +168,7 @@ def parse_message(message: str) -> Message:
     if "entry-id" not in ours and "commonplace" not in ours:
         return _parse_plain(message)
     summary, _, text = body.partition("\n\n")
-    return Message(
+    return CommitMessage(
         summary=summary,
         text=text,
         work_context=ours.get("work-context", ""),
@@ -179,17 +179,17 @@ def parse_message(message: str) -> Message:
     )
 
 
-def move_of(message: Message) -> tuple[str, str] | None:
+def move_of(message: CommitMessage) -> tuple[str, str] | None:
     """The former name and the new one, where a message says that a section was moved."""
     named = (message.moved_from, message.section)
     is_move = message.verb == "move" and all(find_section(file_of(x)) for x in named)
     return named if is_move else None
 
 
-def move_message(old: str, new: str) -> Message:
+def move_message(old: str, new: str) -> CommitMessage:
     """The message that says that a section was moved; `move_of` reads it."""
     summary = f"Move {old} to {new}"
-    return Message(summary=summary, text="", section=new, verb="move", moved_from=old)
+    return CommitMessage(summary=summary, text="", section=new, verb="move", moved_from=old)
 
 
 def _parse_trailers(paragraph: str) -> dict[str, str]:
@@ -207,16 +207,16 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
     return found
 
 
-def _parse_plain(message: str) -> Message:
+def _parse_plain(message: str) -> CommitMessage:
     text = message.strip("\r\n")
     found = _OLD_CONTEXT.match(text)
     context = found["context"].strip() if found else ""
     if found:
         text = text[found.end() :].lstrip("\r\n")
-    return Message(summary=summary_of(text) or context, text=text, work_context=context)
+    return CommitMessage(summary=summary_of(text) or context, text=text, work_context=context)
 
 
-def render_message(message: Message) -> bytes:
+def render_message(message: CommitMessage) -> bytes:
     """A commit message: summary, the text as it is, and one paragraph of ours.
 
     Raises: Invalid for NUL, which git keeps in no message, and for what is too long.
@@ -224,7 +224,7 @@ def render_message(message: Message) -> bytes:
     return checked_text(compose_message(message), "message").encode()
 
 
-def compose_message(message: Message) -> str:
+def compose_message(message: CommitMessage) -> str:
     """A commit message of what was committed already, however long it is."""
     trailers = [
         ("Work-Context", message.work_context),
@@ -240,14 +240,14 @@ def compose_message(message: Message) -> str:
 
 def entry_message(
     *, section: str, entry_id: str, text: str, summary: str | None, work_context: str | None
-) -> Message:
+) -> CommitMessage:
     """The message of an entry to be written, checked. Raises: Invalid."""
     text = checked_text(text, "entry")
     if not text.strip():
         raise Invalid("The entry is empty.", hint="Say what was done or learned.")
     given = " ".join(checked_text(summary or "", "summary").split())
     context = " ".join(checked_text(work_context or "", "work context").split())
-    return Message(
+    return CommitMessage(
         summary=first_words(given, _LONGEST_SUMMARY) if given else summary_of(text),
         text=text,
         work_context=first_words(context, _LONGEST_CONTEXT),
@@ -287,13 +287,15 @@ def hand_id(commit: Commit) -> str:
     return str(uuid.uuid5(HAND, well_formed("\0".join(said))))
 
 
-def _touched_sections(commit: Commit) -> list[Touch]:
+def _touched_sections(commit: Commit) -> list[TouchedPath]:
     return [x for x in commit.touched if x.is_file and find_section(x.path)]
 
 
-def entry_of(commit: Commit, message: Message, *, section: str, entry_id: str) -> Entry:
+def entry_of(
+    commit: Commit, message: CommitMessage, *, section: str, entry_id: str
+) -> NotebookEntry:
     """The entry that a commit is in one section."""
-    return Entry(
+    return NotebookEntry(
         section=section,
         id=entry_id,
         hash=commit.hash,
@@ -307,7 +309,7 @@ def entry_of(commit: Commit, message: Message, *, section: str, entry_id: str) -
     )
 
 
-def entries_of(commit: Commit, message: Message | None = None) -> Iterator[Entry]:
+def entries_of(commit: Commit, message: CommitMessage | None = None) -> Iterator[NotebookEntry]:
     """The entries a commit is: one with our id, one for each section a commit by hand touched.
 
     A merge is none, nor is our own upkeep.

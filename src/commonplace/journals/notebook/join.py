@@ -5,18 +5,18 @@ Never moves a branch, and never loses a line of an overview that neither side to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import commit_chains
 from commonplace.journals.git.history import read_history
 from commonplace.journals.git.refs import list_refs
-from commonplace.journals.git.run import lacking
-from commonplace.journals.git.trees import Leaf, list_leaves
-from commonplace.journals.notebook.drafts import upkeep_draft
+from commonplace.journals.git.run import missing_object
+from commonplace.journals.git.trees import TreeEntry, list_tree
+from commonplace.journals.notebook.drafts import own_draft
 from commonplace.journals.notebook.format import (
-    Message,
+    CommitMessage,
     move_of,
     parse_file,
     parse_message,
@@ -28,12 +28,13 @@ from commonplace.journals.notebook.names import SUFFIX, file_of, find_section, r
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.journals.git.commit import Draft
-    from commonplace.journals.git.repo import GitRepo
-    from commonplace.journals.notebook.drafts import Hand
+    from commonplace.journals.git.commit import CommitDraft
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.notebook.drafts import Signature
+    from commonplace.journals.notebook.format import SectionFile
 
-MERGED = Message(summary="Merge what both sides wrote", text="", verb="merge")
-RECOUNTED = Message(summary="Count the entries again", text="", verb="recount")
+MERGED = CommitMessage(summary="Merge what both sides wrote", text="", verb="merge")
+RECOUNTED = CommitMessage(summary="Count the entries again", text="", verb="recount")
 
 _AT_ONCE = 200
 # Merges made crosswise again and again: from here on all that differs is a clash.
@@ -41,7 +42,7 @@ _DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class ThreeWay:
     """The commits of two histories. base: where they parted, empty for nowhere."""
 
     base: str
@@ -59,7 +60,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class MergedOverview:
     """An overview that was merged, whose count is still to be put below it."""
 
     mode: str
@@ -67,13 +68,13 @@ class Text:
 
 
 @dataclass(slots=True, kw_only=True)
-class Joined:
+class MergedTree:
     """What came of a merge. files: all of the tree, by path. clashes: theirs stands in the file.
 
     moves: sections that both sides moved, by ours and by the name that they have now.
     """
 
-    files: dict[str, Leaf | Text] = field(default_factory=dict)
+    files: dict[str, TreeEntry | MergedOverview] = field(default_factory=dict)
     clashes: list[Clash] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -83,33 +84,33 @@ class Joined:
 class _Part:
     """A section's file in the base and on both sides, by whatever name; None where it is not."""
 
-    base: Leaf | None = None
-    ours: Leaf | None = None
-    theirs: Leaf | None = None
+    base: TreeEntry | None = None
+    ours: TreeEntry | None = None
+    theirs: TreeEntry | None = None
 
 
 _Moves: TypeAlias = "Sequence[tuple[str, str]]"
 
 
-class Join:
+class TreeMerge:
     """Merges the trees of two commits: sections by their names and blocks, other files whole.
 
     Used once.
     """
 
-    def __init__(self, repo: GitRepo, sides: Sides) -> None:
+    def __init__(self, repo: GitRepository, sides: ThreeWay) -> None:
         self._repo = repo
-        self._base = list_leaves(repo, sides.base)
-        self._ours = list_leaves(repo, sides.ours)
-        self._theirs = list_leaves(repo, sides.theirs)
+        self._base = list_tree(repo, sides.base)
+        self._ours = list_tree(repo, sides.ours)
+        self._theirs = list_tree(repo, sides.theirs)
         self.our_moves = list(_moves(repo, sides.ours, without=(sides.theirs, sides.base)))
         self._their_moves = list(_moves(repo, sides.theirs, without=(sides.ours, sides.base)))
         trees = (self._base, self._ours, self._theirs)
-        self._odd = {path for tree in trees for path, leaf in tree.items() if not leaf.is_file}
+        self._odd = {path for tree in trees for path, entry in tree.items() if not entry.is_file}
         self._overviews: dict[str, str] = {}
-        self._made = Joined()
+        self._made = MergedTree()
 
-    def run(self) -> Joined:
+    def run(self) -> MergedTree:
         """Merge them. Raises: Conflict where a file and a folder have one name; Unavailable."""
         places = self._places()
         self._read_overviews(part for parts in places.values() for part in parts)
@@ -128,7 +129,7 @@ class Join:
         """
         base, ours, theirs = (self._sections(x) for x in (self._base, self._ours, self._theirs))
         found: dict[str, list[_Part]] = {}
-        for section, leaf in base.items():
+        for section, entry in base.items():
             here, there = (_follow(section, x) for x in (self.our_moves, self._their_moves))
             name = here if there == section else there
             if here not in {section, name}:
@@ -136,26 +137,26 @@ class Join:
                 self._made.notes.append(
                     f"{section} was moved to {there} there, and to {here} here: it is {name}."
                 )
-            part = _Part(leaf, ours.pop(here, None), theirs.pop(there, None))
+            part = _Part(entry, ours.pop(here, None), theirs.pop(there, None))
             found.setdefault(name, []).append(part)
-        for name, leaf in ours.items():
+        for name, entry in ours.items():
             # Begun on both sides under one name: they are merged against nothing.
             place = self.name_of(name)
             is_one = place == name == _follow(name, self.our_moves)
             twin = theirs.pop(name, None) if is_one else None
-            found.setdefault(place, []).append(_Part(ours=leaf, theirs=twin))
-        for name, leaf in theirs.items():
-            found.setdefault(_follow(name, self.our_moves), []).append(_Part(theirs=leaf))
+            found.setdefault(place, []).append(_Part(ours=entry, theirs=twin))
+        for name, entry in theirs.items():
+            found.setdefault(_follow(name, self.our_moves), []).append(_Part(theirs=entry))
         return found
 
     def name_of(self, section: str) -> str:
         """What a section of ours is called in the merged tree, once that is made."""
         return _follow(section, (*self._their_moves, *self._made.moves))
 
-    def _sections(self, tree: Mapping[str, Leaf]) -> dict[str, Leaf]:
+    def _sections(self, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEntry]:
         return {
-            section: leaf
-            for path, leaf in tree.items()
+            section: entry
+            for path, entry in tree.items()
             if path not in self._odd and (section := find_section(path)) is not None
         }
 
@@ -174,11 +175,11 @@ class Join:
             joined = settle("", added, text)
             if joined is None:
                 self._made.clashes.append(Clash(section=section, base="", ours=added))
-            made = Text(made.mode, text if joined is None else joined)
+            made = MergedOverview(made.mode, text if joined is None else joined)
         if made is not None:
             self._made.files[file_of(section)] = made
 
-    def _settled(self, section: str, part: _Part) -> Leaf | Text | None:
+    def _settled(self, section: str, part: _Part) -> TreeEntry | MergedOverview | None:
         base, ours, theirs = part.base, part.ours, part.theirs
         if ours in (base, theirs):
             return theirs
@@ -194,10 +195,10 @@ class Join:
             self._made.clashes.append(Clash(section=section, base=before, ours=mine))
             text = other
         changed = ours if base is None or theirs.mode == base.mode else theirs
-        return Text(changed.mode, text)
+        return MergedOverview(changed.mode, text)
 
-    def _text(self, file: Leaf | Text | None) -> str:
-        if isinstance(file, Leaf):
+    def _text(self, file: TreeEntry | MergedOverview | None) -> str:
+        if isinstance(file, TreeEntry):
             self._read([file.blob])
             return self._overviews[file.blob]
         return file.overview if file else ""
@@ -205,26 +206,23 @@ class Join:
     def _read_overviews(self, parts: Iterable[_Part]) -> None:
         """Read at once those that both sides changed."""
         wanted = {
-            leaf.blob
+            entry.blob
             for part in parts
             if part.ours not in (part.base, part.theirs) and part.theirs != part.base
-            for leaf in (part.base, part.ours, part.theirs)
-            if leaf is not None
+            for entry in (part.base, part.ours, part.theirs)
+            if entry is not None
         }
         self._read(sorted(wanted))
 
     def _read(self, blobs: Sequence[str]) -> None:
         missing = [x for x in blobs if x not in self._overviews]
-        for start in range(0, len(missing), _AT_ONCE):
-            some = missing[start : start + _AT_ONCE]
-            for name, blob in zip(some, self._repo.read_objects(some), strict=True):
-                if blob is None:
-                    raise lacking(self._repo.folder)
-                file = parse_file(blob.content, errors="surrogateescape")
-                self._overviews[name] = file.overview
+        for name, file in zip(missing, read_files(self._repo, missing), strict=True):
+            if file is None:
+                raise missing_object(self._repo.folder)
+            self._overviews[name] = file.overview
 
     def _settle_others(self) -> None:
-        """Files that are no section's: one side's, or both beside each other."""
+        """Files that are not a section's: one side's, or both beside each other."""
         files = self._made.files
         paths = self._base.keys() | self._ours.keys() | self._theirs.keys()
         for path in sorted(x for x in paths if x in self._odd or find_section(x) is None):
@@ -257,14 +255,61 @@ class Join:
                 self._made.notes.append(f"{exc.message} Some disks hold only one of them.")
 
 
+def read_files(repo: GitRepository, blobs: Sequence[str]) -> Iterator[SectionFile | None]:
+    """The section files under these names of objects; None for one that is not there.
+
+    Raises: Unavailable, Denied.
+    """
+    for start in range(0, len(blobs), _AT_ONCE):
+        for blob in repo.read_objects(blobs[start : start + _AT_ONCE]):
+            yield parse_file(blob.content, errors="surrogateescape") if blob else None
+
+
+def recount(
+    repo: GitRepository,
+    files: Mapping[str, TreeEntry | MergedOverview],
+    count: Callable[[str], int],
+) -> dict[str, TreeEntry | MergedOverview]:
+    """These files, those whose count line is wrong, or not alone, to be written again.
+
+    count: how many entries a section has. Raises: Unavailable, Denied.
+    """
+    found = dict(files)
+    sections = [
+        (path, name, file)
+        for path, file in files.items()
+        if isinstance(file, TreeEntry) and file.is_file and (name := find_section(path)) is not None
+    ]
+    read = read_files(repo, [entry.blob for _, _, entry in sections])
+    for (path, name, entry), file in zip(sections, read, strict=True):
+        if file and (file.lines > 1 or (file.lines and file.count != count(name))):
+            found[path] = MergedOverview(entry.mode, file.overview)
+    return found
+
+
 def find_base(
-    repo: GitRepo, one: str, other: str, *, hand: Hand, place: str, deepest: int = _DEEPEST
+    repo: GitRepository,
+    one: str,
+    other: str,
+    *,
+    signature: Signature,
+    place: str,
+    deepest: int = _DEEPEST,
 ) -> str:
     """The commit where two histories part, empty for none.
 
     Where they part at several, since people merged crosswise, that is a commit that merges these:
-    against one of them alone an older text would pass for the newer one. It is kept below the ref
-    `place`, and belongs to no history. Raises: Unavailable, Denied.
+    against one of them alone an older text would pass for the newer one.
+
+    Args:
+        repo: The notebook's.
+        one: A commit.
+        other: Another one.
+        signature: Who commits, and when.
+        place: The ref below which such a merge is kept; it belongs to no history.
+        deepest: How many levels of crosswise merges are followed.
+
+    Raises: Unavailable, Denied.
     """
     base, *others = repo.list_common(one, other) or [""]
     if others and not deepest:
@@ -272,21 +317,23 @@ def find_base(
     for another in others:
         ref = f"{place}/{base}-{another}"
         if not (known := list_refs(repo, ref)):
-            below = find_base(repo, base, another, hand=hand, place=place, deepest=deepest - 1)
+            below = find_base(
+                repo, base, another, signature=signature, place=place, deepest=deepest - 1
+            )
             try:
-                joined = Join(repo, Sides(base=below, ours=another, theirs=base)).run()
+                joined = TreeMerge(repo, ThreeWay(base=below, ours=another, theirs=base)).run()
             except Conflict:
                 return ""
             for clash in joined.clashes:
                 path = file_of(clash.section)
                 theirs = joined.files[path]
-                assert isinstance(theirs, Text)
+                assert isinstance(theirs, MergedOverview)
                 both = merge(clash.ours, theirs.overview, base=clash.base).text
-                joined.files[path] = Text(theirs.mode, both)
+                joined.files[path] = MergedOverview(theirs.mode, both)
             draft = joined_draft(
-                hand,
+                signature,
                 joined.files,
-                onto=list_leaves(repo, base),
+                onto=list_tree(repo, base),
                 count=lambda _: 0,
                 others=[another],
             )
@@ -297,22 +344,27 @@ def find_base(
 
 
 def joined_draft(
-    hand: Hand,
-    files: Mapping[str, Leaf | Text],
+    signature: Signature,
+    files: Mapping[str, TreeEntry | MergedOverview],
     *,
-    onto: Mapping[str, Leaf],
+    onto: Mapping[str, TreeEntry],
     count: Callable[[str], int],
     others: Sequence[str] = (),
-    message: Message = MERGED,
-) -> Draft:
-    """The commit that has these files. onto: those of its first parent; others: further parents.
+    message: CommitMessage = MERGED,
+) -> CommitDraft:
+    """The commit that has these files.
 
-    count: how many entries a section has.
+    Args:
+        signature: Who commits, and when.
+        files: All of the tree, by path.
+        onto: Those of its first parent.
+        count: How many entries a section has.
+        others: Its further parents.
+        message: What it says.
     """
-    texts = {path: x for path, x in files.items() if isinstance(x, Text)}
-    return upkeep_draft(
-        hand,
-        message,
+    texts = {path: x for path, x in files.items() if isinstance(x, MergedOverview)}
+    return replace(
+        own_draft(signature, message),
         puts={
             path: render_file(x.overview, count(path.removesuffix(SUFFIX)))
             for path, x in texts.items()
@@ -321,14 +373,14 @@ def joined_draft(
         links={
             path: (x.mode, x.blob)
             for path, x in files.items()
-            if isinstance(x, Leaf) and x != onto.get(path)
+            if isinstance(x, TreeEntry) and x != onto.get(path)
         },
         drops=sorted(onto.keys() - files.keys()),
         others=others,
     )
 
 
-def _moves(repo: GitRepo, one: str, *, without: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _moves(repo: GitRepository, one: str, *, without: Sequence[str]) -> Iterator[tuple[str, str]]:
     for commit in read_history(repo, one, since=without, paths=False):
         if move := move_of(parse_message(commit.message)):
             yield move

@@ -1,97 +1,67 @@
 """Owns the notebook: sections whose files hold what is understood now, entries that are commits.
 
-Never says "written" before the branch holds it, and never loses what somebody else wrote there.
+Never says "written" before the branch holds it, and never loses what other people wrote there.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.ids import key_id, new_id
-from commonplace.core.text import opening
-from commonplace.core.values import Put
 from commonplace.journals.git.commit import render_person
-from commonplace.journals.git.history import parse_commit, read_history
-from commonplace.journals.git.repo import find_repo, init_repo, is_repo
+from commonplace.journals.git.repo import init_repository
+from commonplace.journals.notebook.drafts import Signature
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
     KEYS,
-    Entry,
-    SectionFile,
-    entries_of,
+    NotebookEntry,
     entry_message,
-    entry_of,
-    parse_file,
-    parse_message,
     plain_overview,
-    version_of,
 )
-from commonplace.journals.notebook.ledger import Ledger, Line
-from commonplace.journals.notebook.names import (
-    Address,
-    file_of,
-    find_section,
-    parse_address,
-    parse_new_section,
-    parse_section,
+from commonplace.journals.notebook.ledger import EntryLine
+from commonplace.journals.notebook.names import parse_new_section, parse_section
+from commonplace.journals.notebook.reader import NotebookReader, Section
+from commonplace.journals.notebook.toc import TocNode
+from commonplace.journals.notebook.upkeep import RepositoryUpkeep, tidy
+from commonplace.journals.notebook.write import (
+    EntryRequest,
+    NotebookWriter,
+    OverviewConflict,
+    SectionMoves,
+    WrittenEntry,
 )
-from commonplace.journals.notebook.open import NotebookPages
-from commonplace.journals.notebook.recent import newest_entries
-from commonplace.journals.notebook.source import NotebookSource, entry_doc, overview_doc
-from commonplace.journals.notebook.toc import Node, grow
-from commonplace.journals.notebook.upkeep import Upkeep, has_changed_paths, tidy
-from commonplace.journals.notebook.write import Asked, OverviewConflict, Writer, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, tzinfo
     from pathlib import Path
 
-    from commonplace.core.values import Change, Doc
-    from commonplace.journals.git.repo import GitRepo
-    from commonplace.journals.notebook.conflicts import Clashes
-
 __all__ = [
     "DEFAULT_AUTHOR",
-    "Entry",
-    "Line",
-    "Node",
+    "EntryLine",
     "Notebook",
+    "NotebookEntry",
     "OverviewConflict",
     "Section",
-    "Written",
+    "SectionMoves",
+    "TocNode",
+    "WrittenEntry",
 ]
 
-MOST_LINES = 1000
-DEEPEST = 64
 
-_HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
-_ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+class Notebook(NotebookReader):
+    """One owner's notebook in one git repository. Thread-safe; several processes may write.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A section as it is now. version: of the overview; last_entry: None where there is none."""
-
-    name: str
-    overview: str
-    version: str
-    entry_count: int
-    last_entry: Line | None
-
-
-class Notebook:
-    """One owner's notebook in one git repository.
-
-    folder: its work tree, there or not. ledger: a file of ours, derived from the history. zone: the
-    owner's. clock: the present, aware. author: of commits, as `Name <address>`; None for whoever
-    git says the user is. auto_gc: pack the repository in the background when it is due.
-    random_bytes: so many of them. Thread-safe; several processes may write.
+    Args:
+        folder: Its work tree, there or not.
+        ledger: A file of ours, derived from the history.
+        owner: Whose it is.
+        zone: The owner's.
+        clock: The present, aware.
+        author: Of commits, as `Name <address>`; None for the user that git knows.
+        auto_gc: Pack the repository in the background when it is due.
+        random_bytes: Returns so many random bytes.
     """
 
     def __init__(
@@ -106,40 +76,19 @@ class Notebook:
         auto_gc: bool = True,
         random_bytes: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        self.folder = folder
+        super().__init__(folder, ledger=ledger, zone=zone, clock=clock)
         self.owner = owner
-        self.zone = zone
-        self._ledger_path = ledger
-        self._clock = clock
         self._author = author
         self._random_bytes = random_bytes
-        self._upkeep = Upkeep() if auto_gc else None
-        self._opening = threading.RLock()
-        self._opened: tuple[GitRepo, Ledger] | None = None
+        self._upkeep = RepositoryUpkeep() if auto_gc else None
         self._person = ""
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is a repository in the folder; looks at a file or two."""
-        return is_repo(self.folder)
-
-    @property
-    def repo(self) -> GitRepo:
-        """The repository. Raises: NotFound, with how to make one; Denied, Unavailable."""
-        return self._open()[0]
-
-    @property
-    def ledger(self) -> Ledger:
-        """What the history holds, by section, id and hash. Raises: as `repo`."""
-        return self._open()[1]
 
     def init(self) -> Path:
         """Make the repository, or take the one that is there as it is; the folder it lies in.
 
         Raises: Unavailable, Denied, Invalid.
         """
-        with self._opening:
-            return init_repo(self.folder).folder
+        return init_repository(self.folder).folder
 
     @property
     def person(self) -> str:
@@ -148,30 +97,9 @@ class Notebook:
             self._person = render_person(self._author or self.repo.identity() or DEFAULT_AUTHOR)
         return self._person
 
-    @property
-    def clock(self) -> Callable[[], datetime]:
-        """The present, aware."""
-        return self._clock
-
-    def head_at(self) -> datetime:
-        """When the branch's commit was made; the present where it has none. Raises: Unavailable."""
-        (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
-        return parse_commit(blob.name, blob.content).at if blob else self._clock()
-
-    def changes_of(self, written: Written) -> list[Change]:
-        """What the index should hold after a write: the entry, and the overview if there is one."""
-        entry = written.entry
-        changes: list[Change] = [Put(entry_doc(entry, section=entry.section, zone=self.zone))]
-        if written.overview.strip():
-            changes.append(Put(self.overview_doc(entry.section, written.overview)))
-        return changes
-
-    def overview_doc(self, section: str, text: str) -> Doc:
-        """What the index holds of an overview, as old as the section's newest entry."""
-        newest = self.ledger.newest(section)
-        at = newest[0].at if newest else self.head_at()
-        version = version_of(text)
-        return overview_doc(section, text, version=version, at=at, zone=self.zone)
+    def signature(self) -> Signature:
+        """Who commits, now. Raises: as `person`."""
+        return Signature(person=self.person, now=self.clock(), zone=self.zone)
 
     def tidy(self) -> None:
         """Pack the repository now; it is done in the background when many objects lie loose.
@@ -179,157 +107,6 @@ class Notebook:
         Raises: Unavailable, Denied, NotFound.
         """
         tidy(self.repo)
-
-    def sources(self) -> list[NotebookSource]:
-        """What the index follows: one source, none where there is no notebook."""
-        return [self.source()] if self.exists else []
-
-    def clashes(self) -> Clashes:
-        """The overviews that a sync could not merge."""
-        from commonplace.journals.notebook.conflicts import Clashes
-
-        return Clashes(self)
-
-    def source(self) -> NotebookSource:
-        """The notebook as an index follows it."""
-        return NotebookSource(self)
-
-    def pages(self) -> NotebookPages:
-        """What opens refs of this journal."""
-        return NotebookPages(self)
-
-    def close(self) -> None:
-        """Let go of the ledger's file; may be called twice."""
-        with self._opening:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened[1].close()
-
-    def _open(self) -> tuple[GitRepo, Ledger]:
-        with self._opening:
-            if self._opened is None:
-                repo = find_repo(self.folder)
-                self._opened = (repo, Ledger(repo, self._ledger_path))
-            return self._opened
-
-    def read_section(self, section: str) -> Section:
-        """A section's overview, as the branch has it. Raises: Invalid, NotFound, Unavailable."""
-        name = parse_section(section)
-        head = self.repo.head()
-        (blob,) = self.repo.read_blobs(head.commit, [file_of(name)])
-        self.ledger.catch_up()
-        if blob is None or blob.kind != "blob":
-            raise self.no_section(name)
-        file = parse_file(blob.content)
-        return Section(
-            name=name,
-            overview=file.overview,
-            version=file.version,
-            entry_count=self.count(name, file),
-            last_entry=next(iter(self.ledger.newest(name)), None),
-        )
-
-    def read_entry(self, address: str | Address) -> Entry:
-        """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
-
-        A hash that a rebase has replaced still leads to its entry while git keeps it.
-        Raises: Invalid, NotFound, Unavailable.
-        """
-        wanted = parse_address(address) if isinstance(address, str) else address
-        line = self.find_line(wanted)
-        (blob,) = self.repo.read_objects([line.hash])
-        if blob is None or blob.kind != "commit":
-            raise _no_entry(wanted)
-        found = parse_commit(line.hash, blob.content)
-        message = parse_message(found.message)
-        return entry_of(found, message, section=line.section, entry_id=line.id)
-
-    def find_line(self, address: Address) -> Line:
-        """Where an address leads to. Raises: as `read_entry`."""
-        self.ledger.catch_up()
-        section = address.section
-        names = {section, self.ledger.name_now(section)}
-        mark = address.entry.lower()
-        lines: list[Line] = []
-        if _ENTRY_ID.fullmatch(mark):
-            lines = self.ledger.by_id(mark)
-        elif _HASH_PREFIX.fullmatch(mark):
-            lines = self.ledger.by_hash(mark) or self._replaced(mark)
-        found = {x.id: x for x in lines if x.section in names}
-        if len(found) > 1:
-            raise Invalid(
-                f"{address.entry} is the beginning of {len(found)} entries of {section}.",
-                hint="Give more of it, or the entry id.",
-            )
-        if not found:
-            raise _no_entry(address)
-        return next(iter(found.values()))
-
-    def _replaced(self, prefix: str) -> list[Line]:
-        (blob,) = self.repo.read_objects([prefix])
-        if blob is None or blob.kind != "commit":
-            return []
-        parents = parse_commit(blob.name, blob.content).parents
-        commits = read_history(self.repo, blob.name, since=parents)
-        ids = {entry.id for commit in commits for entry in entries_of(commit)}
-        # Only what the branch holds as well: other branches are not the notebook.
-        return [line for entry_id in ids for line in self.ledger.by_id(entry_id)]
-
-    def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[Line]:
-        """The entries of a section, newest first, those written under its former names included.
-
-        Raises: Invalid, NotFound for a section that never was, Unavailable.
-        """
-        if start < 0 or not 1 <= length <= MOST_LINES:
-            raise Invalid(
-                f"Invalid page: start {start}, length {length}.",
-                hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
-            )
-        name = parse_section(section)
-        if self.ledger.is_blank and has_changed_paths(self.repo):
-            # A first question is not to wait for a walk through all that was ever written.
-            head = self.repo.head().commit
-            found = newest_entries(self.repo, head, name, start=start, length=length)
-            if found:
-                return found
-        self.ledger.catch_up()
-        found = self.ledger.newest(name, start=start, length=length)
-        if not found and not self.ledger.count(name):
-            (blob,) = self.repo.read_blobs(self.repo.head().commit, [file_of(name)])
-            if blob is None:
-                raise self.no_section(name)
-        return found
-
-    def list_sections(self) -> list[str]:
-        """Every section that has a file now, by name. Raises: Unavailable."""
-        files = self.repo.list_files(self.repo.head().commit)
-        return sorted(x for path in files if (x := find_section(path)) is not None)
-
-    def toc(self, section: str = "", *, depth: int = 1) -> tuple[Node, ...]:
-        """What lies below a section, or below the root, by name; so many levels of it.
-
-        Raises: Invalid, NotFound, Unavailable.
-        """
-        if not 1 <= depth <= DEEPEST:
-            raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
-        top = parse_section(section) if section.strip() else ""
-        self.ledger.catch_up()
-        sections = self.list_sections()
-        if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
-            raise self.no_section(top)
-        return grow(sections, self.ledger.tallies(), top=top, depth=depth)
-
-    def node(self, section: str) -> Node:
-        """A section, or a group, as a table of contents shows it, without what lies below it.
-
-        Raises: as `toc`.
-        """
-        name = parse_section(section)
-        found = self.toc(name.rpartition("/")[0])
-        node = next((x for x in found if x.id == name), None)
-        if node is None:
-            raise self.no_section(name)
-        return node
 
     def write(
         self,
@@ -343,43 +120,26 @@ class Notebook:
         idempotency_key: str | None = None,
         entry_id: str | None = None,
         at: datetime | None = None,
-    ) -> Written:
+    ) -> WrittenEntry:
         """Add an entry, and put a new overview in place if one is given; the branch moves once.
 
-        overview: needs `base_version`, the version that was read, unless the section has none yet.
-        The same key twice in one clone, or the same id in any, is one entry: the first call's. at:
-        aware, default now; in whole seconds.
+        Args:
+            section: Where; begun if it is not there.
+            entry: What was done or learned.
+            overview: Needs `base_version`, unless the section has no overview yet.
+            summary: The entry in a line; else its first line.
+            work_context: What kind of work it was.
+            base_version: The version of the overview that was read.
+            idempotency_key: The same key twice in one clone is one entry: the first call's.
+            entry_id: The same id twice in any clone is one entry.
+            at: Aware, default now; kept in whole seconds.
+
         Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
-        written = Writer(self, clock=self._clock, person=self.person).write(
-            self._asked(
-                section,
-                entry,
-                overview=overview,
-                summary=summary,
-                work_context=work_context,
-                base_version=base_version,
-                entry_id=entry_id or self._keyed_id(idempotency_key),
-                at=at or self._clock(),
-            )
-        )
-        if self._upkeep is not None:
-            self._upkeep.look(self.repo)
-        return written
-
-    def _asked(
-        self,
-        section: str,
-        entry: str,
-        *,
-        overview: str | None,
-        summary: str | None,
-        work_context: str | None,
-        base_version: str | None,
-        entry_id: str,
-        at: datetime,
-    ) -> Asked:
-        name = parse_new_section(section)
+        name, at = parse_new_section(section), at or self.clock()
+        if entry_id is None and idempotency_key is not None:
+            # In another clone the same key is another write.
+            entry_id = key_id(KEYS, f"{self.owner} {self.repo.clone_id()}", idempotency_key)
         message = entry_message(
             section=name,
             entry_id=entry_id or new_id(at, self._random_bytes(10)),
@@ -387,7 +147,7 @@ class Notebook:
             summary=summary,
             work_context=work_context,
         )
-        return Asked(
+        request = EntryRequest(
             section=name,
             message=message,
             yours=None if overview is None else plain_overview(overview),
@@ -395,46 +155,16 @@ class Notebook:
             at=at,
             is_keyed=bool(entry_id),
         )
+        written = NotebookWriter(self, self.signature).write(request)
+        if self._upkeep is not None:
+            self._upkeep.start_if_due(self.repo)
+        return written
 
-    def _keyed_id(self, key: str | None) -> str:
-        """The entry id that a key stands for in this clone: elsewhere it is another's write."""
-        return "" if key is None else key_id(KEYS, f"{self.owner} {self.repo.clone_id()}", key)
-
-    def move(
-        self, old: str, new: str, *, below: bool = False
-    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    def move(self, old: str, new: str, *, below: bool = False) -> SectionMoves:
         """Give a section another name, its entries with it; a folder alone goes with all below it.
 
-        below: the sections below it go along. Each former name with the new one, and sentences on
-        what of the folder was left as it was.
+        below: the sections below it go along.
         Raises: Invalid, NotFound, Conflict where a new name is taken, Denied, Unavailable.
         """
         before, after = parse_section(old.rstrip("/")), parse_new_section(new.rstrip("/"))
-        writer = Writer(self, clock=self._clock, person=self.person)
-        return writer.move(before, after, below=below)
-
-    def count(self, section: str, file: SectionFile) -> int:
-        """How many entries a section has, whose file this is; the ledger is caught up."""
-        counted = self.ledger.count(section)
-        # A history that is cut off says too little; the file's own count goes on then.
-        return max(counted, file.count or 0) if self.repo.is_shallow else counted
-
-    def no_section(self, name: str) -> NotFound:
-        """What to raise for a section that is not there: it may have been moved."""
-        now = self.ledger.name_now(name)
-        hint = (
-            f"It was moved: read {now}."
-            if now != name
-            else "List what is there (journal_toc, or `commonplace notebook toc`), or write to it."
-        )
-        return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
-
-
-def _no_entry(address: Address) -> NotFound:
-    return NotFound(
-        f"There is no entry {opening(address.entry, 60)!r} in {address.section}.",
-        hint=(
-            "List its entries: journal_list_entries, or"
-            f" `commonplace notebook log {opening(address.section, 80)}`."
-        ),
-    )
+        return NotebookWriter(self, self.signature).move(before, after, below=below)

@@ -6,11 +6,12 @@ Derived from git alone; never holds an entry's text beyond its summary. May be d
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.journals.git.history import Commit
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 _LAYOUT = 3
 _TRIES = 20
@@ -40,7 +41,7 @@ def _sql() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class EntryLine:
     """An entry in a list: where it is now, its id for good, its commit now, its first line."""
 
     id: str
@@ -79,11 +80,11 @@ _Row: TypeAlias = "_Move | _Merge | dict[str, object]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """What of a history is gone, then what has come; anew: instead of all that was."""
+    """What of a history is gone, then what has come. whole: it takes the place of all that was."""
 
     gone: list[_Row] = field(default_factory=list)
     come: list[_Row] = field(default_factory=list)
-    anew: bool = False
+    whole: bool = False
 
 
 class _Unclear(Exception):
@@ -122,18 +123,46 @@ class _Moves:
 class Ledger:
     """The entries of one repository's branch, in a database of ours. Thread-safe."""
 
-    def __init__(self, repo: GitRepo, path: Path) -> None:
+    def __init__(self, repo: GitRepository, path: Path) -> None:
         self._repo = repo
         self._path = path
         self._lock = threading.Lock()
-        self._made: Database | None = None
+        self._database: Database | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether its file is there; it is derived, and made when it is asked."""
+        return self._path.exists()
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         with self._lock:
-            if self._made is not None:
-                self._made.close()
-                self._made = None
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def rebuild(self) -> None:
+        """Read the whole history again, in the place of all that is held.
+
+        Raises: Unavailable, Denied, NotFound.
+        """
+        head = self._repo.head().commit
+        whole = self._whole(head)
+        try:
+            self._apply(whole, at=self._head(), head=head)
+        except Corrupted:
+            self.close()
+            self._remove()
+        self.catch_up()
+
+    def digest(self) -> str:
+        """What it holds, as a hash: two ledgers that answer alike have the same one."""
+        made = hashlib.sha256()
+        with self._open().using() as conn, translated(self._path):
+            for query in ("all_entries", "all_moves"):
+                for row in conn.execute(_sql()[query]):
+                    made.update(repr(row).encode("utf-8", "surrogateescape"))
+        return made.hexdigest()
 
     def catch_up(self, to: str | None = None) -> str:
         """Read what the history has more, or has in another's place; the commit it is at then.
@@ -146,7 +175,7 @@ class Ledger:
             head = self._repo.head().commit if to is None else to
             if known == head:
                 return head
-            # No lock is held while git reads: whoever is first files what was read.
+            # No lock is held while git reads: the first process to come back files what it read.
             if self._apply(self._read(known, head), at=known, head=head):
                 return head
         raise Unavailable(
@@ -166,7 +195,7 @@ class Ledger:
     def copy_to(self, path: Path) -> Ledger:
         """A ledger of its own that holds what this one holds now; the file must not be there."""
         copy = Ledger(self._repo, path)
-        with self._database().using() as conn, copy._database().using() as fresh, translated(path):
+        with self._open().using() as conn, copy._open().using() as fresh, translated(path):
             conn.backup(fresh)
         return copy
 
@@ -178,15 +207,15 @@ class Ledger:
         """How many entries a section has."""
         return int(self._ask("count", section=section)[0][0])
 
-    def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[Line]:
+    def newest(self, section: str, *, start: int = 0, length: int = 1) -> list[EntryLine]:
         """Entries of a section, newest first."""
         return _lines(self._ask("newest", section=section, start=start, length=length))
 
-    def by_id(self, entry_id: str) -> list[Line]:
+    def by_id(self, entry_id: str) -> list[EntryLine]:
         """The entry with an id; several lines for a commit by hand in several sections."""
         return _lines(self._ask("by_id", id=entry_id))
 
-    def by_hash(self, prefix: str) -> list[Line]:
+    def by_hash(self, prefix: str) -> list[EntryLine]:
         """The entries whose commit's hash begins so, at most 50."""
         return _lines(self._ask("by_hash", low=prefix, high=f"{prefix}g"))
 
@@ -195,7 +224,7 @@ class Ledger:
         found = self._ask("place", id=entry_id, named=named)
         return found[0][0] if found else named
 
-    def around(self, section: str, entry_id: str) -> tuple[Line | None, Line | None]:
+    def around(self, section: str, entry_id: str) -> tuple[EntryLine | None, EntryLine | None]:
         """The entries before and after one, in its section."""
         before = _lines(self._ask("before", section=section, id=entry_id))
         after = _lines(self._ask("after", section=section, id=entry_id))
@@ -219,7 +248,7 @@ class Ledger:
         return section
 
     def _ask(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        with self._database().using() as conn:
+        with self._open().using() as conn:
             return conn.execute(_sql()[query], values).fetchall()
 
     def _head(self) -> str:
@@ -234,7 +263,7 @@ class Ledger:
                 gone=[] if common == known else list(self._rows(known, since=head)),
                 come=list(self._rows(head, since=known)),
             )
-            if not self._must_begin_anew(step):
+            if not self._needs_whole(step):
                 return step
         return self._whole(head)
 
@@ -248,10 +277,10 @@ class Ledger:
         """A whole history, with each entry where the moves beside it have put it."""
         moves = _Moves()
         commits = read_history(self._repo, head) if head else ()
-        return _Step(come=[row for commit in commits for row in moves.rows_of(commit)], anew=True)
+        return _Step(come=[row for commit in commits for row in moves.rows_of(commit)], whole=True)
 
-    def _must_begin_anew(self, step: _Step) -> bool:
-        """Whether only a whole history tells where entries are: with merges, what lies beside what.
+    def _needs_whole(self, step: _Step) -> bool:
+        """Whether only the whole history says where entries are, as merges bring moves together.
 
         Every clone is to read the same, whatever it read before.
         """
@@ -267,7 +296,7 @@ class Ledger:
     def _apply(self, step: _Step, *, at: str, head: str) -> bool:
         """Take a step from one commit to another; False where the ledger is elsewhere by now."""
         try:
-            with self._database().using() as conn, transaction(conn):
+            with self._open().using() as conn, transaction(conn):
                 layout, known = conn.execute(_sql()["state"]).fetchone()
                 if (known if layout == _LAYOUT else "") != at:
                     return False
@@ -277,25 +306,28 @@ class Ledger:
             return self._apply(self._whole(head), at=at, head=head)
         return True
 
-    def _database(self) -> Database:
+    def _open(self) -> Database:
         with self._lock:
-            if self._made is None:
-                self._made = self._opened()
-            return self._made
+            if self._database is None:
+                self._database = self._opened()
+            return self._database
 
     def _opened(self) -> Database:
         make_folder(self._path.parent)
         try:
             return self._laid_out()
         except Corrupted:
-            # Derived: it is made again from the history.
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    os.unlink(f"{self._path}{suffix}")
+            self._remove()
             return self._laid_out()
 
+    def _remove(self) -> None:
+        """Remove the file: it is derived, and made again from the history."""
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._path}{suffix}")
+
     def _laid_out(self) -> Database:
-        database = Database(self._path, open_connection=_connect)
+        database = Database(self._path, open_connection=partial(connect, synchronous="normal"))
         try:
             with database.using() as conn, translated(self._path), transaction(conn):
                 conn.execute(_sql()["create_state"])
@@ -317,14 +349,14 @@ def _take(conn: sqlite3.Connection, step: _Step) -> None:
     """Take out what is gone, and file what has come. Raises: _Unclear."""
     sql = _sql()
     gone = [x for x in step.gone if isinstance(x, dict)]
-    if step.anew:
+    if step.whole:
         conn.execute(sql["clear_entries"])
         conn.execute(sql["clear_moves"])
     conn.executemany(sql["drop_copy"], gone)
     conn.executemany(sql["drop_gone"], gone)
     _add(conn, step.come)
     if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
-        raise _Unclear  # another copy of it is left, and nobody knows its hash
+        raise _Unclear  # another copy of it is left, and its hash is unknown
 
 
 def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
@@ -337,10 +369,6 @@ def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
         for names in ({"old": x.old, "new": x.new} for x in same if isinstance(x, _Move)):
             conn.execute(sql["add_move"], names)
             conn.execute(sql["move_entries"], names)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return connect(path, synchronous="normal")
 
 
 def _rows_of(commit: Commit) -> Iterator[_Row]:
@@ -358,9 +386,9 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
         }
 
 
-def _lines(rows: Iterable[tuple[Any, ...]]) -> list[Line]:
+def _lines(rows: Iterable[tuple[Any, ...]]) -> list[EntryLine]:
     return [
-        Line(id=id_, section=section, hash=hash_, at=_instant(at), summary=summary)
+        EntryLine(id=id_, section=section, hash=hash_, at=_instant(at), summary=summary)
         for id_, section, hash_, at, summary in rows
     ]
 

@@ -67,7 +67,7 @@ DELETE FROM moves;
 
 -- name: add_entry
 -- One entry, after all that are there; a copy of one (a rebase merged with what it was made from) is
--- that entry, with the commit that comes later, wherever its section was moved to meanwhile.
+-- that entry, with the commit that comes later, wherever its section was moved to since.
 INSERT INTO entries (id, named, section, hash, at, summary)
 VALUES (:id, :named, :section, :hash, :at, :summary)
 ON CONFLICT (id, named) DO UPDATE
@@ -92,6 +92,16 @@ SELECT DISTINCT old FROM moves;
 -- name: total
 -- How many entries there are, each counted once in each of its sections.
 SELECT count(*) FROM entries;
+
+-- name: all_entries
+-- Every entry, in an order of its own. Of several commits that are one entry either may be named.
+SELECT id, named, section, copies, CASE copies WHEN 1 THEN hash END, CASE copies WHEN 1 THEN at END,
+    CASE copies WHEN 1 THEN summary END
+FROM entries ORDER BY id, named;
+
+-- name: all_moves
+-- Every move, in the order of the history.
+SELECT old, new FROM moves ORDER BY seq;
 
 -- name: add_move
 -- A section's new name.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUFFIX = ".md"
 LONGEST_NAME = 200
 DEEPEST = 100
-"""The most levels that a name of the longest has; what lies deeper is no section."""
+"""The most levels that a name of the longest has; what lies deeper is not a section."""
 _LONGEST_PART = 120  # in bytes; some disks take 143, and a suffix of a temporary file is added
 
 _REFUSED_SIGNS = frozenset('\\:*?"<>|')
@@ -29,28 +29,28 @@ _JOINERS = "\u200c\u200d"  # inside words of some scripts and inside emoji
 _HINT = "Use letters, digits, '-' and '_', with '/' between levels: project-alpha/api-design."
 
 
-class Address(NamedTuple):
+class SectionAddress(NamedTuple):
     """What an id names: a section, and one of its entries by hash or entry id, or none."""
 
     section: str
     entry: str
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> SectionAddress:
     """Read `path`, `path#hash` or `path#<entry id>`, with or without `notebook:` before it.
 
-    Raises: Invalid for what no section can be called.
+    Raises: Invalid for a name that no section can have.
     """
     path, sign, entry = text.strip().removeprefix("notebook:").partition("#")
     if sign and not entry.strip():
         raise Invalid(f"No entry is named in {opening(text, 80)!r}.", hint="Leave out the '#'.")
-    return Address(parse_section(path), entry.strip())
+    return SectionAddress(parse_section(path), entry.strip())
 
 
 def parse_section(text: str) -> str:
     """The section a text names, for reading: in NFC, as people may have named it by hand.
 
-    Raises: Invalid for what is no path inside a notebook.
+    Raises: Invalid for what is not a path inside a notebook.
     """
     name = unicodedata.normalize("NFC", text.strip())
     why = _unreadable(name)
@@ -94,7 +94,7 @@ def file_of(section: str) -> str:
 
 @lru_cache(4096)
 def find_section(path: str) -> str | None:
-    """The section whose file this path is; None where it is no section's."""
+    """The section whose file this path is; None where it is not a section's."""
     section = path.removesuffix(SUFFIX)
     return None if section == path or why_nameless(section) else section
 
@@ -111,7 +111,7 @@ def why_nameless(section: str) -> str:
 
 
 def _unreadable(name: str) -> str:
-    """Why a text is no path inside a notebook; empty when it is one."""
+    """Why a text is not a path inside a notebook; empty when it is one."""
     if name.count("/") >= DEEPEST:
         return f"it has more than {DEEPEST} levels"
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Glimpse, Page
 from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_of
-from commonplace.journals.notebook.names import Address, file_of, parse_address
+from commonplace.journals.notebook.names import SectionAddress, file_of, parse_address
 
 if TYPE_CHECKING:
-    from commonplace.journals.notebook.journal import Notebook
-    from commonplace.journals.notebook.ledger import Line
+    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import NotebookReader
 
 
 class NotebookPages:
-    """The notebook as whoever opens a ref sees it; see `core.ports.OpensRefs`."""
+    """Opens the notebook's refs; see `core.ports.OpensRefs`."""
 
     journal = JOURNAL
     kinds = (ENTRY, OVERVIEW)
     ref_form = f"{JOURNAL}:<section>#<entry id>"
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: NotebookReader) -> None:
         self._notebook = notebook
 
     def place_of(self, scope: str) -> str:
@@ -42,7 +42,7 @@ class NotebookPages:
         address = parse_address(ref)
         return self._entry(address) if address.entry else self._overview(address.section)
 
-    def _entry(self, address: Address) -> Page:
+    def _entry(self, address: SectionAddress) -> Page:
         entry = self._notebook.read_entry(address)
         before, after = self._notebook.ledger.around(entry.section, entry.id)
         return Page(
@@ -71,5 +71,5 @@ class NotebookPages:
         )
 
 
-def _glimpse(line: Line | None) -> Glimpse | None:
+def _glimpse(line: EntryLine | None) -> Glimpse | None:
     return Glimpse(ref=line.ref, at=line.at, text=line.summary) if line else None

@@ -21,17 +21,19 @@ from commonplace.journals.notebook.format import (
     parse_file,
     parse_message,
     ref_of,
+    version_of,
 )
 from commonplace.journals.notebook.names import file_of, find_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.git.history import Commit
-    from commonplace.journals.notebook.format import Entry
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.format import NotebookEntry
+    from commonplace.journals.notebook.reader import NotebookReader
+    from commonplace.journals.notebook.write import WrittenEntry
 
 _AT_ONCE = 200
 _UNREADABLE = "unreadable"
@@ -40,7 +42,7 @@ _UNREADABLE = "unreadable"
 class NotebookSource:
     """One notebook, as the index follows it."""
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: NotebookReader) -> None:
         self._notebook = notebook
 
     @property
@@ -75,10 +77,12 @@ class NotebookSource:
             gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
             left = [x for commit in gone for x in self._docs(commit)]
             come = _Commits(read_history(repo, head, since=mark))
-            yield from self._puts(come, since)
+            for doc in (x for commit in come for x in self._docs(commit)):
+                if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
+                    yield Put(doc)
             if not (come.moved or gone.moved):
                 yield from self._drops(left, since)
-                # What a merge made of both sides, and a hand in one, neither side's commits tell.
+                # What a merge made of both sides, or a person in it, neither side's commits say.
                 paths = compare_trees(repo, mark, head)
                 changed = {x for path in paths if (x := find_section(path)) is not None}
                 touched = sorted(changed | come.touched | gone.touched)
@@ -109,12 +113,6 @@ class NotebookSource:
                 seen.add(doc.ref)
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
 
-    def _puts(self, commits: Iterable[Commit], since: Since) -> Iterator[Change]:
-        for commit in commits:
-            for doc in self._docs(commit):
-                if since.stamps(doc.ref).get(doc.ref) != doc.stamp:
-                    yield Put(doc)
-
     def _docs(self, commit: Commit) -> Iterator[Doc]:
         for entry in entries_of(commit):
             place = self._notebook.ledger.place(entry.id, entry.section)
@@ -140,7 +138,7 @@ class NotebookSource:
         found: list[Doc | None] = []
         for name, blob in zip(names, blobs, strict=True):
             text = parse_file(blob.content).overview if blob and blob.kind == "blob" else ""
-            found.append(self._notebook.overview_doc(name, text) if text.strip() else None)
+            found.append(overview_doc(self._notebook, name, text) if text.strip() else None)
         return found
 
 
@@ -159,7 +157,7 @@ class _Commits:
             yield commit
 
 
-def entry_doc(entry: Entry, *, section: str, zone: tzinfo) -> Doc:
+def entry_doc(entry: NotebookEntry, *, section: str, zone: tzinfo) -> Doc:
     """What the index holds of an entry: all that was said of it, under the section it is in now."""
     facts = (entry.at.isoformat(), section, entry.author, entry.work_context, entry.summary)
     said = "\n".join((*facts, entry.text))
@@ -178,7 +176,7 @@ def entry_doc(entry: Entry, *, section: str, zone: tzinfo) -> Doc:
     )
 
 
-def entry_text(entry: Entry) -> str:
+def entry_text(entry: NotebookEntry) -> str:
     """What is searched of an entry: its text, and what summary and context add to it."""
     flat = " ".join(entry.text.split())
 
@@ -190,8 +188,10 @@ def entry_text(entry: Entry) -> str:
     return f"{before}{entry.text}{after}"
 
 
-def overview_doc(section: str, text: str, *, version: str, at: datetime, zone: tzinfo) -> Doc:
-    """What the index holds of a section's overview."""
+def overview_doc(notebook: NotebookReader, section: str, text: str) -> Doc:
+    """What the index holds of a section's overview, as old as the section's newest entry."""
+    newest = notebook.ledger.newest(section)
+    at = newest[0].at if newest else notebook.head_at()
     return Doc(
         ref=ref_of(section),
         journal=JOURNAL,
@@ -199,6 +199,15 @@ def overview_doc(section: str, text: str, *, version: str, at: datetime, zone: t
         kind=OVERVIEW,
         at=at,
         text=text,
-        stamp=f"{version} {int(at.timestamp())}",
-        dated=render_date(local_date(at, zone)),
+        stamp=f"{version_of(text)} {int(at.timestamp())}",
+        dated=render_date(local_date(at, notebook.zone)),
     )
+
+
+def changes_of(notebook: NotebookReader, written: WrittenEntry) -> list[Change]:
+    """What the index should hold after a write: the entry, and the overview if there is one."""
+    entry, overview = written.entry, written.overview
+    changes: list[Change] = [Put(entry_doc(entry, section=entry.section, zone=notebook.zone))]
+    if overview.strip():
+        changes.append(Put(overview_doc(notebook, entry.section, overview)))
+    return changes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class TocNode:
     """A section, or a folder without a file of its own (a group), with what lies below it.
 
     last_updated: of itself, of a group the newest below it; None where nothing says. subsections:
@@ -27,13 +27,13 @@ class Node:
     type: Literal["section", "group"]
     last_updated: datetime | None
     entry_count: int
-    subsections: tuple[Node, ...] = ()
+    subsections: tuple[TocNode, ...] = ()
     below: int = 0
 
 
 def grow(
     sections: Iterable[str], tallies: Mapping[str, SectionTally], *, top: str, depth: int
-) -> tuple[Node, ...]:
+) -> tuple[TocNode, ...]:
     """The nodes right below `top`, by name, each with what lies below it to the depth.
 
     top: empty for the root. depth: 1 or more.
@@ -49,11 +49,13 @@ def grow(
     )
 
 
-def _node(name: str, inside: list[str], tallies: Mapping[str, SectionTally], *, depth: int) -> Node:
+def _node(
+    name: str, inside: list[str], tallies: Mapping[str, SectionTally], *, depth: int
+) -> TocNode:
     is_section = name in inside
     counted = [name] if is_section else inside
     newest = [tallies[x].newest for x in counted if x in tallies]
-    return Node(
+    return TocNode(
         id=name,
         type="section" if is_section else "group",
         last_updated=max(newest, default=None),

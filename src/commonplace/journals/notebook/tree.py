@@ -20,16 +20,16 @@ from commonplace.core.files import translated
 from commonplace.core.text import opening, well_formed
 from commonplace.journals.git.commit import EMPTY_TREES, Moved
 from commonplace.journals.git.index import locked_index, read_entries
-from commonplace.journals.git.refs import RefMove, move_refs, put_back_to
-from commonplace.journals.git.trees import REGULAR, Leaf, compare_trees, list_leaves
+from commonplace.journals.git.refs import RefUpdate, find_reset, update_refs
+from commonplace.journals.git.trees import REGULAR, TreeEntry, compare_trees, list_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.journals.git.index import Index
-    from commonplace.journals.git.repo import GitRepo, Head
-    from commonplace.journals.git.trees import Change
+    from commonplace.journals.git.index import GitIndex
+    from commonplace.journals.git.repo import GitRepository, Head
+    from commonplace.journals.git.trees import TreeChange
 
 # Beside git's own files: what is to be brought up to date once the branch has moved.
 _NOTE = "commonplace-refresh"
@@ -60,17 +60,17 @@ class _Note:
 class WorkTree:
     """The files and the index of one repository's work tree.
 
-    repo: as its one writer has it, see `GitRepo.locked`.
+    repo: as its one writer has it, see `GitRepository.locked`.
     """
 
-    def __init__(self, repo: GitRepo) -> None:
+    def __init__(self, repo: GitRepository) -> None:
         self._repo = repo
 
     @contextlib.contextmanager
     def following(
         self,
         head: Head,
-        changes: Mapping[str, Change],
+        changes: Mapping[str, TreeChange],
         contents: Mapping[str, bytes] | None = None,
         *,
         edits: Literal["left", "refused"] = "left",
@@ -147,7 +147,7 @@ class WorkTree:
             return True
         return bool(self._lagging(note, head, read_entries(self._repo, {*note.files})))
 
-    def dirty(self, commit: str, changes: Mapping[str, Change]) -> list[str]:
+    def dirty(self, commit: str, changes: Mapping[str, TreeChange]) -> list[str]:
         """Which of the files that are to change a person has changed here, or staged.
 
         commit: the branch's, empty where it has none. Raises: Unavailable, Denied.
@@ -162,7 +162,18 @@ class WorkTree:
         staged = {x.decode("utf-8", "surrogateescape") for x in ran.out.split(b"\0")}
         return sorted({*found, *(staged & changes.keys())})
 
-    def _is_edited(self, path: str, change: Change) -> bool:
+    def find_content(self, path: str, blob: str) -> bytes | None:
+        """The bytes of a blob, if the folder's file still has them; None where it has not."""
+        if self._repo.is_bare or not _is_safe(path) or not self._is_inside(path):
+            return None
+        with contextlib.suppress(OSError):
+            found = _read_plain(self._repo.folder / path) or b""
+            for content in (found, found.replace(b"\r\n", b"\n")):
+                if blob_name(content, len(blob)) == blob:
+                    return content
+        return None
+
+    def _is_edited(self, path: str, change: TreeChange) -> bool:
         before, after = change.before, change.after
         if not change.is_file or not _is_safe(path):
             return False
@@ -176,11 +187,11 @@ class WorkTree:
             return before is not None and after is not None
         return not any(x is not None and _is_blob(found, x.blob) for x in (before, after))
 
-    def _refuse_edits(self, staged: Sequence[str], changes: Mapping[str, Change]) -> None:
+    def _refuse_edits(self, staged: Sequence[str], changes: Mapping[str, TreeChange]) -> None:
         """Raises: Conflict where a person has changed one of these files, or staged it."""
         edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
         if edited:
-            git, names = self._repo.typed, _shown(", ".join(edited))
+            git, names = self._repo.shell_command, _shown(", ".join(edited))
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; no overview was written, since"
                 " the next commit there would undo it.",
@@ -188,10 +199,10 @@ class WorkTree:
                 " --staged --worktree -- FILE. An entry without an overview can be written now.",
             )
 
-    def _heal(self, note: _Note | None, index: Index) -> tuple[list[str], dict[str, str]]:
+    def _heal(self, note: _Note | None, index: GitIndex) -> tuple[list[str], dict[str, str]]:
         """Bring up what fell behind the branch through us; sentences, and what still is behind.
 
-        After a move that nobody finished: what is as it was before. After one that was finished:
+        After a move that was cut off: what is as it was before. After one that was finished:
         what the index holds as before while the file is the branch's, since a command of git's
         that had read the index before may have written it after.
         """
@@ -202,37 +213,39 @@ class WorkTree:
         index.put(lagging)
         if note.newer:
             return self._bring_back(note, head, index), {}
-        leaves = list_leaves(self._repo, head.commit)
-        regular = {p: old for p, old in note.files.items() if p not in leaves or leaves[p].is_file}
+        entries = list_tree(self._repo, head.commit)
+        regular = {
+            p: old for p, old in note.files.items() if p not in entries or entries[p].is_file
+        }
         notes, left = self._bring_all(head.commit, regular, {})
         return notes, {path: note.files[path] for path in left}
 
     def _lagging(
-        self, note: _Note, head: Head, found: Mapping[str, Leaf]
-    ) -> dict[str, Leaf | None]:
+        self, note: _Note, head: Head, found: Mapping[str, TreeEntry]
+    ) -> dict[str, TreeEntry | None]:
         """What the index is to hold where it stands as before a move; see `_heal`."""
         same = [path for path, old in note.files.items() if _blob(found.get(path)) == old]
         if not same:
             return {}
-        leaves = list_leaves(self._repo, head.commit)
+        entries = list_tree(self._repo, head.commit)
         return {
-            path: leaves.get(path)
+            path: entries.get(path)
             for path in same
-            if _blob(leaves.get(path)) != note.files[path]
-            and not (note.newer and not self._is_there(path, leaves.get(path)))
+            if _blob(entries.get(path)) != note.files[path]
+            and not (note.newer and not self._is_there(path, entries.get(path)))
         }
 
-    def _bring_back(self, note: _Note, head: Head, index: Index) -> list[str]:
+    def _bring_back(self, note: _Note, head: Head, index: GitIndex) -> list[str]:
         """Put the branch back where we had put it, after a command of git's that had not seen it.
 
         A sentence where others have gone on from there, as then only a merge brings it back.
         """
         if head.branch != note.branch or note.newer in {"", head.commit}:
             return []
-        back = put_back_to(self._repo, head.branch, note.newer)
+        back = find_reset(self._repo, head.branch, note.newer)
         if back != head.commit:
             if back and not self._repo.is_ancestor(note.newer, head.commit):
-                merge = f"{self._repo.typed} merge {note.newer[:12]}"
+                merge = f"{self._repo.shell_command} merge {note.newer[:12]}"
                 return [f"A command of git's beside a write took it back. Bring it again: {merge}"]
             return []
         changes = compare_trees(self._repo, head.commit, note.newer)
@@ -241,19 +254,19 @@ class WorkTree:
             {p: _next(found.get(p), x) for p, x in changes.items() if _stands(found.get(p), x)}
         )
         why = "commonplace: what a command beside a write took back"
-        move_refs(self._repo, [RefMove(head.branch, note.newer, head.commit)], why=why)
+        update_refs(self._repo, [RefUpdate(head.branch, note.newer, head.commit)], why=why)
         files = {p: _blob(x.before) for p, x in changes.items() if x.is_file}
         return self._bring_all(note.newer, files, {})[0]
 
-    def _is_there(self, path: str, leaf: Leaf | None) -> bool:
+    def _is_there(self, path: str, entry: TreeEntry | None) -> bool:
         """Whether a file of the folder is what the tree has."""
         try:
             found = _read_plain(self._repo.folder / path)
         except OSError:
             return False
-        if found is None or leaf is None:
-            return found is None and leaf is None
-        return _is_blob(found, leaf.blob)
+        if found is None or entry is None:
+            return found is None and entry is None
+        return _is_blob(found, entry.blob)
 
     def _bring_all(
         self, commit: str, files: Mapping[str, str], contents: Mapping[str, bytes]
@@ -268,30 +281,30 @@ class WorkTree:
             for path, old in files.items():
                 self._bring(path, old, contents[path], notes, left)
             return notes, left
-        leaves = list_leaves(self._repo, commit)
+        entries = list_tree(self._repo, commit)
         # What goes makes room for what comes.
-        paths = sorted(files, key=lambda path: path in leaves)
+        paths = sorted(files, key=lambda path: path in entries)
         for start in range(0, len(paths), _AT_ONCE):
             some = paths[start : start + _AT_ONCE]
-            sizes = self._repo.read_sizes([leaves[x].blob for x in some if x in leaves])
-            small = [x for x in some if x in leaves and sizes.get(leaves[x].blob, 0) <= _LARGE]
-            blobs = self._repo.read_objects([leaves[x].blob for x in small])
+            sizes = self._repo.read_sizes([entries[x].blob for x in some if x in entries])
+            small = [x for x in some if x in entries and sizes.get(entries[x].blob, 0) <= _LARGE]
+            blobs = self._repo.read_objects([entries[x].blob for x in small])
             known = {path: blob.content for path, blob in zip(small, blobs, strict=True) if blob}
             for path in some:
-                leaf = leaves.get(path)
-                if leaf is not None and path not in known:
-                    git = f"{self._repo.typed} restore -- {_shown(path)}"
+                entry = entries.get(path)
+                if entry is not None and path not in known:
+                    git = f"{self._repo.shell_command} restore -- {_shown(path)}"
                     notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
-                elif self._bring(path, files[path], known.get(path), notes, left) and leaf:
-                    self._set_mode(path, leaf)
+                elif self._bring(path, files[path], known.get(path), notes, left) and entry:
+                    self._set_mode(path, entry)
         return notes, left
 
-    def _set_mode(self, path: str, leaf: Leaf) -> None:
+    def _set_mode(self, path: str, entry: TreeEntry) -> None:
         """Let a file run, or not, as the tree says."""
         target = self._repo.folder / path
         with contextlib.suppress(OSError):
             mode = stat.S_IMODE(os.lstat(target).st_mode)
-            wanted = mode | (mode & 0o444) >> 2 if leaf.mode == "100755" else mode & ~0o111
+            wanted = mode | (mode & 0o444) >> 2 if entry.mode == "100755" else mode & ~0o111
             if wanted != mode:
                 os.chmod(target, wanted)
 
@@ -390,7 +403,7 @@ class WorkTree:
                     os.unlink(pending)
 
     def _read_note(self) -> _Note | None:
-        """The move that nobody finished, else the last one."""
+        """The move that was cut off, else the last one."""
         for name in (_NOTE, _LAST):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 # A plain file alone: what else lies there may have no end.
@@ -401,8 +414,8 @@ class WorkTree:
         return None
 
 
-def _blob(leaf: Leaf | None) -> str:
-    return leaf.blob if leaf else ""
+def _blob(entry: TreeEntry | None) -> str:
+    return entry.blob if entry else ""
 
 
 def _shown(path: str) -> str:
@@ -410,16 +423,16 @@ def _shown(path: str) -> str:
     return opening(well_formed(path), 200)
 
 
-def _stands(found: Leaf | None, change: Change) -> bool:
+def _stands(found: TreeEntry | None, change: TreeChange) -> bool:
     """Whether the index has a file as it was or as it is to be, and not as a person staged it."""
     return _blob(found) in {_blob(change.before), _blob(change.after)}
 
 
-def _next(found: Leaf | None, change: Change) -> Leaf | None:
+def _next(found: TreeEntry | None, change: TreeChange) -> TreeEntry | None:
     """What the index is to hold: the new text, with a mode that a person staged."""
     before, after = change.before, change.after
     if found and before and after and found.is_file and found.mode != before.mode:
-        return Leaf(found.mode, after.blob)
+        return TreeEntry(found.mode, after.blob)
     return after
 
 
@@ -464,7 +477,9 @@ def blob_name(content: bytes, digits: int) -> str:
     return made.hexdigest()
 
 
-def next_leaf(repo: GitRepo, head: Head, before: Leaf | None, content: bytes) -> Leaf:
+def next_entry(
+    repo: GitRepository, head: Head, before: TreeEntry | None, content: bytes
+) -> TreeEntry:
     """A file with new bytes: one that may be run still may."""
     mode = before.mode if before is not None and before.is_file else REGULAR
-    return Leaf(mode, blob_name(content, repo.digits(head)))
+    return TreeEntry(mode, blob_name(content, repo.digits(head)))

@@ -12,10 +12,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.journals.git.run import LONG_PATIENCE_S
+from commonplace.journals.git.run import LONG_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from commonplace.journals.git.repo import GitRepo
+    from commonplace.journals.git.repo import GitRepository
 
 _log = logging.getLogger(__name__)
 
@@ -24,36 +24,36 @@ _SAMPLE = "17"
 _MANY = 27
 
 
-def tidy(repo: GitRepo) -> None:
+def tidy(repo: GitRepository) -> None:
     """Pack the objects, and write the commit-graph with which a section's history is found.
 
-    Takes seconds; readers and writers go on meanwhile. Raises: Unavailable, Denied.
+    Takes seconds; readers and writers go on beside it. Raises: Unavailable, Denied.
     """
-    repo.git.run(["gc", "--quiet"], patience_s=LONG_PATIENCE_S)
+    repo.git.run(["gc", "--quiet"], timeout_s=LONG_TIMEOUT_S)
     graph = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"]
-    repo.git.run(graph, patience_s=LONG_PATIENCE_S)
+    repo.git.run(graph, timeout_s=LONG_TIMEOUT_S)
 
 
-def has_changed_paths(repo: GitRepo) -> bool:
+def has_changed_paths(repo: GitRepository) -> bool:
     """Whether a commit-graph is kept, as `tidy` writes it. Never raises."""
     info = repo.shared / "objects" / "info"
     return any(os.path.exists(info / x) for x in ("commit-graph", "commit-graphs"))
 
 
-def is_due(repo: GitRepo) -> bool:
+def is_due(repo: GitRepository) -> bool:
     """Whether many objects lie loose. Never raises."""
     with contextlib.suppress(OSError):
         return len(os.listdir(repo.shared / "objects" / _SAMPLE)) >= _MANY
     return False
 
 
-class Upkeep:
+class RepositoryUpkeep:
     """Tidies in the background when it is due, one time at once in this process."""
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
 
-    def look(self, repo: GitRepo) -> None:
+    def start_if_due(self, repo: GitRepository) -> None:
         """Begin, if it is due and not under way; another process's is git's own to see."""
         if (self._thread is None or not self._thread.is_alive()) and is_due(repo):
             self._thread = threading.Thread(
@@ -66,7 +66,7 @@ class Upkeep:
         if self._thread is not None:
             self._thread.join(wait_s)
 
-    def _run(self, repo: GitRepo) -> None:
+    def _run(self, repo: GitRepository) -> None:
         try:
             tidy(repo)
         except CommonplaceError as exc:

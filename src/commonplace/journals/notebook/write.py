@@ -6,45 +6,45 @@ Never writes over an overview that was not read, and never over what a person ch
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import (
-    Draft,
+    CommitDraft,
     Moved,
     commit,
     commit_all,
-    until_settled,
+    retry_while_moved,
 )
 from commonplace.journals.git.history import Commit
 from commonplace.journals.git.index import IndexLocked
-from commonplace.journals.git.run import lacking
-from commonplace.journals.git.trees import FOLDER, Change, list_leaves, read_file
+from commonplace.journals.git.run import missing_object
+from commonplace.journals.git.trees import FOLDER, TreeChange, list_tree, read_file
+from commonplace.journals.notebook.drafts import move_draft, own_draft
 from commonplace.journals.notebook.format import (
-    Entry,
-    Message,
+    CommitMessage,
+    NotebookEntry,
     SectionFile,
     entry_of,
-    move_message,
     parse_file,
     render_file,
-    render_message,
 )
 from commonplace.journals.notebook.names import (
-    Address,
+    SectionAddress,
     file_of,
     parse_new_section,
     refuse_twin,
 )
-from commonplace.journals.notebook.tree import WorkTree, next_leaf
+from commonplace.journals.notebook.tree import WorkTree, next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from commonplace.journals.git.repo import GitRepo, Head
-    from commonplace.journals.notebook.journal import Notebook
-    from commonplace.journals.notebook.ledger import Line
+    from commonplace.journals.git.repo import GitRepository, Head
+    from commonplace.journals.notebook.drafts import Signature
+    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import NotebookReader
 
 
 class OverviewConflict(Conflict):
@@ -70,14 +70,14 @@ class OverviewConflict(Conflict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenEntry:
     """An entry that is on the branch. overview, version: the section's, with it.
 
     entry_count: of the section, with it. repeated: an earlier call with the same key wrote it.
     notes: sentences on what of the folder was left as it is.
     """
 
-    entry: Entry
+    entry: NotebookEntry
     overview: str
     version: str
     entry_count: int
@@ -86,7 +86,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class EntryRequest:
     """A write, checked. yours: the new overview, None for the one that is there.
 
     base_version: of the overview that was read, empty for none. is_keyed: the message's id follows
@@ -94,43 +94,50 @@ class Asked:
     """
 
     section: str
-    message: Message
+    message: CommitMessage
     yours: str | None
     base_version: str
     at: datetime
     is_keyed: bool
 
 
-class Writer:
-    """Writes to one notebook. clock: the present, aware. person: author and committer."""
+class SectionMoves(NamedTuple):
+    """What a move came to.
 
-    def __init__(self, notebook: Notebook, *, clock: Callable[[], datetime], person: str) -> None:
+    pairs: each former name with the new one. notes: sentences on what of the folder was left as it
+    was.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+class NotebookWriter:
+    """Writes to one notebook. signature: who commits, now."""
+
+    def __init__(self, notebook: NotebookReader, signature: Callable[[], Signature]) -> None:
         self._notebook = notebook
         self._repo = notebook.repo
         self._ledger = notebook.ledger
-        self._clock = clock
-        self._person = person
+        self._signature = signature
 
-    def write(self, asked: Asked) -> Written:
-        """Add an entry in one commit, tried anew while others move the branch.
+    def write(self, asked: EntryRequest) -> WrittenEntry:
+        """Add an entry in one commit, tried again while others move the branch.
 
         Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
-            return until_settled(lambda: self._attempt(asked, repo))
+            return retry_while_moved(lambda: self._attempt(asked, repo))
 
-    def move(
-        self, old: str, new: str, *, below: bool
-    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
         """Give a section another name, and with `below` those below it, all or none of them.
 
-        Each former name with the new one; sentences on what of the folder was left.
         Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
-            return until_settled(lambda: self._attempt_move(old, new, repo, below=below))
+            return retry_while_moved(lambda: self._attempt_move(old, new, repo, below=below))
 
-    def _attempt(self, asked: Asked, repo: GitRepo) -> Written:
+    def _attempt(self, asked: EntryRequest, repo: GitRepository) -> WrittenEntry:
         head = self._settled_head()
         if asked.is_keyed and (known := self._ledger.by_id(asked.message.entry_id)):
             return self._repeated(known[0], repo)
@@ -139,31 +146,36 @@ class Writer:
         if found is None:
             sections = self._notebook.list_sections()
             if asked.section in sections:
-                raise lacking(repo.folder)
+                raise missing_object(repo.folder)
             refuse_twin(asked.section, sections)
-        leaf, former = found or (None, b"")
-        if leaf is not None and leaf.mode == FOLDER:
+        entry, former = found or (None, b"")
+        if entry is not None and entry.mode == FOLDER:
             raise Invalid(f"{path} is a folder.", hint="Use another name for the section.")
         file = _checked(asked, former)
         count = self._notebook.count(asked.section, file) + 1
         overview = file.overview if asked.yours is None else asked.yours
         content = render_file(overview, count)
-        after = next_leaf(repo, head, leaf, content)
-        draft = self._draft(asked.message, asked.at, puts={path: content}, modes={path: after.mode})
+        after = next_entry(repo, head, entry, content)
+        draft = replace(
+            own_draft(self._signature(), asked.message),
+            at=asked.at,
+            puts={path: content},
+            modes={path: after.mode},
+        )
         edits: Literal["left", "refused"] = "left" if overview == file.overview else "refused"
         try:
             with WorkTree(repo).following(
-                head, {path: Change(leaf, after)}, {path: content}, edits=edits
+                head, {path: TreeChange(entry, after)}, {path: content}, edits=edits
             ) as notes:
                 made = self._commit(repo, head, draft)
         except IndexLocked as exc:
-            if leaf is None or edits == "refused":
+            if entry is None or edits == "refused":
                 raise
             # An entry changes no file then, so that nothing falls behind; the next one counts it.
             made = self._commit(repo, head, replace(draft, puts={}))
             notes = [str(exc)]
         shown = parse_file(content)
-        return Written(
+        return WrittenEntry(
             entry=entry_of(
                 made, asked.message, section=asked.section, entry_id=asked.message.entry_id
             ),
@@ -180,14 +192,14 @@ class Writer:
             raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
         return head
 
-    def _repeated(self, line: Line, repo: GitRepo) -> Written:
+    def _repeated(self, line: EntryLine, repo: GitRepository) -> WrittenEntry:
         try:
             notes = WorkTree(repo).refresh()  # what the first call left if it was killed
         except IndexLocked as exc:
             notes = (str(exc),)
         section = self._notebook.read_section(line.section)
-        return Written(
-            entry=self._notebook.read_entry(Address(line.section, line.id)),
+        return WrittenEntry(
+            entry=self._notebook.read_entry(SectionAddress(line.section, line.id)),
             overview=section.overview,
             version=section.version,
             entry_count=section.entry_count,
@@ -196,8 +208,8 @@ class Writer:
         )
 
     def _attempt_move(
-        self, old: str, new: str, repo: GitRepo, *, below: bool
-    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        self, old: str, new: str, repo: GitRepository, *, below: bool
+    ) -> SectionMoves:
         head = self._settled_head()
         sections = self._notebook.list_sections()
         pairs = _pairs(old, new, sections, below=below)
@@ -210,42 +222,22 @@ class Writer:
                     f"There is, or was, a section {target} already.", hint="Choose another name."
                 )
             refuse_twin(target, stay)
-        leaves = list_leaves(repo, head.commit)
+        entries = list_tree(repo, head.commit)
         files = [(file_of(x), file_of(y)) for x, y in pairs]
-        changes = {x: Change(leaves[x], None) for x, _ in files}
-        changes |= {y: Change(leaves.get(y), leaves[x]) for x, y in files}
+        changes = {x: TreeChange(entries[x], None) for x, _ in files}
+        changes |= {y: TreeChange(entries.get(y), entries[x]) for x, y in files}
         with WorkTree(repo).following(head, changes) as notes:
-            commit_all(repo, head, [self._move_draft(*pair) for pair in pairs])
+            signature = self._signature()
+            drafts = [
+                replace(move_draft(signature, x, y), renames={file_of(x): file_of(y)})
+                for x, y in pairs
+            ]
+            commit_all(repo, head, drafts)
         self._ledger.catch_up()
-        return pairs, tuple(notes)
+        return SectionMoves(pairs, tuple(notes))
 
-    def _move_draft(self, old: str, new: str) -> Draft:
-        renames = {file_of(old): file_of(new)}
-        return self._draft(move_message(old, new), self._clock(), renames=renames)
-
-    def _draft(
-        self,
-        message: Message,
-        at: datetime,
-        *,
-        puts: dict[str, bytes] | None = None,
-        modes: dict[str, str] | None = None,
-        renames: dict[str, str] | None = None,
-    ) -> Draft:
-        return Draft(
-            message=render_message(message),
-            author=self._person,
-            committer=self._person,
-            at=at,
-            now=self._clock(),
-            zone=self._notebook.zone,
-            puts=puts or {},
-            modes=modes or {},
-            renames=renames or {},
-        )
-
-    def _commit(self, repo: GitRepo, head: Head, draft: Draft) -> Commit:
-        name, _, address = self._person.partition(" <")
+    def _commit(self, repo: GitRepository, head: Head, draft: CommitDraft) -> Commit:
+        name, _, address = draft.author.partition(" <")
         made = Commit(
             hash=commit(repo, head, draft),
             parents=(head.commit,) if head.commit else (),
@@ -272,7 +264,7 @@ def _pairs(
     return tuple(pairs)
 
 
-def _checked(asked: Asked, content: bytes) -> SectionFile:
+def _checked(asked: EntryRequest, content: bytes) -> SectionFile:
     """The section's file as it is, its bytes kept. Raises: OverviewConflict."""
     current = parse_file(content)
     is_read = asked.base_version == current.version or not (current.overview or asked.base_version)

@@ -124,7 +124,7 @@ def _ask(repository: Path, root: Path, days: Collection[str]) -> set[str] | None
     arguments = ["--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin"]
     try:
         ran = Git(repository).run(
-            arguments, given=b"\0".join([*paths, b""]), patience_s=_PATIENCE_S, statuses=(0, 1)
+            arguments, stdin=b"\0".join([*paths, b""]), timeout_s=_PATIENCE_S, statuses=(0, 1)
         )
     except CommonplaceError:
         return None

@@ -1,6 +1,6 @@
 """How the notebook is searched: what of an entry stands for its work, and what for its content.
 
-Decides nothing about ranking: `search.sides` does, with the numbers of its policy.
+Decides nothing about ranking: `search.two_questions` does, with the numbers of its policy.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from commonplace.core.values import Filter, Interval
 
 if TYPE_CHECKING:
     from commonplace.core.values import Doc
-    from commonplace.journals.notebook.journal import Line
+    from commonplace.journals.notebook.journal import EntryLine
     from commonplace.search.two_questions import SidedHit, Sides
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.services.notebook.service import NotebookService
 
 
 class NotebookHit(NamedTuple):
@@ -21,11 +21,11 @@ class NotebookHit(NamedTuple):
 
     hit: SidedHit
     section: str
-    line: Line | None
+    line: EntryLine | None
 
 
 def find(
-    desk: NotebookDesk,
+    service: NotebookService,
     *,
     work_context: str,
     content: str,
@@ -34,29 +34,41 @@ def find(
     min_score: float | None,
     salience_threshold: float,
 ) -> tuple[list[NotebookHit], tuple[str, ...]]:
-    """The best entries and overviews, and the search's notes. Raises: Invalid, Unavailable."""
+    """The best entries and overviews, and the search's notes.
+
+    Args:
+        service: Whose notebook is searched, with what index and which numbers.
+        work_context: The kind of work being done; may be empty.
+        content: What is sought; may be empty.
+        within: Only entries of this time.
+        limit: The most hits.
+        min_score: Least combined score of a hit that shares no word; None for the configured one.
+        salience_threshold: Under this salience an entry must match a little better.
+
+    Raises: Invalid, Unavailable.
+    """
     from commonplace.search.two_questions import TwoQuestions
 
-    places: dict[str, tuple[str, Line | None]] = {}
-    found = desk.finder().find(
+    places: dict[str, tuple[str, EntryLine | None]] = {}
+    found = service.finder().find(
         TwoQuestions(
             work_context=work_context,
             content=content,
             within=Filter(journals=("notebook",), within=within or Interval()),
             limit=limit,
-            min_score=desk.min_score if min_score is None else min_score,
+            min_score=service.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,
-            leaning=desk.leaning,
-            now=desk.clock(),
+            leaning=service.leaning,
+            now=service.clock(),
         ),
-        sides=lambda doc: _sides(desk, doc, places),
+        sides=lambda doc: _sides(service, doc, places),
     )
     hits = [NotebookHit(hit, *places[hit.doc.ref]) for hit in found.hits]
     return hits, found.notes
 
 
 def _sides(
-    desk: NotebookDesk, doc: Doc, places: dict[str, tuple[str, Line | None]]
+    service: NotebookService, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
 ) -> Sides | None:
     """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
     from commonplace.search.two_questions import Sides
@@ -66,7 +78,7 @@ def _sides(
         places[doc.ref] = (section, None)
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
         return Sides(context=words, content=doc.text, at=doc.at)
-    line = next((x for x in desk.notebook.ledger.by_id(entry_id) if x.section == section), None)
+    line = next((x for x in service.notebook.ledger.by_id(entry_id) if x.section == section), None)
     if line is None:
         return None
     places[doc.ref] = (section, line)

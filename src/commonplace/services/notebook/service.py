@@ -1,6 +1,6 @@
-"""What the notebook's tools work with, and what of it was read through them.
+"""The notebook's service: the journal with its search, and what of it was read in a session.
 
-Never writes, and keeps what was read in memory alone: another process has read nothing.
+Never renders, and keeps what was read in memory alone: another process has read nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Language
-    from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.journal import Notebook, WrittenEntry
     from commonplace.search.filing.filing import Filing
     from commonplace.search.policy import Leaning
     from commonplace.search.two_questions import SidedFinder
@@ -80,14 +80,22 @@ class Reads:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookDesk:
-    """What the tools work with, wired for one owner and one notebook.
+class NotebookService:
+    """One owner's notebook with its filing, its search and its settings.
 
-    filing, finder: opened when called, after a first write has made the notebook, so that the
-    index follows it. is_own: the notebook lies in our own folder, so that a first write may make
-    it. leaning, min_score: of its search; most: the most entries that one shows. language: the
-    configured model for one call, None where there is none. process_reads: what was read where
-    the process serves one client.
+    Attributes:
+        notebook: The journal, there or not.
+        filing: Opened when called, after a first write has made the notebook, so that the index
+            follows it.
+        finder: Likewise.
+        clock: The present, aware.
+        zone: The owner's.
+        leaning: How its search weighs both questions and the age of an entry.
+        min_score: Least combined score of a hit that shares no word.
+        most: The most entries that a search shows.
+        is_own: The notebook lies in our own folder, so that a first write may make it.
+        language: The configured model for one call, None where there is none.
+        process_reads: What was read where the process serves one client.
     """
 
     notebook: Notebook
@@ -121,6 +129,14 @@ class NotebookDesk:
         if self.is_own and not self.notebook.exists:
             self.init()
         return self.notebook
+
+    def file(self, written: WrittenEntry) -> tuple[str, ...]:
+        """File what was written; the notes of the filing."""
+        from commonplace.journals.notebook.source import changes_of
+
+        if written.repeated:
+            return ()
+        return tuple(self.filing().file(changes_of(self.notebook, written)).notes)
 
     def init(self) -> Path:
         """Make the repository, or take the one that is there; the folder it lies in.

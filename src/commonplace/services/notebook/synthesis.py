@@ -1,7 +1,7 @@
 """Two overviews made one by a language model, and the check that its answer loses no line.
 
 Never trusts an answer: what it leaves out is put back and marked, and one that leaves out half is
-not taken. Asks nobody under a lock, and writes nothing.
+not taken. Asks no model under a lock, and writes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_CHARACTERS = 48_000
 """Of both versions together; longer ones are merged by block."""
 
 PATIENCE_S = 15.0
-"""After so long a second model is not begun: whoever called waits a minute at most."""
+"""After so long a second model is not begun: the caller waits a minute at most."""
 
 LEAST_KEPT = 0.5
 """An answer that keeps a smaller share of the lines is none."""
@@ -48,7 +48,7 @@ END_OF_LEFT_OUT = "<!-- end of what the model left out -->"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class OverviewPair:
     """Two versions of a section's overview; base: what both began from, where that is known."""
 
     section: str
@@ -64,7 +64,7 @@ class Synthesis:
 
     left_out: lines that the model left out and that stand at the end, marked. own: lines of the
     text that stand in neither version. differing, added: of a merge by block, as `Merged` has them.
-    notes: why somebody else did not make it.
+    notes: why another maker did not make it.
     """
 
     text: str
@@ -81,7 +81,7 @@ _WHO: dict[Maker, str] = {"client": "The client's model", "llm": "The configured
 
 
 def synthesize(
-    sides: Sides,
+    sides: OverviewPair,
     makers: Sequence[tuple[Maker, Callable[[], Language | None]]],
     *,
     clock: Callable[[], float] = time.monotonic,
@@ -111,7 +111,7 @@ def synthesize(
     )
 
 
-def checked(sides: Sides, text: str) -> Synthesis:
+def checked(sides: OverviewPair, text: str) -> Synthesis:
     """A model's text with every line of both sides in it, those it left out at the end.
 
     A line is kept where its words stand in the text, one after the other: marks of lists, headings
@@ -138,7 +138,7 @@ def checked(sides: Sides, text: str) -> Synthesis:
     }
     parts = [text]
     if lost:
-        # What follows a listing that nobody closed would be a part of it.
+        # What follows an unclosed listing would be a part of it.
         parts[0] += _missing_fence((blocks_of(text) or [""])[-1])
     for who, group in whence.items():
         if group:
@@ -149,7 +149,7 @@ def checked(sides: Sides, text: str) -> Synthesis:
     return Synthesis(text="\n\n".join(parts), made_by="merge", left_out=len(lost), own=own)
 
 
-def _asked(sides: Sides, maker: Maker, language: Language) -> Synthesis:
+def _asked(sides: OverviewPair, maker: Maker, language: Language) -> Synthesis:
     """What a model makes of both. Raises: as the model; Unavailable for an answer of no use."""
     hidden = hide_secrets(
         [sides.version_a, sides.version_b, sides.base or "", sides.section, sides.work_context]
@@ -161,8 +161,9 @@ def _asked(sides: Sides, maker: Maker, language: Language) -> Synthesis:
         if text or origin.startswith("version")
     )
     size = len(f"{sides.version_a}{sides.version_b}".encode("utf-8", "replace"))
+    prompt = resources.files("commonplace.services.notebook").joinpath("synthesis.md")
     question = Question(
-        instructions=_instructions(),
+        instructions=prompt.read_text("utf-8"),
         passages=passages,
         max_tokens=size // _BYTES_A_TOKEN + _SPARE_TOKENS,
     )
@@ -173,7 +174,7 @@ def _asked(sides: Sides, maker: Maker, language: Language) -> Synthesis:
     return replace(made, made_by=maker, model=completion.model)
 
 
-def _fits(sides: Sides, notes: list[str]) -> bool:
+def _fits(sides: OverviewPair, notes: list[str]) -> bool:
     """Whether a model is worth asking."""
     if sides.version_a.strip() == sides.version_b.strip():
         return False
@@ -183,12 +184,7 @@ def _fits(sides: Sides, notes: list[str]) -> bool:
     return True
 
 
-def _instructions() -> str:
-    package = resources.files("commonplace.services.notebook")
-    return package.joinpath("synthesis.md").read_text("utf-8")
-
-
-def _unwrapped(text: str, sides: Sides) -> str:
+def _unwrapped(text: str, sides: OverviewPair) -> str:
     """An answer without a fence around all of it, where neither version begins with one."""
     found = _WRAPPED.fullmatch(text)
     if found and not any(x.lstrip().startswith("```") for x in (sides.version_a, sides.version_b)):
@@ -231,7 +227,7 @@ def _inside(listing: str) -> list[str]:
 
 
 def _missing_fence(block: str) -> str:
-    """What closes a listing that nobody closed, on a line of its own; else nothing."""
+    """What closes an unclosed listing, on a line of its own; else nothing."""
     if not _is_listing(block):
         return ""
     first, *rest = block.split("\n")

@@ -1,4 +1,4 @@
-"""How the notebook is told: sections, entries, lists and hits as lines and as plain facts.
+"""The notebook as text: sections, entries, lists and hits as lines and as plain facts.
 
 Pure: never asks a journal or a clock.
 """
@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
-    from commonplace.journals.notebook.journal import Entry, Line, Node, Section, Written
+    from commonplace.journals.notebook.journal import (
+        EntryLine,
+        NotebookEntry,
+        Section,
+        TocNode,
+        WrittenEntry,
+    )
     from commonplace.search.two_questions import SidedHit
-    from commonplace.services.notebook.synthesis import Sides, Synthesis
+    from commonplace.services.notebook.synthesis import OverviewPair, Synthesis
 
 NO_OVERVIEW = "(There is no overview yet.)"
 _SHOWN_CONTENT = 2000
@@ -43,7 +49,7 @@ def entries(count: int) -> str:
     return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
 
-def line_facts(line: Line) -> dict[str, Any]:
+def line_facts(line: EntryLine) -> dict[str, Any]:
     """An entry in a list as plain data."""
     return {
         "id": named(line.section, line.id),
@@ -53,7 +59,7 @@ def line_facts(line: Line) -> dict[str, Any]:
     }
 
 
-def line_line(line: Line, zone: tzinfo) -> str:
+def line_line(line: EntryLine, zone: tzinfo) -> str:
     """An entry in a list as a line."""
     summary = visible(" ".join(line.summary.split()))
     return f"- {when_of(line.at, zone)} {summary} (ID: {named(line.section, line.id)})"
@@ -76,7 +82,7 @@ def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ())
     return answer_of(lines, facts, notes)
 
 
-def entry_answer(entry: Entry, zone: tzinfo) -> Answer:
+def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
     """An entry whole, after lines on when it was and what for."""
     facts = {
         "id": named(entry.section, entry.id),
@@ -99,7 +105,7 @@ def entry_answer(entry: Entry, zone: tzinfo) -> Answer:
     return answer_of(lines, facts)
 
 
-def written_answer(written: Written, *, with_overview: bool, notes: Sequence[str]) -> Answer:
+def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequence[str]) -> Answer:
     """What a write came to."""
     entry = written.entry
     facts = {
@@ -119,7 +125,7 @@ def written_answer(written: Written, *, with_overview: bool, notes: Sequence[str
     return answer_of(lines, facts, [*written.notes, *notes])
 
 
-def node_facts(node: Node) -> dict[str, Any]:
+def node_facts(node: TocNode) -> dict[str, Any]:
     """A section or a group as plain data, with what lies below it."""
     return {
         "id": node.id,
@@ -131,7 +137,7 @@ def node_facts(node: Node) -> dict[str, Any]:
     }
 
 
-def node_lines(nodes: Sequence[Node], zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
+def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
     """Sections and groups, each in a line, those below them indented."""
     for node in nodes:
         count = "group" if node.type == "group" else entries(node.entry_count)
@@ -141,8 +147,9 @@ def node_lines(nodes: Sequence[Node], zone: tzinfo, *, indent: int = 0) -> Itera
         yield from node_lines(node.subsections, zone, indent=indent + 1)
 
 
-def hit_facts(hit: SidedHit, line: Line | None, section: str) -> dict[str, Any]:
+def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, Any]:
     """A hit as plain data. line: None for an overview."""
+    by = "words" if hit.combined_score is None else "both"
     where = (
         {"id": section, "type": "overview", "summary": ""}
         if line is None
@@ -158,7 +165,7 @@ def hit_facts(hit: SidedHit, line: Line | None, section: str) -> dict[str, Any]:
         "combined_score": _rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
-        "by": _by(hit),
+        "by": by if hit.matched else "meaning",
     }
 
 
@@ -174,8 +181,10 @@ def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zon
         )
         if facts[key] is not None
     ]
-    told = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
-    lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{told}"]
+    cosine = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
+    lines = [
+        f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{cosine}"
+    ]
     if facts["work_context"]:
         lines.append(f"   Work context: {_flat(facts['work_context'])}")
     if facts["summary"]:
@@ -185,22 +194,16 @@ def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zon
     return "\n".join(lines)
 
 
-def _by(hit: SidedHit) -> str:
-    if not hit.matched:
-        return "meaning"
-    return "words" if hit.combined_score is None else "both"
-
-
 def _rounded(cosine: float | None) -> float | None:
     return None if cosine is None else round(cosine, 3)
 
 
 def _flat(text: str) -> str:
-    # What somebody wrote there must not begin a line of the answer.
+    # A stored text must not begin a line of the answer.
     return visible(" ".join(text.split()))
 
 
-def synthesis_answer(made: Synthesis, sides: Sides, base_version: str | None) -> Answer:
+def synthesis_answer(made: Synthesis, sides: OverviewPair, base_version: str | None) -> Answer:
     """Two overviews as one, after a line on who made it and what to look at."""
     facts = {
         "section": sides.section,
@@ -224,9 +227,9 @@ def _made_by(made: Synthesis) -> str:
     who = "The client's model" if made.made_by == "client" else "The configured LLM"
     lines = [f"{who} ({visible(made.model)}) made this, and every line of both sides is in it."]
     if made.left_out:
-        told = "line or listing" if made.left_out == 1 else "lines and listings"
+        what = "line or listing" if made.left_out == 1 else "lines and listings"
         lines.append(
-            f"{made.left_out} {told} that it left out: at the end, between <!-- marks -->."
+            f"{made.left_out} {what} that it left out: at the end, between <!-- marks -->."
         )
     if made.own:
         lines.append(f"{made.own} {'line is' if made.own == 1 else 'lines are'} its own words.")

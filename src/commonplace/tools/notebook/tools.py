@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.values import Interval
-    from commonplace.journals.notebook.journal import Notebook, OverviewConflict, Written
-    from commonplace.services.notebook.service import NotebookDesk
+    from commonplace.journals.notebook.journal import Notebook, OverviewConflict
+    from commonplace.services.notebook.service import NotebookService
 
 NOTHING = "No entries found."
 
@@ -51,11 +51,11 @@ _VERSION = re.compile(r"[0-9a-f]{12}")
 class NotebookTools:
     """The notebook's verbs with text answers; `toolset` is what doors offer.
 
-    desk: opened at the first call of a tool, so that listing the tools opens nothing.
+    service: opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
-    def __init__(self, desk: Callable[[], NotebookDesk]) -> None:
-        self._desk = desk
+    def __init__(self, service: Callable[[], NotebookService]) -> None:
+        self._service = service
 
     @property
     def toolset(self) -> Toolset:
@@ -87,13 +87,13 @@ class NotebookTools:
         Use it before you work on a subject, and before you write its overview. An overview comes
         with its version and its last entry.
         """
-        desk = self._desk()
-        notebook = desk.reading()
+        service = self._service()
+        notebook = service.reading()
         if "#" in id:
-            return entry_answer(notebook.read_entry(id), desk.zone)
+            return entry_answer(notebook.read_entry(id), service.zone)
         section = notebook.read_section(id.strip().removeprefix("notebook:"))
-        desk.reads.remember(section.name, section.version, section.overview)
-        return section_answer(section, desk.zone, notes=_waiting(notebook, section.name))
+        service.reads.remember(section.name, section.version, section.overview)
+        return section_answer(section, service.zone, notes=_waiting(notebook, section.name))
 
     def journal_write(
         self,
@@ -117,12 +117,12 @@ class NotebookTools:
         Use it whenever something was learned or decided. An entry alone is always accepted; an
         overview only if you have read the one that is there. Returns the entry's id.
         """
-        desk = self._desk()
-        notebook = desk.writing()
+        service = self._service()
+        notebook = service.writing()
         section = _section_of(path)
         # Some hosts fill in what is left out with empty texts: none of them empties an overview.
         given = overview if overview.strip() else None
-        base = base_version.strip().lower() or desk.reads.last(section)
+        base = base_version.strip().lower() or service.reads.last(section)
         try:
             written = notebook.write(
                 section,
@@ -134,10 +134,10 @@ class NotebookTools:
                 idempotency_key=idempotency_key or None,
             )
         except Conflict as exc:
-            raise _told(exc) from exc
+            raise _with_both_texts(exc) from exc
         if given is not None and not written.repeated:
-            desk.reads.remember(written.entry.section, written.version, written.overview)
-        notes = self._filed(written)
+            service.reads.remember(written.entry.section, written.version, written.overview)
+        notes = service.file(written)
         return written_answer(written, with_overview=given is not None, notes=notes)
 
     def journal_list_entries(
@@ -151,15 +151,15 @@ class NotebookTools:
 
         Use it to see how an understanding came about. Read one whole with journal_read.
         """
-        desk = self._desk()
-        lines = desk.reading().list_entries(_section_of(path), start=start, length=length)
+        service = self._service()
+        lines = service.reading().list_entries(_section_of(path), start=start, length=length)
         facts = {
             "path": _section_of(path),
             "start": start,
             "count": len(lines),
             "entries": [line_facts(line) for line in lines],
         }
-        return answer_of([line_line(x, desk.zone) for x in lines] or [NOTHING], facts)
+        return answer_of([line_line(x, service.zone) for x in lines] or [NOTHING], facts)
 
     def journal_toc(
         self,
@@ -171,8 +171,8 @@ class NotebookTools:
 
         Use it to find where something belongs. A group is a folder without an overview of its own.
         """
-        desk = self._desk()
-        notebook, top = desk.reading(), id.strip().removeprefix("notebook:")
+        service = self._service()
+        notebook, top = service.reading(), id.strip().removeprefix("notebook:")
         nodes = notebook.toc(top, depth=depth)
         own = notebook.node(top) if top else None
         facts = {
@@ -181,9 +181,9 @@ class NotebookTools:
             "count": len(nodes),
             "subsections": [node_facts(node) for node in nodes],
         }
-        lines = [*node_lines(nodes, desk.zone)]
+        lines = [*node_lines(nodes, service.zone)]
         if own and not lines:
-            lines = [*node_lines([own], desk.zone), "There are no sections below it."]
+            lines = [*node_lines([own], service.zone), "There are no sections below it."]
         return answer_of(lines or ["No sections found."], facts)
 
     def journal_search(
@@ -207,26 +207,29 @@ class NotebookTools:
         """
         from commonplace.services.notebook.finding import find
 
-        desk = self._desk()
-        desk.reading()
-        interval = self._interval(when)
+        service = self._service()
+        service.reading()
+        interval: Interval | None = None
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=service.clock(), zone=service.zone)
         hits, notes = find(
-            desk,
+            service,
             work_context=work_context,
             content=content,
             within=interval,
-            limit=min(limit, desk.most),
+            limit=min(limit, service.most),
             min_score=min_score,
             salience_threshold=salience_threshold,
         )
-        told = [hit_facts(each.hit, each.line, each.section) for each in hits]
+        results = [hit_facts(each.hit, each.line, each.section) for each in hits]
         asked = f"{content} {work_context}".strip()
-        lines = [f"Time: {render_interval(interval, desk.zone)}"] if interval else []
+        lines = [f"Time: {render_interval(interval, service.zone)}"] if interval else []
         lines += [
-            hit_lines(number, each.hit, facts, asked, desk.zone)
-            for number, (each, facts) in enumerate(zip(hits, told, strict=True), 1)
+            hit_lines(number, each.hit, facts, asked, service.zone)
+            for number, (each, facts) in enumerate(zip(hits, results, strict=True), 1)
         ]
-        facts = {"count": len(hits), "interval": _interval_facts(interval), "results": told}
+        facts = {"count": len(hits), "interval": _interval_facts(interval), "results": results}
         return answer_of(lines if hits else [*lines, NOTHING], facts, notes)
 
     def journal_synthesize_conflict(
@@ -245,52 +248,36 @@ class NotebookTools:
         written here.
         """
         from commonplace.services.notebook.synthesis import (
-            Sides,
+            OverviewPair,
             synthesize,
         )
 
         name = _section_of(section)
-        desk = self._desk()
-        read = desk.reads.texts(name)
-        known = read | self._now(name)
+        service = self._service()
+        read = service.reads.texts(name)
+        known = dict(read)
+        with suppress(NotFound):
+            now = service.reading().read_section(name)
+            known[now.version] = now.overview
         text_a, text_b = _text_of(version_a, known), _text_of(version_b, known)
         both = {_plain(text_a), _plain(text_b)}
         base = next(((v, x) for v, x in read.items() if _plain(x) not in both), None)
-        sides = Sides(
+        sides = OverviewPair(
             section=name,
             version_a=text_a,
             version_b=text_b,
             base=base[1] if base else None,
             work_context=work_context,
         )
-        made = synthesize(sides, [("client", lambda: sampler), ("llm", desk.language)])
+        made = synthesize(sides, [("client", lambda: sampler), ("llm", service.language)])
         return synthesis_answer(made, sides, base[0] if base else None)
-
-    def _now(self, section: str) -> dict[str, str]:
-        """The section's overview by its version; nothing where there is none."""
-        with suppress(NotFound):
-            now = self._desk().reading().read_section(section)
-            return {now.version: now.overview}
-        return {}
-
-    def _interval(self, when: str) -> Interval | None:
-        if not when.strip():
-            return None
-        desk = self._desk()
-        with naming("when"):
-            return parse_when(when, now=desk.clock(), zone=desk.zone)
-
-    def _filed(self, written: Written) -> tuple[str, ...]:
-        """File what was written; the search's notes."""
-        desk = self._desk()
-        if written.repeated:
-            return ()
-        return tuple(desk.filing().file(desk.notebook.changes_of(written)).notes)
 
 
 def _waiting(notebook: Notebook, section: str) -> list[str]:
     """What a reader must know of an overview beside which another waits."""
-    if section not in notebook.clashes().sections():
+    from commonplace.journals.notebook.conflicts import Clashes
+
+    if section not in Clashes(notebook).sections():
         return []
     how = f"`commonplace notebook conflicts` shows both, `commonplace notebook resolve {section}`"
     return [f"Another overview written here could not be merged with this one: {how} settles it."]
@@ -303,8 +290,8 @@ def _section_of(path: str) -> str:
     return parse_section(path.strip().removeprefix("notebook:"))
 
 
-def _told(exc: Conflict) -> Conflict:
-    """A conflict of overviews with both texts: whoever wrote must not lose his, and needs theirs.
+def _with_both_texts(exc: Conflict) -> Conflict:
+    """A conflict of overviews with both texts: the writer needs both, and loses none.
 
     An error of ours holds no text of a journal elsewhere; here it goes to its writer alone.
     """

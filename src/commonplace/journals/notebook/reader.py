@@ -1,0 +1,257 @@
+"""Owns how a notebook is read: sections, entries and tables of contents, as its branch has them.
+
+Never writes, and never answers from anything but the notebook's own branch.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.text import opening
+from commonplace.journals.git.history import parse_commit, read_history
+from commonplace.journals.git.repo import find_repository, is_repository
+from commonplace.journals.notebook.format import (
+    NotebookEntry,
+    SectionFile,
+    entries_of,
+    entry_of,
+    parse_file,
+    parse_message,
+)
+from commonplace.journals.notebook.ledger import EntryLine, Ledger
+from commonplace.journals.notebook.names import (
+    SectionAddress,
+    file_of,
+    find_section,
+    parse_address,
+    parse_section,
+)
+from commonplace.journals.notebook.recent import newest_entries
+from commonplace.journals.notebook.toc import TocNode, grow
+from commonplace.journals.notebook.upkeep import has_changed_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+    from commonplace.journals.git.repo import GitRepository
+
+MOST_LINES = 1000
+DEEPEST = 64
+
+_HASH_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+_ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A section as it is now. version: of the overview; last_entry: None where there is none."""
+
+    name: str
+    overview: str
+    version: str
+    entry_count: int
+    last_entry: EntryLine | None
+
+
+class NotebookReader:
+    """One owner's notebook in one git repository, to be read; see `Notebook`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ledger: Path,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.folder = folder
+        self.zone = zone
+        self.clock = clock
+        self._ledger_path = ledger
+        self._opening = threading.RLock()
+        self._opened: tuple[GitRepository, Ledger] | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a repository in the folder; looks at a file or two."""
+        return is_repository(self.folder)
+
+    @property
+    def repo(self) -> GitRepository:
+        """The repository. Raises: NotFound, with how to make one; Denied, Unavailable."""
+        return self._open()[0]
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the history holds, by section, id and hash. Raises: as `repo`."""
+        return self._open()[1]
+
+    def close(self) -> None:
+        """Close the ledger's file; may be called twice."""
+        with self._opening:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[1].close()
+
+    def _open(self) -> tuple[GitRepository, Ledger]:
+        with self._opening:
+            if self._opened is None:
+                repo = find_repository(self.folder)
+                self._opened = (repo, Ledger(repo, self._ledger_path))
+            return self._opened
+
+    def head_at(self) -> datetime:
+        """When the branch's commit was made; the present where it has none. Raises: Unavailable."""
+        (blob,) = self.repo.read_blobs(self.repo.head().commit, [""])
+        return parse_commit(blob.name, blob.content).at if blob else self.clock()
+
+    def read_section(self, section: str) -> Section:
+        """A section's overview, as the branch has it. Raises: Invalid, NotFound, Unavailable."""
+        name = parse_section(section)
+        head = self.repo.head()
+        (blob,) = self.repo.read_blobs(head.commit, [file_of(name)])
+        self.ledger.catch_up()
+        if blob is None or blob.kind != "blob":
+            raise self.no_section(name)
+        file = parse_file(blob.content)
+        return Section(
+            name=name,
+            overview=file.overview,
+            version=file.version,
+            entry_count=self.count(name, file),
+            last_entry=next(iter(self.ledger.newest(name)), None),
+        )
+
+    def read_entry(self, address: str | SectionAddress) -> NotebookEntry:
+        """An entry by `path#<entry id>` or `path#hash`, the section's former names included.
+
+        A hash that a rebase has replaced still leads to its entry while git keeps it.
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        wanted = parse_address(address) if isinstance(address, str) else address
+        line = self.find_line(wanted)
+        (blob,) = self.repo.read_objects([line.hash])
+        if blob is None or blob.kind != "commit":
+            raise _no_entry(wanted)
+        found = parse_commit(line.hash, blob.content)
+        message = parse_message(found.message)
+        return entry_of(found, message, section=line.section, entry_id=line.id)
+
+    def find_line(self, address: SectionAddress) -> EntryLine:
+        """Where an address leads to. Raises: as `read_entry`."""
+        self.ledger.catch_up()
+        section = address.section
+        names = {section, self.ledger.name_now(section)}
+        mark = address.entry.lower()
+        lines: list[EntryLine] = []
+        if _ENTRY_ID.fullmatch(mark):
+            lines = self.ledger.by_id(mark)
+        elif _HASH_PREFIX.fullmatch(mark):
+            lines = self.ledger.by_hash(mark) or self._replaced(mark)
+        found = {x.id: x for x in lines if x.section in names}
+        if len(found) > 1:
+            raise Invalid(
+                f"{address.entry} is the beginning of {len(found)} entries of {section}.",
+                hint="Give more of it, or the entry id.",
+            )
+        if not found:
+            raise _no_entry(address)
+        return next(iter(found.values()))
+
+    def _replaced(self, prefix: str) -> list[EntryLine]:
+        (blob,) = self.repo.read_objects([prefix])
+        if blob is None or blob.kind != "commit":
+            return []
+        parents = parse_commit(blob.name, blob.content).parents
+        commits = read_history(self.repo, blob.name, since=parents)
+        ids = {entry.id for commit in commits for entry in entries_of(commit)}
+        # Only what the branch holds as well: other branches are not the notebook.
+        return [line for entry_id in ids for line in self.ledger.by_id(entry_id)]
+
+    def list_entries(self, section: str, *, start: int = 0, length: int = 10) -> list[EntryLine]:
+        """The entries of a section, newest first, those written under its former names included.
+
+        Raises: Invalid, NotFound for a section that never was, Unavailable.
+        """
+        if start < 0 or not 1 <= length <= MOST_LINES:
+            raise Invalid(
+                f"Invalid page: start {start}, length {length}.",
+                hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
+            )
+        name = parse_section(section)
+        if self.ledger.is_blank and has_changed_paths(self.repo):
+            # A first question is not to wait for a walk through all that was ever written.
+            head = self.repo.head().commit
+            found = newest_entries(self.repo, head, name, start=start, length=length)
+            if found:
+                return found
+        self.ledger.catch_up()
+        found = self.ledger.newest(name, start=start, length=length)
+        if not found and not self.ledger.count(name):
+            (blob,) = self.repo.read_blobs(self.repo.head().commit, [file_of(name)])
+            if blob is None:
+                raise self.no_section(name)
+        return found
+
+    def list_sections(self) -> list[str]:
+        """Every section that has a file now, by name. Raises: Unavailable."""
+        files = self.repo.list_files(self.repo.head().commit)
+        return sorted(x for path in files if (x := find_section(path)) is not None)
+
+    def toc(self, section: str = "", *, depth: int = 1) -> tuple[TocNode, ...]:
+        """What lies below a section, or below the root, by name; so many levels of it.
+
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        if not 1 <= depth <= DEEPEST:
+            raise Invalid(f"Invalid depth: {depth}.", hint=f"Use 1 to {DEEPEST}.")
+        top = parse_section(section) if section.strip() else ""
+        self.ledger.catch_up()
+        sections = self.list_sections()
+        if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
+            raise self.no_section(top)
+        return grow(sections, self.ledger.tallies(), top=top, depth=depth)
+
+    def node(self, section: str) -> TocNode:
+        """A section, or a group, as a table of contents shows it, without what lies below it.
+
+        Raises: as `toc`.
+        """
+        name = parse_section(section)
+        found = self.toc(name.rpartition("/")[0])
+        node = next((x for x in found if x.id == name), None)
+        if node is None:
+            raise self.no_section(name)
+        return node
+
+    def count(self, section: str, file: SectionFile) -> int:
+        """How many entries a section has, whose file this is; the ledger is caught up."""
+        counted = self.ledger.count(section)
+        # A history that is cut off says too little; the file's own count goes on then.
+        return max(counted, file.count or 0) if self.repo.is_shallow else counted
+
+    def no_section(self, name: str) -> NotFound:
+        """What to raise for a section that is not there: it may have been moved."""
+        now = self.ledger.name_now(name)
+        hint = (
+            f"It was moved: read {now}."
+            if now != name
+            else "List what is there (journal_toc, or `commonplace notebook toc`), or write to it."
+        )
+        return NotFound(f"There is no section {opening(name, 80)!r}.", hint=hint)
+
+
+def _no_entry(address: SectionAddress) -> NotFound:
+    return NotFound(
+        f"There is no entry {opening(address.entry, 60)!r} in {address.section}.",
+        hint=(
+            "List its entries: journal_list_entries, or"
+            f" `commonplace notebook log {opening(address.section, 80)}`."
+        ),
+    )

@@ -1,0 +1,125 @@
+"""How the file of the older JSON journal server is read: its sections' entries and overviews.
+
+Pure; never writes, and never keeps a time that it cannot read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_DEEPEST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldEntry:
+    """One entry of the older JSON. overview: the section's, with its last entry alone."""
+
+    section: str
+    text: str
+    work_context: str
+    at: datetime | None
+    key: str
+    overview: str = ""
+
+
+def parse_older_json(text: str, name: str) -> tuple[list[OldEntry], list[str]]:
+    """The entries of a file, oldest first, those without a time before all others.
+
+    Args:
+        text: What the file holds.
+        name: Of the file, for errors.
+
+    Returns:
+        The entries, and a sentence for each section of which some were left out.
+
+    Raises: Invalid where it is not such a file.
+    """
+    notes: list[str] = []
+    try:
+        whole = json.loads(text)
+        found = list(_sections(whole["sections"], "", notes, depth=0))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
+        raise Invalid(
+            f"{name} is not a notebook in JSON: it has no 'sections' that can be read.",
+            hint="Name a file that the JSON journal server wrote.",
+        ) from exc
+    start = datetime.min.replace(tzinfo=UTC)
+    # A sort keeps the order of what is equally old.
+    return sorted(found, key=lambda old: old.at or start), notes
+
+
+def _sections(
+    sections: Mapping[str, Any], above: str, notes: list[str], *, depth: int
+) -> Iterator[OldEntry]:
+    if depth > _DEEPEST:
+        raise ValueError
+    for key, section in sections.items():
+        path = section.get("path") or (f"{above}/{key}" if above else key)
+        overview = _text(section.get("overview"))
+        olds = [_entry(path, number, x) for number, x in enumerate(section.get("entries") or [])]
+        kept = [x for x in olds if x is not None]
+        if len(kept) < len(olds):
+            empty = len(olds) - len(kept)
+            notes.append(
+                f"Left out {empty:,} {'entry' if empty == 1 else 'entries'} of"
+                f" {opening(path, 80)!r}: there is no text."
+            )
+        if overview.strip():
+            kept = _with_overview(path, overview, kept)
+        yield from kept
+        yield from _sections(section.get("subsections") or {}, path, notes, depth=depth + 1)
+
+
+def _with_overview(path: str, overview: str, olds: Sequence[OldEntry]) -> list[OldEntry]:
+    """The entries with the overview at the newest; one is made up where there is none."""
+    if not olds:
+        key = _key(path, "overview", overview)
+        text = "Import the overview."
+        made = OldEntry(
+            section=path, text=text, work_context="", at=None, key=key, overview=overview
+        )
+        return [made]
+    last = max(range(len(olds)), key=lambda n: (olds[n].at or datetime.min.replace(tzinfo=UTC), n))
+    return [replace(x, overview=overview) if n == last else x for n, x in enumerate(olds)]
+
+
+def _entry(path: str, number: int, entry: Mapping[str, Any]) -> OldEntry | None:
+    text = _text(entry.get("content"))
+    if not text.strip():
+        return None
+    stamp = _text(entry.get("timestamp"))
+    return OldEntry(
+        section=path,
+        text=text,
+        work_context=_text(entry.get("work_context")),
+        at=_instant(stamp),
+        key=_key(path, f"{number} {stamp}", text),
+    )
+
+
+def _instant(stamp: str) -> datetime | None:
+    """What the JSON server wrote: an ISO time, on UTC's clock where no zone is named."""
+    try:
+        at = datetime.fromisoformat(stamp.strip())
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _key(path: str, stamp: str, text: str) -> str:
+    said = f"{path}\n{stamp}\n{text}".encode("utf-8", "replace")
+    return f"import-json {hashlib.sha256(said).hexdigest()}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
