@@ -176,7 +176,7 @@ def _floor(path: Path) -> sqlite3.Connection:
 
 
 def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
-    """Warm questions to the desk, plain and with a month; each question once for each."""
+    """Warm questions to the service, plain and with a month; each question once for each."""
     month = Interval(start=datetime(2023, 6, 1, tzinfo=UTC), end=datetime(2023, 7, 1, tzinfo=UTC))
     filters: dict[str, Interval | None] = {"": None, ", a month": month}
     if sizes.entries < 200 * sizes.a_day:
@@ -217,7 +217,7 @@ def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
 def _asked(app: App, question: str, within: Interval | None) -> tuple[float, float]:
     """How long an answer took, and how much of it was computed: the machine may be busy."""
     began, computed = time.perf_counter(), time.process_time()
-    app.timeline.desk().find(question, within=within)
+    app.timeline.service().find(question, within=within)
     return (time.perf_counter() - began) * 1000, (time.process_time() - computed) * 1000
 
 

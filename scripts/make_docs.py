@@ -75,7 +75,7 @@ TOOLSETS = {
     "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
     "recall": RecallTools(desk=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,
-    "timeline": TimelineTools(desk=no_desk).toolset.tools,
+    "timeline": TimelineTools(service=no_desk).toolset.tools,
     "memory": MemoryTools(desk=no_desk).toolset.tools,
     "memory-write": MemoryTools(desk=no_desk).write_toolset.tools,
 }

@@ -372,12 +372,12 @@ def test_many_owners_at_once_are_let_go_of_later(home, clock):
     seconds = FrozenClock()
     with Timeline(home=home, timezone="UTC", clock=clock, monotonic=seconds.seconds) as journal:
         journal.add_entry("first", "words of the first")
-        desk = journal.desk("first")
+        service = journal.service("first")
         for number in range(40):
-            journal.desk(f"owner {number}")
-        assert desk.journal.profile() is None
+            journal.service(f"owner {number}")
+        assert service.journal.profile() is None
         seconds.advance(61)
-        journal.desk("another")
+        journal.service("another")
         assert [x["content"] for x in journal.search("first", "words")] == ["words of the first"]
 
 
@@ -406,8 +406,8 @@ def test_what_is_no_method_is_handed_through():
 
 def test_a_long_range_is_told_whole(journal):
     """However many entries lie in it; fewer where fewer are asked for."""
-    desk = journal.desk(OWNER)
-    desk.journal.add_many([Draft(content=f"entry {number}") for number in range(1_205)])
+    service = journal.service(OWNER)
+    service.journal.add_many([Draft(content=f"entry {number}") for number in range(1_205)])
     span = (START - timedelta(hours=1), START + timedelta(hours=1))
     found = journal.get_time_range(OWNER, *span)
     assert len({x["id"] for x in found}) == len(found) == 1_205

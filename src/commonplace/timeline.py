@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.entry import Entry
     from commonplace.journals.timeline.memories import MemoryBackend
     from commonplace.services.timeline.finding import TimelineHit
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +61,8 @@ class Timeline:
         self._lock = threading.RLock()
         self._base: App | None = None
         self._monotonic = monotonic
-        self._desks: OrderedDict[str, TimelineDesk] = OrderedDict()
-        self._leaving: list[tuple[float, TimelineDesk]] = []
+        self._services: OrderedDict[str, TimelineService] = OrderedDict()
+        self._leaving: list[tuple[float, TimelineService]] = []
 
     def add_entry(
         self,
@@ -75,7 +75,7 @@ class Timeline:
         idempotency_key: str = "",
     ) -> str:
         """Record an entry, `raw` or `profile_snapshot`; its id. Raises: Invalid, Unavailable."""
-        written = self.desk(thread_id).add(
+        written = self.service(thread_id).add(
             content,
             entry_type=entry_type,
             at=at,
@@ -120,7 +120,7 @@ class Timeline:
         A blank query lists, newest first. Without time_range a time in the query is read ("last
         week"). Raises: Invalid, Unavailable.
         """
-        found = self.desk(thread_id).find(
+        found = self.service(thread_id).find(
             query,
             within=None if time_range is None else _interval(*time_range),
             types=tuple(entry_types or ()),
@@ -130,7 +130,7 @@ class Timeline:
 
     def get_entry(self, thread_id: str, entry_id: str) -> dict[str, Any]:
         """One entry. Raises: NotFound, which tells what is gone from what never was."""
-        return self.desk(thread_id).journal.read(entry_id).as_dict()
+        return self.service(thread_id).journal.read(entry_id).as_dict()
 
     def get_time_range(
         self,
@@ -146,12 +146,12 @@ class Timeline:
         Of a level of rollups the period that is still open comes first, computed and marked
         `partial` in its metadata. limit: None for all there is. Raises: Invalid.
         """
-        desk = self.desk(thread_id)
+        service = self.service(thread_id)
         within = _interval(start, end)
-        found = list(_open_period(desk, within, rollup_level))
+        found = list(_open_period(service, within, rollup_level))
         # A clock that was set back opens a period again that is rolled up already.
         again = {x["id"] for x in found}
-        listed = (x for x in _listed(desk, within, rollup_level) if x["id"] not in again)
+        listed = (x for x in _listed(service, within, rollup_level) if x["id"] not in again)
         return list(islice(chain(found, listed), limit))
 
     def get_rollup(
@@ -167,12 +167,12 @@ class Timeline:
         None for a period that is still open, unless it is asked for as partial. One in which
         nothing was recorded has no content and 0 sources. Raises: Invalid, Unavailable.
         """
-        found = self.desk(thread_id).rollup(period, _aware(timestamp), partial=partial)
+        found = self.service(thread_id).rollup(period, _aware(timestamp), partial=partial)
         return None if found is None else found.as_dict()
 
     def get_profile_snapshot(self, thread_id: str) -> dict[str, Any] | None:
         """The newest profile snapshot; None where there is none."""
-        found = self.desk(thread_id).journal.profile()
+        found = self.service(thread_id).journal.profile()
         return None if found is None else found.as_dict()
 
     def update_entry(
@@ -185,19 +185,19 @@ class Timeline:
         at: datetime | None = None,
     ) -> dict[str, Any]:
         """Alter an entry; what is None stays. Raises: Invalid, NotFound."""
-        written = self.desk(thread_id).update(
+        written = self.service(thread_id).update(
             entry_id, content=content, metadata=metadata, at=_aware(at)
         )
         return written.entry.as_dict()
 
     def delete_entry(self, thread_id: str, entry_id: str) -> list[str]:
         """Delete an entry for good, from every rollup and index too; refs of what it stood in."""
-        deleted, _ = self.desk(thread_id).delete(entry_id)
+        deleted, _ = self.service(thread_id).delete(entry_id)
         return list(deleted.refs)
 
     def context(self, thread_id: str, query: str, budget_tokens: int = 1200) -> str:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries; fenced."""
-        return self.desk(thread_id).context(query, budget_tokens=budget_tokens).text
+        return self.service(thread_id).context(query, budget_tokens=budget_tokens).text
 
     def trends(
         self,
@@ -208,18 +208,18 @@ class Timeline:
     ) -> dict[str, Any]:
         """Counts, active hours, projects and tags of each period, from data alone."""
         within = Interval(start=_aware(start), end=_aware(end))
-        return self.desk(thread_id).trends(within, level=parse_period(period)).as_dict()
+        return self.service(thread_id).trends(within, level=parse_period(period)).as_dict()
 
     def memories(self, thread_id: str) -> MemoryBackend:
         """A memory system's storage on this owner's timeline: `create_memory`, `list_memories`."""
         from commonplace.journals.timeline.memories import MemoryBackend
 
-        desk = self.desk(thread_id)
+        service = self.service(thread_id)
 
         def filed(entries: Sequence[Entry]) -> None:
-            desk.filing().file(desk.journal.docs(entries))
+            service.filing().file(service.journal.docs(entries))
 
-        return MemoryBackend(desk.journal, filed=filed)
+        return MemoryBackend(service.journal, filed=filed)
 
     def roll_up(self, thread_id: str) -> int:
         """Roll up all that is due, at any time and as often as one likes; how many were made.
@@ -229,9 +229,9 @@ class Timeline:
         """
         from commonplace.services.timeline.keeping import TimelineKeeping
 
-        desk = self.desk(thread_id)
+        service = self.service(thread_id)
         wiring = self._app().timeline
-        keeping = TimelineKeeping(lambda: desk, lambda: wiring.background_rewording(desk))
+        keeping = TimelineKeeping(lambda: service, lambda: wiring.background_rewording(service))
         facts = keeping.roll_up().facts
         for note in facts["notes"]:
             _log.warning("%s", note)
@@ -240,26 +240,26 @@ class Timeline:
 
     def set_timezone(self, thread_id: str, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""
-        self.desk(thread_id).journal.set_zone(timezone)
+        self.service(thread_id).journal.set_zone(timezone)
 
-    def desk(self, thread_id: str) -> TimelineDesk:
+    def service(self, thread_id: str) -> TimelineService:
         """What works with one owner's timeline; opened at the first call. Do not keep it.
 
         Raises: Invalid for what is no owner.
         """
         with self._lock:
-            found = self._desks.pop(thread_id, None)
+            found = self._services.pop(thread_id, None)
             if found is None:
-                found = self._app().timeline.desk_of(thread_id)
-            self._desks[thread_id] = found
+                found = self._app().timeline.service_of(thread_id)
+            self._services[thread_id] = found
             self._let_go()
             return found
 
     def close(self) -> None:
         """Let go of all files; may be called twice."""
         with self._lock:
-            while self._desks:
-                self._close(self._desks.popitem()[1])
+            while self._services:
+                self._close(self._services.popitem()[1])
             while self._leaving:
                 self._close(self._leaving.pop()[1])
             if self._base is not None:
@@ -275,15 +275,15 @@ class Timeline:
     def _let_go(self) -> None:
         """Close what has not been asked for in a while: another thread may still be using it."""
         now = self._monotonic()
-        while len(self._desks) > MOST_OPEN:
-            self._leaving.append((now, self._desks.popitem(last=False)[1]))
+        while len(self._services) > MOST_OPEN:
+            self._leaving.append((now, self._services.popitem(last=False)[1]))
         while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
             self._close(self._leaving.pop(0)[1])
 
-    def _close(self, desk: TimelineDesk) -> None:
-        desk.filing().close()
-        desk.journal.close()
-        self._app().shared.rest(desk.journal.owner)
+    def _close(self, service: TimelineService) -> None:
+        service.filing().close()
+        service.journal.close()
+        self._app().shared.rest(service.journal.owner)
 
     def _app(self) -> App:
         from commonplace.app import App
@@ -294,10 +294,12 @@ class Timeline:
         return self._base
 
 
-def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator[dict[str, Any]]:
+def _listed(
+    service: TimelineService, within: Interval, level: int | None
+) -> Iterator[dict[str, Any]]:
     cursor = ""
     while True:
-        page = desk.list_entries(within, level=level, limit=MOST_LISTED, cursor=cursor)
+        page = service.list_entries(within, level=level, limit=MOST_LISTED, cursor=cursor)
         yield from (x.as_dict() for x in page.entries)
         if not (cursor := page.cursor):
             return
@@ -314,10 +316,10 @@ def _settings(home: Path | str | None, timezone: str | None) -> Settings:
 
 
 def _open_period(
-    desk: TimelineDesk, within: Interval, number: int | None
+    service: TimelineService, within: Interval, number: int | None
 ) -> Iterator[dict[str, Any]]:
     level = parse_level(number) if number in range(len(LEVELS) + 1) else None
-    found = find_open(desk, within, level) if level else None
+    found = find_open(service, within, level) if level else None
     if found is not None:
         yield found.as_dict()
 

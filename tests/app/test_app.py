@@ -213,7 +213,7 @@ def test_other_journals_feed_the_timeline(opened):
     app = opened(timeline_feed="chronicle,private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
     app.chronicle.tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     day = desk.rollup("daily", partial=True)
     assert day.metadata["entries"] == 2
     assert "Deployed the orchard report" in day.content
@@ -234,7 +234,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     add = app.chronicle.tools.toolset.tool("add_entry").call
     add({"message": "Deployed the orchard report"})
     gone = add({"message": "Called about zanzibarquartz"})
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     assert desk.keep_up() == 0
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5
@@ -254,7 +254,7 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
         {"message": "Called zanzibarquartz"}
     )
     felt = app.private.tools.process_thoughts(feelings="Uneasy about zanzibarquartz.")
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     assert desk.keep_up() == 0
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5

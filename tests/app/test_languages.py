@@ -91,7 +91,7 @@ def test_a_period_without_a_summary_of_use_is_told(opened):
         app = opened(llm_url=fake.url, llm_model="small")
         app.timeline.journal.add("Counted the heron.", at=NOON)
         told = TimelineKeeping(
-            app.timeline.desk, lambda: app.languages.rewording(app.timeline.rollups)
+            app.timeline.service, lambda: app.languages.rewording(app.timeline.rollups)
         ).roll_up()
     assert (told.facts["model"]["done"], told.facts["model"]["failed"]) == (4, 1)
     assert "Note: The model gave no summary of use of 1 period." in told.text
@@ -136,7 +136,7 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, no_weigh
     app = opened(llm_url="http://llm.invalid/v1", **settings)
     tool = app.private.tools.toolset.tool("process_thoughts")
     tool.call({"feelings": "A private heron.", "at": "2025-02-04 12:10"})
-    app.timeline.desk().run_due()
+    app.timeline.service().run_due()
     rewording = app.languages.rewording(app.timeline.rollups)
     assert rewording is not None
     assert (rewording.run().stopped, app.languages.purse.spent()) == ("", 0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import Rollups
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
     from commonplace.tools.timeline.tools import TimelineTools
     from commonplace.tools.toolset import Toolset
 
@@ -31,7 +31,7 @@ FOLDER = "journal"
 
 
 class TimelineWiring:
-    """The timeline of one owner, its rollups, its desk and its tools.
+    """The timeline of one owner, its rollups, its service and its tools.
 
     fed: the journals whose entries count in its rollups, as the settings name them.
     """
@@ -79,18 +79,18 @@ class TimelineWiring:
         """The timeline's tools."""
         from commonplace.tools.timeline.tools import TimelineTools
 
-        return TimelineTools(desk=self.desk)
+        return TimelineTools(service=self.service)
 
-    def desk(self) -> TimelineDesk:
+    def service(self) -> TimelineService:
         """What the timeline's tools work with."""
-        return self._desk
+        return self._service
 
     @made_once
-    def _desk(self) -> TimelineDesk:
-        from commonplace.services.timeline.service import TimelineDesk
+    def _service(self) -> TimelineService:
+        from commonplace.services.timeline.service import TimelineService
 
         own = self._own
-        return TimelineDesk(
+        return TimelineService(
             journal=self.journal,
             rollups=self.rollups,
             filing=lambda: own.filing,
@@ -101,17 +101,17 @@ class TimelineWiring:
             rolls_up=not own.settings.read_only,
         )
 
-    def desk_of(self, owner: str) -> TimelineDesk:
+    def service_of(self, owner: str) -> TimelineService:
         """The timeline of any owner alone, its words and vectors in that owner's index.
 
         Close its filing and its journal after use. Raises: Invalid for what is no owner.
         """
-        from commonplace.services.timeline.service import TimelineDesk
+        from commonplace.services.timeline.service import TimelineService
 
         own = self._own
         journal = self._journal_of(parse_owner(owner))
         alone = own.alone(journal.owner, journal.source(), lineage=journal)
-        return TimelineDesk(
+        return TimelineService(
             journal=journal,
             rollups=self._rollups_of(journal),
             filing=lambda: alone.filing,
@@ -120,7 +120,7 @@ class TimelineWiring:
             retention=parse_retention(own.settings.timeline_retention),
         )
 
-    def background_rewording(self, desk: TimelineDesk) -> Rewording | None:
+    def background_rewording(self, service: TimelineService) -> Rewording | None:
         """What has models put a timeline into words where no person asked for it.
 
         None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
@@ -130,8 +130,8 @@ class TimelineWiring:
             return None
         from commonplace.app.languages import Languages
 
-        folder = own.shared.folder_of(desk.journal.owner) / "llm"
-        return Languages(own.settings, folder=folder, clock=own.clock).rewording(desk.rollups)
+        folder = own.shared.folder_of(service.journal.owner) / "llm"
+        return Languages(own.settings, folder=folder, clock=own.clock).rewording(service.rollups)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -44,7 +44,7 @@ def keeping(app: App) -> TimelineKeeping:
     from commonplace.services.timeline.keeping import TimelineKeeping
 
     return TimelineKeeping(
-        desk=app.timeline.desk,
+        service=app.timeline.service,
         rewording=lambda: app.languages.rewording(app.timeline.rollups),
         others=lambda: app.recall.desk().journals,
     )
@@ -52,7 +52,7 @@ def keeping(app: App) -> TimelineKeeping:
 
 def file_timeline(app: App) -> None:
     """Roll up some of what is due, then file everything: what was just made is found by meaning."""
-    app.timeline.desk().keep_up()
+    app.timeline.service().keep_up()
     file_everything(app)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Answer
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 Say: TypeAlias = "Callable[[str, str], None]"
 
@@ -76,16 +76,16 @@ def _tour(home: Path, say: Say) -> None:
     }
     app = App(read_settings(environ=environ, cwd=home, home=home), user_home=home, clock=_clock)
     # Of one owner's timeline alone: no other journal is looked for, wherever it may lie.
-    desk = app.timeline.desk_of("me")
+    service = app.timeline.service_of("me")
     try:
-        keeping = TimelineKeeping(desk=lambda: desk, rewording=lambda: None)
-        _record(desk, keeping, home, say)
+        keeping = TimelineKeeping(service=lambda: service, rewording=lambda: None)
+        _record(service, keeping, home, say)
         ref = _zoom(keeping, say)
-        _ask(desk, say)
+        _ask(service, say)
         _forget(keeping, ref, say)
     finally:
-        desk.filing().close()
-        desk.journal.close()
+        service.filing().close()
+        service.journal.close()
         app.close()
     say("That was the demo", f"The temporary home is gone. Now begin your own:\n\n{_NEXT}")
 
@@ -100,11 +100,11 @@ def _clock() -> datetime:
     return NOW
 
 
-def _record(desk: TimelineDesk, keeping: TimelineKeeping, home: Path, say: Say) -> None:
+def _record(service: TimelineService, keeping: TimelineKeeping, home: Path, say: Say) -> None:
     began = time.monotonic()
-    drafts = list(a_year(desk.zone))
+    drafts = list(a_year(service.zone))
     for start in range(0, len(drafts), 500):
-        desk.journal.add_many(drafts[start : start + 500])
+        service.journal.add_many(drafts[start : start + 500])
     made = keeping.roll_up().facts["made"]
     took = time.monotonic() - began
     say(
@@ -138,8 +138,8 @@ _STEPS = (
 )
 
 
-def _ask(desk: TimelineDesk, say: Say) -> None:
-    search = TimelineTools(desk=lambda: desk).toolset.tool("timeline_search")
+def _ask(service: TimelineService, say: Say) -> None:
+    search = TimelineTools(service=lambda: service).toolset.tool("timeline_search")
     query = "what did we decide about Postgres in october"
     why = "A time in the question is read out of it. The demo searches by words alone."
     found = _told(search.call({"query": query, "limit": 2}))

@@ -327,7 +327,7 @@ class Checkup:
 
         if self._app.timeline.journal.exists:
             # Another program, or a death, may have deleted what summaries still quote.
-            self._app.timeline.desk().feed()
+            self._app.timeline.service().feed()
         return repair(self._app.timeline.journal)
 
     def _mend_notebook(self) -> list[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Level
     from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 FEWEST_TOKENS = 100
 MOST_TOKENS = 100_000
@@ -49,27 +49,27 @@ class Context:
     notes: tuple[str, ...] = ()
 
 
-def assemble(desk: TimelineDesk, query: str, *, budget_tokens: int) -> Context:
-    """See `TimelineDesk.context`. Raises: Invalid for a budget that is none."""
+def assemble(service: TimelineService, query: str, *, budget_tokens: int) -> Context:
+    """See `TimelineService.context`. Raises: Invalid for a budget that is none."""
     if not FEWEST_TOKENS <= budget_tokens <= MOST_TOKENS:
         raise Invalid(
             f"Invalid budget_tokens: {budget_tokens}.",
             hint=f"Use {FEWEST_TOKENS} to {MOST_TOKENS:,}.",
         )
     # Without a question the summaries of the last while stand above: what is new is told below.
-    found = desk.find(query, types=() if query.strip() else (RAW,), limit=_HITS)
+    found = service.find(query, types=() if query.strip() else (RAW,), limit=_HITS)
     page = _Page(budget_tokens * TOKEN_BYTES)
-    profile = desk.journal.profile()
+    profile = service.journal.profile()
     if profile is not None:
         page.put("Profile", profile, share=_PROFILE)
-    for rollup in _rollups(desk, found.interval):
-        page.put(_label(desk, rollup), rollup, share=_SUMMARIES)
-    above = desk.journal.above([hit.entry.ref for hit in found.hits])
+    for rollup in _rollups(service, found.interval):
+        page.put(_label(service, rollup), rollup, share=_SUMMARIES)
+    above = service.journal.above([hit.entry.ref for hit in found.hits])
     for hit in found.hits:
         # A smaller summary says no more than the larger one that stands above; an entry itself may.
         if hit.entry.level and not above.get(hit.entry.ref, frozenset()).isdisjoint(page.refs):
             continue
-        page.put(_label(desk, hit.entry), hit.entry, share=1.0)
+        page.put(_label(service, hit.entry), hit.entry, share=1.0)
     return Context(
         text="\n\n".join(page.blocks),
         refs=tuple(page.refs),
@@ -110,26 +110,26 @@ def _shortened(text: str, length: int) -> str:
     return text[: max(length - 1, 1)].rstrip() + "…"
 
 
-def _rollups(desk: TimelineDesk, within: Interval | None) -> Iterator[Entry]:
+def _rollups(service: TimelineService, within: Interval | None) -> Iterator[Entry]:
     """Of the time that was asked about, by the level that fits it; else of the last while."""
     if within is not None:
         number = policy.fitting_level(within) or 1
-        yield from desk.list_entries(within, level=number, limit=_ROLLUPS).entries
+        yield from service.list_entries(within, level=number, limit=_ROLLUPS).entries
         return
-    for entry in _last_while(desk):
+    for entry in _last_while(service):
         if entry is not None and entry.content:
             yield entry
 
 
-def _last_while(desk: TimelineDesk) -> Iterator[Entry | None]:
+def _last_while(service: TimelineService) -> Iterator[Entry | None]:
     """Today and yesterday, this week and the last, this month and the last; what goes on partial.
 
     A week or a month that goes on is left out where it counts no more than what stands before it.
     """
-    now, counted = desk.clock(), 0
+    now, counted = service.clock(), 0
     for level in _TOLD:
-        running = desk.rollup(level, now, partial=True)
-        before = desk.rollup(level, span_at(now, level, desk.zone).start - _TICK)
+        running = service.rollup(level, now, partial=True)
+        before = service.rollup(level, span_at(now, level, service.zone).start - _TICK)
         if _count(running) > counted:
             yield running
         yield before
@@ -144,10 +144,10 @@ _TOLD: tuple[Level, ...] = ("day", "week", "month")
 _TICK = timedelta(microseconds=1)
 
 
-def _label(desk: TimelineDesk, entry: Entry) -> str:
+def _label(service: TimelineService, entry: Entry) -> str:
     if entry.level:
-        when = render_interval(Interval(start=entry.start, end=entry.end), desk.zone)
+        when = render_interval(Interval(start=entry.start, end=entry.end), service.zone)
     else:
-        when = render_instant(entry.at, desk.zone)
+        when = render_instant(entry.at, service.zone)
     state = ", partial" if entry.partial else ", stale" if entry.stale else ""
     return opening(f"{entry.ref} {when}{state}", 200)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import By, Hit
     from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 MOST = 100
 
@@ -129,14 +129,14 @@ class TimelineFound:
 
 
 def find(
-    desk: TimelineDesk,
+    service: TimelineService,
     query: str,
     *,
     within: Interval | None,
     types: Sequence[str],
     limit: int,
 ) -> TimelineFound:
-    """See `TimelineDesk.find`."""
+    """See `TimelineService.find`."""
     from commonplace.core.when.inside import find_when
 
     if not 1 <= limit <= MOST:
@@ -144,19 +144,19 @@ def find(
     kinds = tuple(dict.fromkeys(parse_type(x) for x in types))
     phrase = ""
     if within is None and query.strip():
-        read = find_when(query, now=desk.clock(), zone=desk.zone)
+        read = find_when(query, now=service.clock(), zone=service.zone)
         if not read.vague:  # else its bounds are a guess, and would hide entries
             within, phrase = read.interval, read.phrase
             query = read.text or query
     if not query.strip():
-        listed = desk.list_entries(within or Interval(), types=kinds, limit=limit)
+        listed = service.list_entries(within or Interval(), types=kinds, limit=limit)
         hits = tuple(TimelineHit(entry=x) for x in listed.entries)
         return TimelineFound(hits=hits, interval=within)
-    return _asked(desk, query, within=within, kinds=kinds, limit=limit, phrase=phrase)
+    return _asked(service, query, within=within, kinds=kinds, limit=limit, phrase=phrase)
 
 
 def _asked(
-    desk: TimelineDesk,
+    service: TimelineService,
     query: str,
     *,
     within: Interval | None,
@@ -166,7 +166,7 @@ def _asked(
 ) -> TimelineFound:
     from commonplace.search.finder import Question
 
-    found = desk.finder().find(
+    found = service.finder().find(
         Question(
             text=query,
             within=Filter(within=within or Interval(), journals=(JOURNAL,), kinds=kinds),
@@ -176,10 +176,10 @@ def _asked(
             fitting=policy.fitting_kinds(within),
         )
     )
-    hits = tuple(x for hit in found.hits if (x := _hit(desk, hit)) is not None)
+    hits = tuple(x for hit in found.hits if (x := _hit(service, hit)) is not None)
     asked = TimelineFound(hits=hits, interval=within, phrase=phrase, notes=found.notes)
     told = any(hit.by != "meaning" for hit in hits) and not _is_of_a_time(query)
-    return asked if within is None or told else _of_the_time(desk, asked, within, kinds, limit)
+    return asked if within is None or told else _of_the_time(service, asked, within, kinds, limit)
 
 
 def _is_of_a_time(query: str) -> bool:
@@ -187,7 +187,7 @@ def _is_of_a_time(query: str) -> bool:
 
 
 def _of_the_time(
-    desk: TimelineDesk,
+    service: TimelineService,
     found: TimelineFound,
     within: Interval,
     kinds: tuple[str, ...],
@@ -199,9 +199,9 @@ def _of_the_time(
     merely near in meaning is any of its hours. Without either, what lies in the time is listed.
     """
     near = {hit.entry.ref: hit for hit in found.hits}
-    periods = [*islice(_fitting(desk, within, kinds), max(limit // 2, 1) if near else limit)]
+    periods = [*islice(_fitting(service, within, kinds), max(limit // 2, 1) if near else limit)]
     if not periods and not near:
-        listed = desk.list_entries(within, types=kinds, limit=limit + len(LEVELS)).entries
+        listed = service.list_entries(within, types=kinds, limit=limit + len(LEVELS)).entries
         # Of a month in which nothing happened the year tells nothing, unless years are asked for.
         periods = [x for x in listed if kinds or not x.level or _lies_in(x, within)]
     if not periods:
@@ -216,30 +216,30 @@ def _lies_in(entry: Entry, within: Interval) -> bool:
     return begins and (within.end is None or entry.end <= within.end)
 
 
-def _fitting(desk: TimelineDesk, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
+def _fitting(service: TimelineService, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
     """The summaries that fit a span, newest first, made now where they are due.
 
     One that goes on is computed.
     """
-    now = desk.clock()
+    now = service.clock()
     within = within if within.end is not None else replace(within, end=now)
     number = policy.fitting_level(within)
     level = parse_level(number) if number else None
-    reached = reach(desk.journal)
+    reached = reach(service.journal)
     if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
         return
     assert within.start is not None
     assert within.end is not None
     at = min(within.end, max(reached[1], now)) - _TICK
     while at >= max(within.start, reached[0]):
-        found = desk.rollups.read(level, at, partial=True, stores=desk.rolls_up)
+        found = service.rollups.read(level, at, partial=True, stores=service.rolls_up)
         if found is not None and found.content:
             yield found
-        at = span_at(at, level, desk.zone).start - _TICK
+        at = span_at(at, level, service.zone).start - _TICK
 
 
-def _hit(desk: TimelineDesk, hit: Hit) -> TimelineHit | None:
-    entry = desk.journal.find(hit.doc.ref.removeprefix(f"{JOURNAL}:"))
+def _hit(service: TimelineService, hit: Hit) -> TimelineHit | None:
+    entry = service.journal.find(hit.doc.ref.removeprefix(f"{JOURNAL}:"))
     if entry is None or entry.status != "active":
         return None
     return TimelineHit(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import DueLevel
     from commonplace.journals.timeline.trends import Trend, Trends
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
     from commonplace.services.timeline.zoom import Node
 
 _AT_ONCE = 200
@@ -51,11 +51,11 @@ class TimelineKeeping:
 
     def __init__(
         self,
-        desk: Callable[[], TimelineDesk],
+        service: Callable[[], TimelineService],
         rewording: Callable[[], Rewording | None],
         others: Callable[[], Mapping[str, OpensRefs]] = dict,
     ) -> None:
-        self._desk = desk
+        self._service = service
         self._rewording = rewording
         self._others = others
 
@@ -65,30 +65,30 @@ class TimelineKeeping:
         text: `2026`, `2026-10`, `2026-W41`, `2026-10-07`, `2026-10-07 14`, a phrase such as `last
         week`, or a ref; blank for today. Raises: Invalid, NotFound, Unavailable.
         """
-        desk = self._desk()
+        service = self._service()
         name = text.strip() or "today"
         entry = self._entry_of(name)
         if entry is not None and not entry.level:
-            teller = Teller(zone=desk.zone, place_of=lambda _journal, _scope: "")
-            return teller.page(desk.journal.pages().read_ref(entry.ref))
+            teller = Teller(zone=service.zone, place_of=lambda _journal, _scope: "")
+            return teller.page(service.journal.pages().read_ref(entry.ref))
         if entry is not None:
             level, within = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
         else:
             key = find_rollup_key(name.removeprefix(f"{JOURNAL}:"))
-            level, within = read_period(desk, key or name)
+            level, within = read_period(service, key or name)
         with suppress(Unavailable):
-            desk.catch_up()  # what cannot be written now is told all the same
-        found = desk.rollup(NAMES[level], within.start, partial=True)
+            service.catch_up()  # what cannot be written now is told all the same
+        found = service.rollup(NAMES[level], within.start, partial=True)
         assert found is not None  # a period that goes on is computed
-        node = with_others(way_down(desk, level, within, depth=depth), self._opened)
-        return _shown(found, node, desk)
+        node = with_others(way_down(service, level, within, depth=depth), self._opened)
+        return _shown(found, node, service)
 
     def _entry_of(self, name: str) -> Entry | None:
         """The entry whose ref this is; None for a period's name, or its ref while none is stored.
 
         Raises: NotFound for another ref.
         """
-        journal = self._desk().journal
+        journal = self._service().journal
         made_id = name.removeprefix(f"{JOURNAL}:")
         if made_id == name:
             return None
@@ -101,11 +101,11 @@ class TimelineKeeping:
         """How much was recorded in each period of a time, and of what; counted, never guessed."""
         from commonplace.services.timeline.service import parse_period
 
-        desk = self._desk()
-        within = read_within(desk, when=when, since=since, until=until)
-        level = parse_period(period) if period else _fitting(desk, within)
-        found = desk.trends(within or Interval(), level=level)
-        lines = time_lines(within, desk.zone)
+        service = self._service()
+        within = read_within(service, when=when, since=since, until=until)
+        level = parse_period(period) if period else _fitting(service, within)
+        found = service.trends(within or Interval(), level=level)
+        lines = time_lines(within, service.zone)
         told = any(x.figures.entries or x.expired for x in found.periods)
         lines += [*_trend_lines(found)] if told else ["No entries found."]
         facts = {"interval": interval_facts(within), **found.as_dict()}
@@ -113,15 +113,15 @@ class TimelineKeeping:
 
     def status(self) -> Answer:
         """What is kept, what is due, and what retention and models would do."""
-        desk = self._desk()
-        rows = list(desk.journal.tallies())
-        due = desk.rollups.list_due()
-        lines = [f"Timeline of {opening(desk.journal.owner, 60)!r} in {desk.zone}"]
-        lines += [*_tally_lines(rows, desk)] or ["Nothing is recorded yet."]
-        lines += ["", _due_line(due, desk), f"Retention: {_retention(desk)}", self._model()]
+        service = self._service()
+        rows = list(service.journal.tallies())
+        due = service.rollups.list_due()
+        lines = [f"Timeline of {opening(service.journal.owner, 60)!r} in {service.zone}"]
+        lines += [*_tally_lines(rows, service)] or ["Nothing is recorded yet."]
+        lines += ["", _due_line(due, service), f"Retention: {_retention(service)}", self._model()]
         facts = {
-            "owner": desk.journal.owner,
-            "timezone": str(desk.zone),
+            "owner": service.journal.owner,
+            "timezone": str(service.zone),
             "entries": [
                 {
                     "entry_type": kind,
@@ -133,7 +133,7 @@ class TimelineKeeping:
                 for kind, status, count, first, last in rows
             ],
             "due": _due_facts(due),
-            "retention": _retention_facts(desk),
+            "retention": _retention_facts(service),
         }
         return answer_of(lines, facts)
 
@@ -142,49 +142,49 @@ class TimelineKeeping:
 
         Raises: Unavailable; a model that fails is told in a note.
         """
-        desk = self._desk()
-        desk.feed()
+        service = self._service()
+        service.feed()
         made = 0
-        while some := desk.rollups.catch_up(most=_AT_ONCE):
+        while some := service.rollups.catch_up(most=_AT_ONCE):
             made += some
             if tell is not None:
-                tell(made, sum(x.count for x in desk.rollups.list_due()))
+                tell(made, sum(x.count for x in service.rollups.list_due()))
         worded, notes = self._put_into_words(tell)
-        more, gone = desk.run_due()
+        more, gone = service.run_due()
         made += more
         lines = [f"Rolled up {_periods(made)}." if made else "Nothing was due."]
         if worded:
             lines.append(f"A model put {_periods(worded['done'])} into words.")
         lines += _gone_lines(gone)
-        desk.filing().refresh(1.0)
+        service.filing().refresh(1.0)
         facts = {"made": made, "model": worded, **_gone_facts(gone)}
         return answer_of(lines, facts, notes)
 
     def dry_run(self) -> Answer:
         """What `roll_up` would do now; nothing is made, let go of, or asked of a model."""
-        desk = self._desk()
-        due = desk.rollups.list_due()
-        _, gone = desk.run_due(dry_run=True)
-        lines = [_due_line(due, desk), *_gone_lines(gone, would=True), self._model()]
+        service = self._service()
+        due = service.rollups.list_due()
+        _, gone = service.run_due(dry_run=True)
+        lines = [_due_line(due, service), *_gone_lines(gone, would=True), self._model()]
         return answer_of(lines, {"due": _due_facts(due), **_gone_facts(gone)})
 
     def rebuild(self, *, text: str) -> Answer:
         """Make a period and all it is made from anew, from the entries. Raises: as `show`."""
-        desk = self._desk()
-        level, within = read_period(desk, text)
-        if not desk.list_entries(within, limit=1).entries:
-            raise NotFound(f"Nothing is recorded in {render_interval(within, desk.zone)}.")
+        service = self._service()
+        level, within = read_period(service, text)
+        if not service.list_entries(within, limit=1).entries:
+            raise NotFound(f"Nothing is recorded in {render_interval(within, service.zone)}.")
         assert within.start is not None
-        made = desk.rollups.rebuild(level, within.start)
-        desk.rollups.catch_up()
-        desk.filing().refresh(1.0)
-        lines = [f"Made {_periods(made)} anew, of {render_interval(within, desk.zone)}."]
+        made = service.rollups.rebuild(level, within.start)
+        service.rollups.catch_up()
+        service.filing().refresh(1.0)
+        lines = [f"Made {_periods(made)} anew, of {render_interval(within, service.zone)}."]
         return answer_of(lines, {"made": made, "interval": interval_facts(within)})
 
     def delete(self, *, ref: str) -> Answer:
         """Delete an entry for good, and its text from every rollup, index and vector."""
-        desk = self._desk()
-        deleted, notes = desk.delete(ref.strip().removeprefix(f"{JOURNAL}:"))
+        service = self._service()
+        deleted, notes = service.delete(ref.strip().removeprefix(f"{JOURNAL}:"))
         rollups = f"{deleted.rollups:,} {'summary' if deleted.rollups == 1 else 'summaries'}"
         lines = [f"Deleted {deleted.refs[0]}, and its text from {rollups}."]
         return answer_of(lines, {"refs": list(deleted.refs), "rollups": deleted.rollups}, notes)
@@ -197,8 +197,8 @@ class TimelineKeeping:
             MemoryBackend,
         )
 
-        desk = self._desk()
-        done = MemoryBackend(desk.journal).import_memories(text, thread=thread, tell=tell)
+        service = self._service()
+        done = MemoryBackend(service.journal).import_memories(text, thread=thread, tell=tell)
         added, repeated = len(done.added), done.repeated
         lines = [f"{name}: {added:,} added, {repeated:,} already there."]
         if done.profile is not None:
@@ -250,8 +250,8 @@ class TimelineKeeping:
             return f"Model: {exc}"
 
 
-def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
-    zone = desk.zone
+def _shown(found: Entry, node: Node, service: TimelineService) -> Answer:
+    zone = service.zone
     lines = [f"{node.key}, {render_interval(Interval(start=found.start, end=found.end), zone)}"]
     lines.append(f"{found.ref}, {state_of(found)}")
     if found.content:
@@ -264,7 +264,7 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
     if node.is_cut:
         lines.append("Further down: show one of these, or give --depth.")
     # A day has two: its week and its month.
-    if above := desk.journal.above([found.ref]).get(found.ref):
+    if above := service.journal.above([found.ref]).get(found.ref):
         lines.append(f"Summed up in {', '.join(sorted(above))}")
     facts = {
         **found.as_dict(),
@@ -276,9 +276,9 @@ def _shown(found: Entry, node: Node, desk: TimelineDesk) -> Answer:
     return answer_of(lines, facts)
 
 
-def _fitting(desk: TimelineDesk, within: Interval | None) -> Level:
+def _fitting(service: TimelineService, within: Interval | None) -> Level:
     """The smallest level of which no more than two months' days are shown."""
-    told = counted(desk.journal, within or Interval())
+    told = counted(service.journal, within or Interval())
     if told is None:
         return "day"
     start, last = told
@@ -313,31 +313,31 @@ def _trend_line(each: Trend, width: int, most: int) -> str:
     return f"{each.key:{width}}  {figures.entries:>7,}  {figures.hours:>5,}  {bar}".rstrip()
 
 
-def _tally_lines(rows: list[Any], desk: TimelineDesk) -> Iterator[str]:
+def _tally_lines(rows: list[Any], service: TimelineService) -> Iterator[str]:
     places = {kind: place for place, kind in enumerate(TYPES)}
     for kind, status, count, first, last in sorted(
         rows, key=lambda row: (places.get(row[0], len(places)), row[1])
     ):
         name = kind if status == "active" else f"{kind}, {status}"
-        span = f"{render_instant(first, desk.zone)} to {render_instant(last, desk.zone)}"
+        span = f"{render_instant(first, service.zone)} to {render_instant(last, service.zone)}"
         yield f"  {name:26} {count:>9,}  {span}"
 
 
-def _due_line(due: list[DueLevel], desk: TimelineDesk) -> str:
+def _due_line(due: list[DueLevel], service: TimelineService) -> str:
     if not due:
         return "Due: nothing"
     told = ", ".join(f"{x.count:,} {x.level}{'' if x.count == 1 else 's'}" for x in due)
-    return f"Due: {told}, since {render_instant(min(x.oldest for x in due), desk.zone)}"
+    return f"Due: {told}, since {render_instant(min(x.oldest for x in due), service.zone)}"
 
 
 def _due_facts(due: list[DueLevel]) -> list[dict[str, Any]]:
     return [{"level": x.level, "count": x.count, "oldest": x.oldest.isoformat()} for x in due]
 
 
-def _retention(desk: TimelineDesk) -> str:
-    if not desk.retention.is_on:
+def _retention(service: TimelineService) -> str:
+    if not service.retention.is_on:
         return "off, nothing is let go of"
-    kept = _retention_facts(desk)
+    kept = _retention_facts(service)
     return ", ".join(f"{name} for {_days(hours)}" for name, hours in kept.items())
 
 
@@ -345,9 +345,9 @@ def _days(hours: float) -> str:
     return "1 day" if hours == 24 else f"{hours / 24:g} days"  # noqa: PLR2004
 
 
-def _retention_facts(desk: TimelineDesk) -> dict[str, float]:
+def _retention_facts(service: TimelineService) -> dict[str, float]:
     """Hours that each level is kept; of what is kept for ever nothing."""
-    return {name: each.total_seconds() / 3600 for name, each in desk.retention.keep.items()}
+    return {name: each.total_seconds() / 3600 for name, each in service.retention.keep.items()}
 
 
 def _gone_lines(gone: LetGo, *, would: bool = False) -> list[str]:

@@ -54,7 +54,7 @@ class Written:
     notes: tuple[str, ...] = ()
 
 
-class TimelineDesk:
+class TimelineService:
     """One owner's timeline and what finds it. filing, finder: opened at the first use.
 
     retention: what `run_due` lets go of. feeding: follows other journals. rolls_up: whether what is

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval, Page
     from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 MOST_LINES = 400
 """Lines of a way down that goes as far as it may; where there would be more it ends higher up."""
@@ -83,7 +83,7 @@ class Node:
 
 
 def way_down(
-    desk: TimelineDesk, level: Level, within: Interval, *, depth: int | None = None
+    service: TimelineService, level: Level, within: Interval, *, depth: int | None = None
 ) -> Node:
     """A period with what lies in it, so many steps down, else as many as a page of lines holds.
 
@@ -99,12 +99,12 @@ def way_down(
             unread.add(number)
             continue
         most = MOST_SHOWN if depth is None else MOST_READ
-        kept[number], is_whole = _read(desk, within, number, most)
+        kept[number], is_whole = _read(service, within, number, most)
         if not is_whole:
             unread.add(number)
     since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    way = _Way(desk, since, unread, list_fed(desk.journal, within, most=MOST_READ))
+    way = _Way(service, since, unread, list_fed(service.journal, within, most=MOST_READ))
     found = way.node(level, within, kept)
     return found.cut(deepest(found) if depth is None else depth)
 
@@ -119,12 +119,14 @@ def _numbers(level: Level) -> list[int]:
     return [*numbers, 0]
 
 
-def _read(desk: TimelineDesk, within: Interval, number: int, most: int) -> tuple[list[Entry], bool]:
+def _read(
+    service: TimelineService, within: Interval, number: int, most: int
+) -> tuple[list[Entry], bool]:
     """What is stored of one level and begins in a span, oldest first; whether that is all."""
     found: list[Entry] = []
     cursor = ""
     while len(found) < (most if not number else MOST_READ):
-        page = desk.journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
+        page = service.journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
         found += page.entries
         cursor = page.cursor
         if not cursor:
@@ -141,14 +143,14 @@ class _Way:
 
     def __init__(
         self,
-        desk: TimelineDesk,
+        service: TimelineService,
         since: datetime | None,
         unread: set[int],
         fed: Sequence[tuple[datetime, str]],
     ) -> None:
         self._fed = fed
-        self._desk = desk
-        self._zone = desk.zone
+        self._service = service
+        self._zone = service.zone
         self._since = since
         self._unread = unread
 
@@ -163,7 +165,7 @@ class _Way:
         smaller = MADE_FROM[level]
         fed = self._fed_in(within)
         if smaller is None:
-            down = tuple(_leaves(self._desk, mine, inside[0], fed))
+            down = tuple(_leaves(self._service, mine, inside[0], fed))
         else:
             pieces = _pieces(smaller, inside, [at for at, _ in fed], self._zone)
             down = tuple(self.node(smaller, each, inside) for each in pieces)
@@ -204,7 +206,7 @@ def _pieces(
 
 
 def _leaves(
-    desk: TimelineDesk,
+    service: TimelineService,
     hour: Entry | None,
     entries: Sequence[Entry],
     fed: Sequence[tuple[datetime, str]],
@@ -220,7 +222,7 @@ def _leaves(
         for at, ref in fed:
             yield Node(level=None, key="", at=at, ref=ref, text="")
         return
-    whole = desk.journal.find(hour.id) if _counted(hour) > len(entries) else None
+    whole = service.journal.find(hour.id) if _counted(hour) > len(entries) else None
     for name in () if whole is None else whole.sources:
         if ":" in name:
             yield Node(level=None, key="", at=hour.start, ref=name, text="")
