@@ -247,15 +247,6 @@ class Lineage(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What models were paid for summaries over some time, as the journal keeps it."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
-
-
 def render_figures(figures: Figures) -> dict[str, Any]:
     """Figures as JSON holds them; `parse_figures` reads them back. Empty parts are left out."""
     counted = {

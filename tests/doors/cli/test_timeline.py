@@ -250,8 +250,8 @@ def test_deleting_is_asked_about(october):
     ("words", "code", "says"),
     [
         (["timeline", "add", " "], 2, "Invalid content"),
-        (["timeline", "add", "x", "--metadata", "{"], 2, "it is no JSON"),
-        (["timeline", "add", "x", "--metadata", "[1]"], 2, "it is no object"),
+        (["timeline", "add", "x", "--metadata", "{"], 2, "it is not JSON"),
+        (["timeline", "add", "x", "--metadata", "[1]"], 2, "expected a JSON object, got a list"),
         (["timeline", "add", "x", "--type", "daily_rollup"], 2, "daily_rollup"),
         (["timeline", "search", "x", "--when", "someday"], 2, "Invalid when"),
         (["timeline", "search", "x", "-n", "0"], 2, "Invalid limit"),

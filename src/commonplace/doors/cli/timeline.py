@@ -30,6 +30,7 @@ from commonplace.doors.cli.frame import (
     text_input,
 )
 from commonplace.doors.cli.progress import show_counting
+from commonplace.journals.timeline.entry import json_kind
 from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -112,9 +113,12 @@ def _object(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as exc:
-        raise Invalid("Invalid --metadata: it is no JSON.", hint="Give an object.") from exc
+        raise Invalid("Invalid --metadata: it is not JSON.", hint='Use {"key": …}.') from exc
     if not isinstance(found, dict):
-        raise Invalid("Invalid --metadata: it is no object.", hint='Use {"key": …}.')
+        raise Invalid(
+            f"Invalid --metadata: expected a JSON object, got {json_kind(found)}.",
+            hint='Use {"key": …}.',
+        )
     return found
 
 

@@ -5,7 +5,8 @@ Never begins or ends a transaction: the caller's holds all of it, or none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
@@ -20,7 +21,6 @@ from commonplace.journals.timeline.entry import (
     content_hash,
     pack_id,
     parse_content,
-    parse_metadata,
     parse_own_type,
     render_metadata,
 )
@@ -63,22 +63,15 @@ class Adding:
         self._now = now
         self._noted = render_time(now)
         self._random_bytes = random_bytes
-        self._known = marks.known(conn, now)
+        self._zones = marks.zones(conn, now)
         self._last = 0
 
     def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
         """Add them in their order, and mark every period that holds one. Raises: Invalid."""
         raw: list[datetime] = []
         added = [self._add(draft, raw) for draft in drafts]
-        known = self._known
-        marked = self._marks.mark_new(self._conn, raw, change=self._last, known=known)
-        if marked is not known.marked:
-            self._known = replace(known, marked=marked)
+        self._marks.mark_new(self._conn, raw, change=self._last, zones=self._zones)
         return added
-
-    def keep(self) -> None:
-        """Keep for the next time what is known now that the transaction is committed."""
-        self._marks.keep(self._known)
 
     def _add(self, draft: Draft, raw: list[datetime]) -> Added:
         """Add one; the time of what is new raw activity goes into `raw`."""
@@ -91,7 +84,7 @@ class Adding:
         gone = self._find_gone(made) if draft.key else None
         if gone is not None:
             # It was added once; that it is gone since is no reason to have it again.
-            return Added(entry=self._entry(draft, row, at, gone, status="deleted"), is_new=False)
+            return Added(entry=self._entry(row, at, gone, status="deleted"), is_new=False)
         done = self._conn.execute(sql()["add"], row)
         if not done.rowcount:
             old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
@@ -99,11 +92,11 @@ class Adding:
         self._last = seq = done.lastrowid or 0
         if row["entry_type"] == RAW:
             raw.append(at)
-        return Added(entry=self._entry(draft, row, at, seq, status="active"), is_new=True)
+        return Added(entry=self._entry(row, at, seq, status="active"), is_new=True)
 
     def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
         """What somebody wrote as its row has it. Raises: Invalid."""
-        periods = self._marks.periods(at, self._known.zones.own).row
+        periods = self._marks.periods(at, self._zones.own).row
         content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
         metadata = render_metadata(draft.metadata)
         timestamp = self._noted if at is self._now else render_time(at)
@@ -120,10 +113,8 @@ class Adding:
             "hash": content_hash(content, metadata, kind, timestamp),
         }
 
-    def _entry(
-        self, draft: Draft, row: Mapping[str, Any], at: datetime, seq: int, *, status: str
-    ) -> Entry:
-        hour = self._marks.periods(at, self._known.zones.own).hour
+    def _entry(self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str) -> Entry:
+        hour = self._marks.periods(at, self._zones.own).hour
         return Entry(
             seq=seq,
             id=row["id"],
@@ -133,7 +124,7 @@ class Adding:
             at=at,
             start=hour.start,
             end=hour.end,
-            metadata=parse_metadata(row["metadata"], draft.metadata),
+            metadata=json.loads(row["metadata"]),
             level=0,
             status=status,
             created=self._now,

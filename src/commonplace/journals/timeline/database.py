@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import Unavailable
 from commonplace.db.owned import OwnedDatabase, connect_erasing
 from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import connect_read_only
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from commonplace.db.owned import Writing
     from commonplace.db.sqlite import Database
 
 FILE_NAME = "journal.db"
@@ -33,10 +32,6 @@ LOG_BYTES = 1_000_000
 
 # A file beside it must grow before even a reader may come: its shared memory.
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
-
-_PAGE = 4096
-_AHEAD = 512 * _PAGE
-_SECOND = 2
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +60,6 @@ class TimelineDatabase(OwnedDatabase):
             adopt=adopt,
             open_connection=_connect,
         )
-        self._writes = 0
         # Where the disk is full, and nobody has the file open, it can still be read.
         self._spare: Database | None = None
 
@@ -76,13 +70,6 @@ class TimelineDatabase(OwnedDatabase):
         with database.using() as conn:
             upgrade(conn)
         return database
-
-    def writing(self) -> Writing:
-        """As everywhere; whoever writes a second time will go on, and finds the log lengthened."""
-        self._writes += 1
-        if self._writes == _SECOND:
-            self._lengthen()
-        return super().writing()
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
@@ -110,17 +97,6 @@ class TimelineDatabase(OwnedDatabase):
         if spare is not None:
             spare.close()
 
-    def _lengthen(self) -> None:
-        """Fill the write-ahead log with zeros that are rolled back, unless it is long already.
-
-        A commit that overwrites the log is synced in half the time of one that lengthens it, for
-        then the file system has nothing to note. Where that cannot be done, commits are slower.
-        """
-        with suppress(sqlite3.Error, CommonplaceError, OSError), self.bare() as conn:
-            log = f"{os.path.realpath(self.path)}-wal"
-            if not conn.in_transaction and os.path.getsize(log) < _AHEAD:
-                _fill_log(conn)
-
     def log(self, **facts: object) -> None:
         """One line more in the log of rollups, three files at most; it holds no text of entries.
 
@@ -144,10 +120,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     if there and not all(os.access(x, os.W_OK) for x in (path, path.parent)):
         # Where nothing may be written, what is there can be read.
         return connect_read_only(path)
-    conn = connect_erasing(path)
-    # Before the log outgrows what it was lengthened to.
-    conn.execute(f"PRAGMA wal_autocheckpoint = {_AHEAD // _PAGE}")
-    return conn
+    return connect_erasing(path)
 
 
 def _make_room(path: Path) -> None:
@@ -160,21 +133,6 @@ def _make_room(path: Path) -> None:
         os.replace(older, path.with_name(f"{path.name}.2"))
     with suppress(FileNotFoundError):
         os.replace(path, older)
-
-
-def _fill_log(conn: sqlite3.Connection) -> None:
-    kept = [conn.execute(f"PRAGMA {each}").fetchone()[0] for each in ("cache_size", "busy_timeout")]
-    # No room in memory: the pages go where they shall. No patience: it is not needed.
-    conn.execute("PRAGMA cache_size = 8")
-    conn.execute("PRAGMA busy_timeout = 0")
-    try:
-        conn.execute("BEGIN IMMEDIATE")
-        conn.execute(sql()["fill_log"], {"bytes": _AHEAD})
-    finally:
-        with suppress(sqlite3.Error):
-            conn.execute("ROLLBACK")
-        conn.execute(f"PRAGMA cache_size = {int(kept[0])}")
-        conn.execute(f"PRAGMA busy_timeout = {int(kept[1])}")
 
 
 def entry_of(row: tuple[Any, ...]) -> Entry:

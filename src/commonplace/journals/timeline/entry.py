@@ -250,18 +250,18 @@ _METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False
 
 def render_metadata(metadata: Mapping[str, Any]) -> str:
     """Metadata as it is stored: JSON, keys in order. Raises: Invalid where JSON cannot hold it."""
-    if not isinstance(metadata, dict) and not isinstance(metadata, Mapping):
-        raise Invalid("Invalid metadata: it is no object.", hint="Give names with their values.")
-    if _is_plain(metadata):
-        text = f"{{{', '.join([_pair(key, metadata[key]) for key in sorted(metadata)])}}}"
-    else:
-        try:
-            text = well_formed(_METADATA.encode(metadata))
-        except (TypeError, ValueError, RecursionError) as exc:
-            raise Invalid(
-                "Invalid metadata: JSON cannot hold it.",
-                hint="Use texts, numbers, lists and objects.",
-            ) from exc
+    if not isinstance(metadata, Mapping):
+        raise Invalid(
+            f"Invalid metadata: expected a JSON object, got {json_kind(metadata)}.",
+            hint="Give names with their values.",
+        )
+    try:
+        text = well_formed(_METADATA.encode(dict(metadata)))
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(
+            "Invalid metadata: JSON cannot hold it.",
+            hint="Use texts, numbers, lists and objects.",
+        ) from exc
     if len(text) > LONGEST_METADATA:
         raise Invalid(
             f"Invalid metadata: {len(text):,} characters.", hint="Put long texts into the content."
@@ -269,34 +269,12 @@ def render_metadata(metadata: Mapping[str, Any]) -> str:
     return text
 
 
-def parse_metadata(text: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata from what `render_metadata` made of `told`."""
-    if _is_plain(told):
-        return {key: told[key] if type(told[key]) is str else [*told[key]] for key in sorted(told)}
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-# Most metadata are texts and lists of texts in which JSON has nothing to escape. To write and read
-# those by hand costs a third: an add is little more than a synced commit.
-def _is_plain(metadata: Mapping[Any, Any]) -> bool:
-    for key, value in metadata.items():
-        if not _is_plain_text(key):
-            return False
-        if not (all(map(_is_plain_text, value)) if type(value) is list else _is_plain_text(value)):
-            return False
-    return True
-
-
-def _is_plain_text(value: object) -> bool:
-    return type(value) is str and value.isprintable() and '"' not in value and "\\" not in value
-
-
-def _pair(key: str, value: str | list[str]) -> str:
-    if type(value) is str:
-        return f'"{key}": "{value}"'
-    told = '", "'.join(value)
-    return f'"{key}": ["{told}"]' if value else f'"{key}": []'
+def json_kind(value: object) -> str:
+    """What JSON calls a value, with its article: `a list`, `a string`, `null`."""
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", str: "a string", list: "a list", int: "a number", float: "a number"}
+    return kinds.get(type(value), type(value).__name__)
 
 
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:

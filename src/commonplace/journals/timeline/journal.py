@@ -152,10 +152,7 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            adding = self._adding(conn, now)
-            added = adding.add_all(drafts)
-        adding.keep()
-        return added
+            return self._adding(conn, now).add_all(drafts)
 
     def _adding(self, conn: sqlite3.Connection, now: datetime) -> Adding:
         return Adding(

@@ -5,7 +5,6 @@ Never rolls up: a mark is written in the transaction of the change, and taken aw
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import check_time
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Mapping
     from datetime import datetime, tzinfo
 
@@ -75,16 +75,6 @@ class Zones:
 
     own: tzinfo
     others: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a connection knows while nobody else writes: the zones, and one hour that is marked."""
-
-    conn: sqlite3.Connection
-    version: int
-    zones: Zones
-    marked: Periods | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +145,6 @@ class Marks:
         self._owner = owner
         self._zone = zone
         self._last: Periods | None = None
-        # Replaced as a whole, as `_last` is.
-        self._kept: tuple[Known, int] | None = None
 
     def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
@@ -188,20 +176,16 @@ class Marks:
         self._mark_others(conn, at, change, zones)
 
     def mark_new(
-        self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, known: Known
-    ) -> Periods | None:
-        """The same for new entries, with the last change of their transaction; see `unmark`.
-
-        What is known to be marked is left alone. The periods of the last one.
-        """
-        marked = known.marked
+        self, conn: sqlite3.Connection, instants: Iterable[datetime], *, change: int, zones: Zones
+    ) -> None:
+        """The same for new entries, with the last change of their transaction; see `unmark`."""
+        hours: dict[datetime, dict[str, Any]] = {}
         for at in instants:
-            periods = self.periods(at, known.zones.own)
-            if periods is not marked:
-                marked = periods
-                conn.execute(sql()["mark_new"], {**periods.row, "mark": change})
-            self._mark_others(conn, at, change, known.zones)
-        return marked
+            periods = self.periods(at, zones.own)
+            hours[periods.hour.start] = periods.row
+            self._mark_others(conn, at, change, zones)
+        for row in hours.values():
+            conn.execute(sql()["mark_new"], {**row, "mark": change})
 
     def _mark_others(
         self, conn: sqlite3.Connection, at: datetime, change: int, zones: Zones
@@ -211,24 +195,6 @@ class Marks:
                 row = span_at(at, level, ZoneInfo(name)).row
                 made = {**row, "mark": change, "thread_id": self._owner}
                 conn.execute(sql()["mark_made"], made)
-
-    def known(self, conn: sqlite3.Connection, now: datetime) -> Known:
-        """What a transaction that has just begun knows without looking, or else looks up."""
-        version = conn.execute(sql()["data_version"]).fetchone()[0]
-        kept = self._kept
-        if kept is not None:
-            known, changes = kept
-            # Neither another connection has written since then, nor this one.
-            if known.conn is conn and known.version == version and changes == conn.total_changes:
-                return known
-        return Known(conn, version, self.zones(conn, now))
-
-    def keep(self, known: Known) -> None:
-        """Keep what was known when a transaction ended that was committed just now."""
-        try:
-            self._kept = known, known.conn.total_changes
-        except sqlite3.ProgrammingError:
-            self._kept = None  # another thread has closed it
 
     def mark_spans(self, conn: sqlite3.Connection, spans: Iterable[Span], *, change: int) -> None:
         """These periods must be rolled up."""
@@ -253,14 +219,17 @@ class Marks:
             conn.execute(sql()["add_series"], facts)
 
     def periods(self, at: datetime, zone: tzinfo) -> Periods:
-        """The period of each level that holds an instant."""
+        """The period of each level that holds an instant.
+
+        Those of the instant before are kept where they hold this one too: without it an add takes
+        1.8 ms more, of 4.5 at 100,000 entries.
+        """
         # Read and replaced as a whole: threads need no lock to see one or the other.
         last, name = self._last, zone_name(zone)
         if last is not None and last.zone_name != name:
             last = None
         if last is not None and last.hour.start <= at < last.hour.end:
             return last
-        # To cut a period takes longer than to mark it: those that hold both instants are kept.
         held = {x.level: x for x in (last.spans if last else ()) if x.interval.holds(at)}
         spans = tuple(held.get(level) or span_at(at, level, zone) for level in LEVELS)
         row = {"tz": name}

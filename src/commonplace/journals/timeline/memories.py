@@ -20,6 +20,7 @@ from commonplace.journals.timeline.entry import (
     RAW,
     Draft,
     check_time,
+    json_kind,
     parse_content,
     render_metadata,
 )
@@ -149,12 +150,17 @@ def parse_memories(text: str) -> Iterator[Memory]:
         except Invalid as exc:
             raise Invalid(f"Line {number}: {exc.message}", hint=exc.hint) from exc
         except (ValueError, RecursionError) as exc:
-            raise Invalid(f"Line {number} is no JSON.", hint="Give one object a line.") from exc
+            raise Invalid(
+                f"Line {number} is not JSON.", hint="Give one JSON object a line."
+            ) from exc
 
 
 def _memory(told: object) -> Memory:
     if not isinstance(told, dict):
-        raise Invalid("It is no object.", hint='Use {"type": "fact", "content": "…"}.')
+        raise Invalid(
+            f"Expected a JSON object, got {json_kind(told)}.",
+            hint='Use {"type": "fact", "content": "…"}.',
+        )
     content = parse_content(str(_first(told, _TEXTS) or ""))
     kind = _parse_memory_type(str(_first(told, _TYPES) or "fact"))
     at = _instant(_first(told, _TIMES))

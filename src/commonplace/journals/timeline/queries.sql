@@ -9,17 +9,9 @@ SELECT name, zone, pruned FROM state;
 -- The owner's own zone, and those that have cut periods; one row without a series where none has.
 SELECT state.zone, series.tz FROM state LEFT JOIN series ORDER BY series.number;
 
--- name: data_version
--- Another number than before where another connection wrote meanwhile.
-PRAGMA data_version;
-
 -- name: set_zone
 -- The owner's own zone; empty for the zone of whoever opens the file.
 UPDATE state SET zone = :zone;
-
--- name: fill_log
--- Zeros that are rolled back at once; the write-ahead log stays as long as they made it.
-INSERT INTO fed_marks (journal, mark) VALUES ('', zeroblob(:bytes));
 
 -- name: add
 -- One entry of its owner's; one with an id that is there is left alone. Entries and changes are

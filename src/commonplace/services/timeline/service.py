@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import parse_instant
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.retention import KEEP_ALL
 from commonplace.core.rollups import PERIODS
@@ -219,10 +218,6 @@ class TimelineService:
         """Counts, active hours, projects and tags of each period in a span. Raises: Invalid."""
         self.keep_up()
         return list_trends(self.rollups, within, level)
-
-    def parse_at(self, text: str) -> datetime | None:
-        """The instant a text names, in the owner's zone where it names none; None for blank."""
-        return parse_instant(text, self.zone) if text.strip() else None
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""
