@@ -11,6 +11,7 @@ from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.retention import DESIGN, parse_retention
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.source import TimelineSource
 from commonplace.journals.timeline.trends import list_trends
 
 ALL = parse_retention("design")
@@ -247,7 +248,7 @@ def test_the_index_drops_what_is_archived(world):
     from commonplace.core.values import Drop, Since
 
     entry = world.add("fixed the gate", "2025-02-04T10:15")
-    source = world.journal.source()
+    source = TimelineSource(world.journal)
     mark = source.mark()
     for when in ("2025-02-05T12:00", "2025-02-13T12:00"):
         pass_over(world, when, parse_retention("raw=24h"))

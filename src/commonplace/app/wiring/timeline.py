@@ -106,11 +106,12 @@ class TimelineWiring:
 
         Close its filing and its journal after use. Raises: Invalid for what is no owner.
         """
+        from commonplace.journals.timeline.source import TimelineSource
         from commonplace.services.timeline.service import TimelineService
 
         own = self._own
         journal = self._journal_of(parse_owner(owner))
-        alone = own.alone(journal.owner, journal.source(), lineage=journal)
+        alone = own.alone(journal.owner, TimelineSource(journal), lineage=journal)
         return TimelineService(
             journal=journal,
             rollups=self._rollups_of(journal),
@@ -144,11 +145,18 @@ class TimelineWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.timeline.open import TimelinePages
+
+        return TimelinePages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+        return [awaited(self, self._source)]
+
+    def _source(self) -> Source:
+        from commonplace.journals.timeline.source import TimelineSource
+
+        return TimelineSource(self.journal)
 
     def lineage(self) -> Lineage:
         """What tells which summaries an entry went into, once there is a timeline."""

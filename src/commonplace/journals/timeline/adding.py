@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
 from commonplace.core.ids import check_key, key_id, new_id
-from commonplace.journals.timeline.database import entry_of, sql
 from commonplace.journals.timeline.entry import (
     KEYS,
     RAW,
@@ -24,6 +23,7 @@ from commonplace.journals.timeline.entry import (
     parse_own_type,
     render_metadata,
 )
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,4 +1,4 @@
-"""Owns the file of one owner's timeline: how it is opened, what a row is, and the log beside it.
+"""Owns the file of one owner's timeline: how it is opened, and the log beside it.
 
 Never decides what is due or shown; holds no transaction but those its callers begin.
 """
@@ -10,18 +10,16 @@ import logging
 import os
 import sqlite3
 from contextlib import suppress
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.core.clock import parse_time
 from commonplace.core.errors import Unavailable
 from commonplace.db.owned import OwnedDatabase, connect_erasing
-from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import connect_read_only
-from commonplace.journals.timeline.entry import Entry
+from commonplace.journals.timeline.queries import sql
+from commonplace.journals.timeline.upgrade import upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from commonplace.db.sqlite import Database
@@ -34,12 +32,6 @@ LOG_BYTES = 1_000_000
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 
 _log = logging.getLogger(__name__)
-
-
-@cache
-def sql() -> Mapping[str, str]:
-    """The timeline's queries by name."""
-    return read_queries("commonplace.journals.timeline", "queries.sql")
 
 
 class TimelineDatabase(OwnedDatabase):
@@ -64,8 +56,6 @@ class TimelineDatabase(OwnedDatabase):
         self._spare: Database | None = None
 
     def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
-        from commonplace.journals.timeline.upgrade import upgrade
-
         database = super()._opened(open_connection)
         with database.using() as conn:
             upgrade(conn)
@@ -133,27 +123,3 @@ def _make_room(path: Path) -> None:
         os.replace(older, path.with_name(f"{path.name}.2"))
     with suppress(FileNotFoundError):
         os.replace(path, older)
-
-
-def entry_of(row: tuple[Any, ...]) -> Entry:
-    """An entry from the columns that the queries read one in."""
-    (seq, entry_id, thread_id, content, entry_type, timestamp, start, end, metadata) = row[:9]
-    (level, status, created, updated, zone_name, digest, parent_id) = row[9:]
-    return Entry(
-        seq=seq,
-        id=entry_id,
-        thread_id=thread_id,
-        content=content,
-        entry_type=entry_type,
-        at=parse_time(timestamp),
-        start=parse_time(start),
-        end=parse_time(end),
-        metadata=json.loads(metadata),
-        level=level,
-        status=status,
-        created=parse_time(created),
-        updated=parse_time(updated),
-        zone_name=zone_name,
-        hash=digest,
-        parent_id=parent_id,
-    )

@@ -16,10 +16,11 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.text import body_of
 from commonplace.core.values import Put, Since
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import LATEST, is_in_reach, ref_of, unpack_id
 from commonplace.journals.timeline.forgetting import blank, erase
+from commonplace.journals.timeline.marks import note_change
 from commonplace.journals.timeline.material import Fed
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -101,7 +102,7 @@ class Feeding:
                 conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
         if done.blanked:
             with suppress(CommonplaceError):
-                erase(self._journal)
+                erase(self._journal.database)
             if forget is not None:
                 forget(sorted(done.blanked))
         return done.changed
@@ -132,7 +133,7 @@ class Feeding:
         with self._journal.database.writing() as conn:
             gone = [self._drop(conn, ref, done) for ref in refs]
         if any(gone):
-            erase(self._journal)
+            erase(self._journal.database)
         return sorted(done.blanked)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
@@ -167,7 +168,7 @@ class Feeding:
             self._blank_above(conn, old[0], done)
         now = self._journal.clock()
         # A change of no entry of ours: its number marks what is due again, as every change's does.
-        change = self._journal.note_change(conn, 0)
+        change = note_change(conn, 0)
         for at in {doc.at, *([parse_time(old[1])] if old else [])}:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
@@ -182,7 +183,7 @@ class Feeding:
         self._blank_above(conn, old[0], done)
         conn.execute(sql()["unlink"], {"source": -old[0]})
         conn.execute(sql()["drop_fed"], {"seq": old[0]})
-        change = self._journal.note_change(conn, 0)
+        change = note_change(conn, 0)
         now = self._journal.clock()
         self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
@@ -191,7 +192,7 @@ class Feeding:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now = self._journal.clock()
         for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
-            blank(self._journal, conn, rollup, now)
+            blank(conn, self._journal.marks, rollup, now)
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
@@ -20,7 +20,7 @@ from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline.adding import Added, Adding
-from commonplace.journals.timeline.database import TimelineDatabase, entry_of, sql
+from commonplace.journals.timeline.database import TimelineDatabase
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     RAW,
@@ -33,7 +33,10 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     unpack_id,
 )
-from commonplace.journals.timeline.marks import Marks
+from commonplace.journals.timeline.forgetting import erase, remove
+from commonplace.journals.timeline.marks import Marks, note_change
+from commonplace.journals.timeline.original import adopt, is_original
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,10 +46,10 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.values import Change, Interval
-    from commonplace.journals.timeline.open import TimelinePages
-    from commonplace.journals.timeline.source import TimelineSource
+    from commonplace.journals.timeline.forgetting import Rollup
 
 MOST_LISTED = 1000
+_AT_ONCE = 500
 
 # A rollup of a level ends at the most so long after a span that it overlaps.
 LONGEST: tuple[timedelta, ...] = (
@@ -241,7 +244,7 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            old = self.own(conn, entry_id)
+            old = self._read_written(conn, entry_id)
             moved = old.at if at is None else check_time(at)
             draft = Draft(
                 content=old.content if content is None else content,
@@ -252,7 +255,7 @@ class TimelineJournal:
             conn.execute(sql()["update"], {**row, "seq": old.seq})
             if (draft.content, draft.metadata) != (old.content, old.metadata):
                 conn.execute(sql()["note_erasing"], {"erasing": True})
-            change = self.note_change(conn, old.seq)
+            change = note_change(conn, old.seq)
             for when in {old.at, moved} if old.entry_type == RAW else ():
                 self.marks.mark(conn, when, change=change, now=now)
             return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
@@ -264,9 +267,17 @@ class TimelineJournal:
         files the rollups again that are made anew. A profile goes likewise.
         Raises: NotFound; Invalid for a rollup; Unavailable.
         """
-        from commonplace.journals.timeline.forgetting import delete
-
-        return delete(self, well_formed(entry_id))
+        entry_id = well_formed(entry_id)
+        above: list[Rollup] = []
+        with self.database.writing() as conn:
+            gone = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+            # One that was deleted before is gone from every table, and perhaps not from every byte.
+            if gone is None or gone[1]:
+                entry = self._read_written(conn, entry_id) if gone is None else gone[0]
+                above = remove(conn, self.marks, entry_id, entry, now=self.clock())
+        erase(self.database)
+        refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
+        return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
     def docs(self, entries: Sequence[Entry]) -> list[Change]:
         """What the index should hold of these entries now."""
@@ -320,26 +331,10 @@ class TimelineJournal:
                 found[ref] = frozenset(ref_of(name) for (name,) in rows)
         return found
 
-    def note_change(self, conn: sqlite3.Connection, seq: int) -> int:
-        """Note in the log that an entry changed, or went; the change's number."""
-        return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
-
     def tallies(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
         """(type, status, how many, time of the first, of the last) of all entries."""
         for kind, status, count, first, last in self.database.ask("tallies"):
             yield kind, status, count, parse_time(first), parse_time(last)
-
-    def source(self) -> TimelineSource:
-        """The timeline as the index follows it."""
-        from commonplace.journals.timeline.source import TimelineSource
-
-        return TimelineSource(self)
-
-    def pages(self) -> TimelinePages:
-        """The timeline as whoever opens a ref sees it."""
-        from commonplace.journals.timeline.open import TimelinePages
-
-        return TimelinePages(self)
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
@@ -347,18 +342,23 @@ class TimelineJournal:
 
     def _adopt(self, path: Path) -> None:
         """Take over a file of the program that this journal's design was first built in."""
-        from commonplace.journals.timeline.original import adopt, is_original
-
         if is_original(path):
-            adopt(
-                path,
-                lambda folder: TimelineJournal(
-                    folder, owner=self.owner, zone=self._zone, clock=self.clock
-                ),
-            )
+            adopt(path, self._fill)
 
-    def own(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
-        """An entry that somebody wrote. Raises: NotFound, Invalid for a rollup."""
+    def _fill(self, folder: Path, drafts: Iterator[Draft]) -> int:
+        """Make a timeline of the same owner from drafts; how many entries it has."""
+        with closing(
+            TimelineJournal(folder, owner=self.owner, zone=self._zone, clock=self.clock)
+        ) as made:
+            count = 0
+            while batch := list(islice(drafts, _AT_ONCE)):
+                count += sum(added.is_new for added in made.add_many(batch))
+            with made.database.bare() as conn:
+                conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    def _read_written(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
+        """An entry that is no rollup. Raises: NotFound, Invalid for a rollup."""
         row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
         if row is None:
             self.read(entry_id)

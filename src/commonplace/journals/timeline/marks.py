@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from commonplace.core.clock import parse_time, period, periods_in, render_time
 from commonplace.core.rollups import LEVELS, MADE_FROM
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import check_time
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -238,6 +238,15 @@ class Marks:
             row[f"{span.level}_end"] = render_time(span.end)
         found = self._last = Periods(spans=spans, hour=spans[0], row=row, zone_name=name)
         return found
+
+
+def note_change(conn: sqlite3.Connection, seq: int) -> int:
+    """Note in the log that an entry changed or went, or with 0 that another journal's did.
+
+    Returns:
+        The number of the change, which marks what it makes due.
+    """
+    return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
 
 
 def span_of_row(tz: str, level: int, start: str, end: str) -> Span:

@@ -23,9 +23,9 @@ from commonplace.core.rollups import (
     ranked,
     render_figures,
 )
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import JOURNAL, figures_of, ref_of, unpack_id
 from commonplace.journals.timeline.marks import Span, smaller_of
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening, well_formed
-from commonplace.journals.timeline.database import entry_of
 from commonplace.journals.timeline.entry import (
     PROFILE,
     RAW,
@@ -24,6 +23,7 @@ from commonplace.journals.timeline.entry import (
     parse_content,
     render_metadata,
 )
+from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,7 +13,6 @@ import shutil
 import sqlite3
 from contextlib import closing, suppress
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, Unavailable
@@ -26,12 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from commonplace.journals.timeline.journal import TimelineJournal
 
 KEPT_NAME = "journal.original.db"
 
 _ADOPTING = "adopting"
-_AT_ONCE = 500
 _COLUMNS = ("id", "content", "entry_type", "timestamp", "metadata", "status", "period_start")
 
 _log = logging.getLogger(__name__)
@@ -57,10 +54,14 @@ def _is_original(path: Path) -> bool:
         return _has(conn, "journal_entries") and not _has(conn, "applied_migrations")
 
 
-def adopt(path: Path, make: Callable[[Path], TimelineJournal]) -> None:
+def adopt(path: Path, fill: Callable[[Path, Iterator[Draft]], int]) -> None:
     """Put a timeline of ours in the place of such a file; may be called again after a crash.
 
-    make: makes a timeline in a folder. Raises: Unavailable.
+    Args:
+        path: of the journal file.
+        fill: makes a timeline in a folder from drafts, and says how many entries it has.
+
+    Raises: Unavailable.
     """
     folder = path.parent
     with locked(folder):
@@ -68,12 +69,8 @@ def adopt(path: Path, make: Callable[[Path], TimelineJournal]) -> None:
             return  # another process was faster
         aside = folder / _ADOPTING
         shutil.rmtree(aside, ignore_errors=True)
-        journal = make(aside)
         with translated(path), closing(connect_read_only(path)) as conn:
-            count = _copy(conn, journal)
-        with journal.database.bare() as own:
-            own.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        journal.close()
+            count = fill(aside, _drafts(conn))
         _swap(path, aside / path.name)
         shutil.rmtree(aside, ignore_errors=True)
     _log.info("Took over %d entries; the old database is %s.", count, folder / KEPT_NAME)
@@ -84,28 +81,18 @@ def _has(conn: sqlite3.Connection, table: str) -> bool:
     return conn.execute(query, (table,)).fetchone() is not None
 
 
-def _copy(conn: sqlite3.Connection, journal: TimelineJournal) -> int:
+def _drafts(conn: sqlite3.Connection) -> Iterator[Draft]:
     known = {row[1] for row in conn.execute("PRAGMA table_info(journal_entries)")}
     columns = ", ".join(x if x in known else f"NULL AS {x}" for x in _COLUMNS)
     rows = conn.execute(f"SELECT {columns} FROM journal_entries ORDER BY timestamp, rowid")  # noqa: S608  names of our own
     entries = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
     times = sorted(x["timestamp"] or "" for x in entries if x["entry_type"] == RAW)
-    drafts = _drafts(entries, lambda start, end: _is_between(times, start, end))
-    count = 0
-    while batch := list(islice(drafts, _AT_ONCE)):
-        count += sum(added.is_new for added in journal.add_many(batch))
-    return count
-
-
-def _drafts(
-    entries: list[dict[str, Any]], has_entries: Callable[[str, str], bool]
-) -> Iterator[Draft]:
     for each in entries:
         if each["status"] == "deleted":
             continue
         kind, metadata = each["entry_type"], _metadata(each["metadata"])
         if kind not in {RAW, PROFILE}:
-            if has_entries(each["period_start"] or "", each["timestamp"] or ""):
+            if _is_between(times, each["period_start"] or "", each["timestamp"] or ""):
                 continue
             # Its entries are gone: what it says is all there is of them.
             metadata, kind = {**metadata, "original_type": kind}, RAW

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.forgetting import erase, is_erasing
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def find_problems(journal: TimelineJournal) -> Iterator[Problem]:
                 hint="Repair makes it anew from the entries.",
                 repairable=True,
             )
-        elif is_erasing(journal):
+        elif is_erasing(journal.database):
             yield Problem(
                 what=f"{path} may hold bytes of what was deleted.",
                 hint="Repair erases them.",
@@ -59,8 +59,8 @@ def repair(journal: TimelineJournal) -> list[str]:
             with journal.database.writing() as conn:
                 conn.execute(sql()["rebuild_words"])
             done.append(f"Made the word index of {path} anew.")
-        if is_erasing(journal):
-            erase(journal)
+        if is_erasing(journal.database):
+            erase(journal.database)
             done.append(f"Erased from {path} what was deleted.")
     except Corrupted:
         pass  # `find_problems` names what is wrong

@@ -16,7 +16,6 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.retention import ARCHIVED, NAMES
 from commonplace.core.rollups import LEVELS, parse_figures
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.database import entry_of, sql
 from commonplace.journals.timeline.entry import (
     EARLIEST,
     content_hash,
@@ -29,8 +28,9 @@ from commonplace.journals.timeline.entry import (
     unpack_id,
 )
 from commonplace.journals.timeline.journal import LONGEST
-from commonplace.journals.timeline.marks import made_into, span_at
+from commonplace.journals.timeline.marks import made_into, note_change, span_at
 from commonplace.journals.timeline.material import parse_points, render_points
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -187,14 +187,14 @@ class _Run:
             for each in covered:
                 values = {"seq": each.seq, "status": "archived", "now": now}
                 conn.execute(sql()["set_status"], values)
-                self._journal.note_change(conn, each.seq)
+                note_change(conn, each.seq)
             return
         for each in covered:
             conn.execute(sql()["drop"], {"seq": each.seq})
             if each.content:
                 facts = {"seq": each.seq, "id": pack_id(each.id), "expired": True}
                 conn.execute(sql()["bury"], facts)
-            self._journal.note_change(conn, each.seq)
+            note_change(conn, each.seq)
         if covered and self._level:
             self._trim_quotes(conn, covered)
         elif covered:

@@ -16,10 +16,10 @@ from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.core.rollups import LEVELS, MOST_FAILURES, NoSummary, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.database import entry_of, sql
 from commonplace.journals.timeline.entry import content_hash, render_metadata
-from commonplace.journals.timeline.marks import span_of_row
+from commonplace.journals.timeline.marks import note_change, span_of_row
 from commonplace.journals.timeline.material import facts_of, gather, read_fed
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -282,6 +282,6 @@ class Rewording:
             if not conn.execute(sql()["set_text"], text).rowcount:
                 return False
             conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
-            change = journal.note_change(conn, entry.seq)
+            change = note_change(conn, entry.seq)
             journal.marks.mark_spans(conn, journal.marks.above(found.span), change=change)
         return True

@@ -15,7 +15,6 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import LEVELS, Figures, Item, Summary, merged, parse_figures
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import ROLLUP_TYPES, Entry, ref_of, rollup_id
 from commonplace.journals.timeline.marks import (
     Due,
@@ -36,6 +35,7 @@ from commonplace.journals.timeline.material import (
     has_raw,
     read_fed,
 )
+from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.stored import RollupRows, key_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.database import entry_of, sql
 from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, period_key, render_time
 from commonplace.core.rollups import render_figures
-from commonplace.journals.timeline.database import entry_of, sql
 from commonplace.journals.timeline.entry import (
     ROLLUP_TYPES,
     Entry,
@@ -21,8 +20,9 @@ from commonplace.journals.timeline.entry import (
     render_metadata,
     rollup_id,
 )
-from commonplace.journals.timeline.marks import zone_name
+from commonplace.journals.timeline.marks import note_change, zone_name
 from commonplace.journals.timeline.material import bare, facts_of, render_points
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -91,7 +91,7 @@ class RollupRows:
             entry = self.entry(span, found, content=summary.text, facts=facts, suffix=suffix)
             seq = self._put(conn, entry, old)
             self._put_facts(conn, seq, found, summary)
-            change = journal.note_change(conn, seq)
+            change = note_change(conn, seq)
             journal.marks.mark_spans(conn, journal.marks.above(span), change=change)
             for empty in found.empty if span.level != "day" else ():
                 self._put_empty(conn, empty, suffix)
@@ -195,7 +195,7 @@ class RollupRows:
             if span.interval.holds(began + (ended - began) / 2):
                 conn.execute(sql()["drop"], {"seq": seq})
                 conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
-                self._journal.note_change(conn, seq)
+                note_change(conn, seq)
 
 
 def key_of(span: Span) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.rollups import parse_figures
 from commonplace.db.sqlite import transaction
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import (
     COUNTED,
     find_rollup_key,
@@ -23,6 +22,7 @@ from commonplace.journals.timeline.entry import (
     render_metadata,
     unpack_id,
 )
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,6 +15,7 @@ from commonplace.core.rollups import LEVELS, MOST_FAILURES, ranked
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import JOURNAL, NAMES, TYPES, find_rollup_key
+from commonplace.journals.timeline.open import TimelinePages
 from commonplace.journals.timeline.trends import counted
 from commonplace.services.timeline.reading import read_period, read_within
 from commonplace.services.timeline.zoom import node_lines, way_down, with_others
@@ -70,7 +71,7 @@ class TimelineKeeping:
         entry = self._entry_of(name)
         if entry is not None and not entry.level:
             teller = Teller(zone=service.zone, place_of=lambda _journal, _scope: "")
-            return teller.page(service.journal.pages().read_ref(entry.ref))
+            return teller.page(TimelinePages(service.journal).read_ref(entry.ref))
         if entry is not None:
             level, within = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
         else:

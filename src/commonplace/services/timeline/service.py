@@ -224,8 +224,8 @@ class TimelineService:
         if not self._is_erased:
             self._is_erased = True
             with suppress(CommonplaceError):
-                if is_erasing(self.journal):
-                    erase(self.journal)
+                if is_erasing(self.journal.database):
+                    erase(self.journal.database)
 
     def _file(self, entries: Sequence[Entry]) -> tuple[str, ...]:
         return self.filing().file(self.journal.docs(entries)).notes
