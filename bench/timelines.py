@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import Home, is_marked, mark, put_synthetic_vectors
-from commonplace.core.retention import parse_retention
 from commonplace.core.values import Interval
 from commonplace.inference.language.extract import Extractive
 from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
 
 if TYPE_CHECKING:
@@ -257,9 +257,9 @@ def roll_up_a_year(folder: Path, days: int) -> dict[str, float]:
         told["again_s"] = time.perf_counter() - began
         told["size_mb"] = _megabytes(folder)
         began = time.perf_counter()
-        let_go(rollups, parse_retention("design"))
+        apply_retention(rollups, parse_retention("design"))
         now[0] += _WEEK
-        let_go(rollups, parse_retention("design"))
+        apply_retention(rollups, parse_retention("design"))
         told["let_go_s"] = time.perf_counter() - began
         told["kept_mb"] = _megabytes(folder)
     return told

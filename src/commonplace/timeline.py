@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.entry import parse_level
+from commonplace.journals.timeline.entry import LEVELS, parse_level
 from commonplace.journals.timeline.journal import MOST_LISTED
-from commonplace.services.timeline.reading import find_open
 from commonplace.services.timeline.service import parse_period
 
 if TYPE_CHECKING:
@@ -148,7 +146,9 @@ class Timeline:
         """
         service = self.service(thread_id)
         within = _interval(start, end)
-        found = list(_open_period(service, within, rollup_level))
+        level = parse_level(rollup_level) if rollup_level in range(len(LEVELS) + 1) else None
+        current = service.find_open(within, level) if level else None
+        found = [] if current is None else [current.as_dict()]
         # A clock that was set back opens a period again that is rolled up already.
         again = {x["id"] for x in found}
         listed = (x for x in _listed(service, within, rollup_level) if x["id"] not in again)
@@ -232,11 +232,10 @@ class Timeline:
         service = self.service(thread_id)
         wiring = self._app().timeline
         keeping = TimelineKeeping(lambda: service, lambda: wiring.background_rewording(service))
-        facts = keeping.roll_up().facts
-        for note in facts["notes"]:
+        done = keeping.roll_up()
+        for note in done.notes:
             _log.warning("%s", note)
-        made: int = facts["made"]
-        return made
+        return done.made
 
     def set_timezone(self, thread_id: str, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""
@@ -313,15 +312,6 @@ def _settings(home: Path | str | None, timezone: str | None) -> Settings:
 
     flags = {"home": None if home is None else str(Path(home).absolute()), "timezone": timezone}
     return read_settings(flags=flags, cwd=Path.cwd(), home=user_home())
-
-
-def _open_period(
-    service: TimelineService, within: Interval, number: int | None
-) -> Iterator[dict[str, Any]]:
-    level = parse_level(number) if number in range(len(LEVELS) + 1) else None
-    found = find_open(service, within, level) if level else None
-    if found is not None:
-        yield found.as_dict()
 
 
 def _interval(start: datetime, end: datetime) -> Interval:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.clock import period
-from commonplace.core.retention import parse_retention
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.expiry import apply_retention
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.testing import FrozenClock
 
 ZONES = ("UTC", "Europe/Berlin", "America/Los_Angeles", "Australia/Lord_Howe", "Pacific/Apia")
@@ -69,7 +69,7 @@ class Life:
             case "go on":
                 world.clock.advance(number)
             case "let go":
-                let_go(world.rollups, parse_retention("design"))
+                apply_retention(world.rollups, parse_retention("design"))
 
     def end(self, levels):
         """A year later all is rolled up, every entry is counted once, and the words fit."""

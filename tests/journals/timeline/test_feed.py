@@ -8,10 +8,10 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.retention import parse_retention
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.core.values import Interval, Page
 from commonplace.journals.timeline.feed import Feeding
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace.journals.timeline.trends import list_trends
 from commonplace.testing import OneSource, a_doc
@@ -233,7 +233,7 @@ def test_what_leaves_its_journal_leaves_what_outlived_it(world, tmp_path, keep):
     for day in (2, 12, 22, 32):
         world.clock.at = at("2025-02-01T12:00") + timedelta(days=day)
         world.feeding.sync()
-        let_go(world.rollups, parse_retention(keep))
+        apply_retention(world.rollups, parse_retention(keep))
     assert "platypus" in world.read("week", "2025-02-01T00:00").content
     world.chronicle.drop("chronicle:1")
     world.feeding.forget(["chronicle:1"])

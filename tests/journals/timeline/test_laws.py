@@ -18,8 +18,7 @@ from tests.journals.timeline.world import World, at, key_of
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import period, period_key
-from commonplace.core.rollups import LEVELS
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import LEVELS, Draft
 from commonplace.testing import FrozenClock
 
 FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])

@@ -8,9 +8,9 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.retention import DESIGN, parse_retention
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.expiry import apply_retention
+from commonplace.journals.timeline.retention import DESIGN, parse_retention
 from commonplace.journals.timeline.source import TimelineSource
 from commonplace.journals.timeline.trends import list_trends
 
@@ -26,7 +26,7 @@ def world(tmp_path):
 
 def pass_over(world, until, retention=ALL, **more):
     world.clock.at = at(until)
-    return let_go(world.rollups, retention, **more)
+    return apply_retention(world.rollups, retention, **more)
 
 
 def statuses(world):

@@ -17,15 +17,15 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.retention import parse_retention
 from commonplace.core.values import Page
 from commonplace.inference.language.budget import Metered, Purse, Run
 from commonplace.inference.language.client import Endpoint, LanguageClient
 from commonplace.inference.language.extract import Extractive
 from commonplace.inference.language.summarise import ModelSummariser
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rewording import CLAIM, Rewording, Writer
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace.testing import FrozenClock, OneSource, a_doc
@@ -127,7 +127,7 @@ def test_a_day_is_put_into_words_whose_hours_have_expired(world):
     keep = parse_retention("raw=24h,hourly=24h")
     for days in (0, 10):
         world.clock.at = NOW + timedelta(days=days)
-        let_go(world.rollups, keep)
+        apply_retention(world.rollups, keep)
     assert world.rollups.list_due() == []
     world.rewording().run()
     (day,) = [x for x in world.fake.asked if "one day" in x.instructions]
@@ -143,7 +143,7 @@ def test_a_run_tells_how_far_it_is(world):
     """What is done, and what has an extractive text still: hour, day, week, month."""
     world.add()
     told = []
-    world.rewording().run(tell=lambda *counts: told.append(counts))
+    world.rewording().run(progress=lambda *counts: told.append(counts))
     assert told == [(1, 3), (2, 2), (3, 1), (4, 0)]
 
 

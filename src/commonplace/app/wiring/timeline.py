@@ -11,7 +11,7 @@ from commonplace.app.lazy import made_once
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder, parse_owner
-from commonplace.core.retention import parse_retention
+from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

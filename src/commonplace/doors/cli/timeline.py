@@ -31,6 +31,12 @@ from commonplace.doors.cli.frame import (
 )
 from commonplace.doors.cli.progress import show_counting
 from commonplace.journals.timeline.entry import json_kind
+from commonplace.tools.timeline.for_people import (
+    deleted_answer,
+    imported_answer,
+    shown_answer,
+    trends_answer,
+)
 from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -176,7 +182,8 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
     week`, or a ref; without it today.
     """
     with opened() as app:
-        show(keeping(app).show(text=" ".join(period), depth=depth), as_json)
+        keeper = keeping(app)
+        show(shown_answer(keeper.show(text=" ".join(period), depth=depth), keeper.zone), as_json)
 
 
 @timeline.command(short_help="Read the profile, or store it anew.")
@@ -216,7 +223,8 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
     """Count entries, active hours, projects and tags over time; counted, never guessed."""
     with opened() as app:
         phrases = {name: phrase or "" for name, phrase in given.items()}
-        show(keeping(app).trends(period=period or "", **phrases), as_json)
+        keeper = keeping(app)
+        show(trends_answer(keeper.trends(period=period or "", **phrases), keeper.zone), as_json)
 
 
 @timeline.command(short_help="Delete an entry for good, also from every summary.")
@@ -233,7 +241,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
             if not sys.stdin.isatty():
                 raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
             click.confirm(f"Delete {ref} for good?", abort=True, err=True)
-        show(keeping(app).delete(ref=ref), as_json)
+        show(deleted_answer(*keeping(app).delete(ref=ref)), as_json)
 
 
 @timeline.command(name="import-memories", short_help="Add what a memory system kept.")
@@ -249,10 +257,10 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
     text = file_text(source)
     name = "stdin" if source == "-" else source
     with opened() as app:
-        with show_counting("Importing memories") as tell:
-            answer = keeping(app).import_memories(text=text, name=name, thread=thread, tell=tell)
+        with show_counting("Importing memories") as progress:
+            done = keeping(app).import_memories(text=text, thread=thread, progress=progress)
         file_everything(app)
-        show(answer, as_json)
+        show(imported_answer(done, name), as_json)
 
 
 @timeline.command(short_help="Watch a year being rolled up, in a temporary home.")

@@ -17,7 +17,8 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
 from commonplace.journals.timeline.entry import Draft
-from commonplace.services.timeline.keeping import TimelineKeeping
+from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
+from commonplace.tools.timeline.for_people import deleted_answer, shown_answer, trends_answer
 from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _record(service: TimelineService, keeping: TimelineKeeping, home: Path, say:
     drafts = list(a_year(service.zone))
     for start in range(0, len(drafts), 500):
         service.journal.add_many(drafts[start : start + 500])
-    made = keeping.roll_up().facts["made"]
+    made = keeping.roll_up().made
     took = time.monotonic() - began
     say(
         f"A year in {took:.1f} s, in a home of its own: {home}",
@@ -113,19 +114,20 @@ def _record(service: TimelineService, keeping: TimelineKeeping, home: Path, say:
         "from hours, weeks and months from days, the year from months. No model was asked: the\n"
         "numbers are counted, and every sentence stands in an entry.",
     )
-    say("commonplace timeline trends --period monthly", _told(keeping.trends(period="monthly")))
+    trends = trends_answer(keeping.trends(period="monthly"), keeping.zone)
+    say("commonplace timeline trends --period monthly", _text_of(trends))
 
 
 def _zoom(keeping: TimelineKeeping, say: Say) -> str:
     """From the year to the decision; its ref."""
     for name, depth, why in _STEPS:
         words = f'"{name}"' if " " in name else name
-        shown = keeping.show(text=name, depth=depth)
-        say(f"commonplace timeline show {words}", f"{why}\n\n{_told(shown)}")
-    hour = keeping.show(text=_STEPS[-1][0]).facts["down"]
-    ref = next(str(x["ref"]) for x in hour if x["text"].startswith(DECISION[:40]))
+        say(f"commonplace timeline show {words}", f"{why}\n\n{_shown(keeping, name, depth)}")
+    hour = keeping.show(text=_STEPS[-1][0])
+    assert isinstance(hour, ShownPeriod)
+    ref = next(x.ref for x in hour.node.down if x.text.startswith(DECISION[:40]))
     why = "The raw entry itself, with its neighbours, and the way up again."
-    say(f"commonplace timeline show {ref}", f"{why}\n\n{_told(keeping.show(text=ref))}")
+    say(f"commonplace timeline show {ref}", f"{why}\n\n{_shown(keeping, ref)}")
     return ref
 
 
@@ -142,16 +144,16 @@ def _ask(service: TimelineService, say: Say) -> None:
     search = TimelineTools(service=lambda: service).toolset.tool("timeline_search")
     query = "what did we decide about Postgres in october"
     why = "A time in the question is read out of it. The demo searches by words alone."
-    found = _told(search.call({"query": query, "limit": 2}))
+    found = _text_of(search.call({"query": query, "limit": 2}))
     say(f"commonplace timeline search {query}", f"{why}\n\n{found}")
 
 
 def _forget(keeping: TimelineKeeping, ref: str, say: Say) -> None:
-    gone = _told(keeping.delete(ref=ref))
-    left = [name for name, *_ in _STEPS if "Postgres" in keeping.show(text=name).text]
+    gone = _text_of(deleted_answer(*keeping.delete(ref=ref)))
+    left = [name for name, *_ in _STEPS if "Postgres" in _shown(keeping, name)]
     say(
         f"commonplace timeline delete {ref}",
-        "Deleting for privacy goes up through every summary: they are made anew from what is\n"
+        "Deleting for privacy goes up through every summary: they are made again from what is\n"
         f"left.\n\n{gone}\nSummaries that still tell of it: {', '.join(left) or 'none'}.",
     )
 
@@ -187,6 +189,10 @@ def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> Draft:
     )
 
 
-def _told(answer: Answer) -> str:
+def _shown(keeping: TimelineKeeping, name: str, depth: int | None = None) -> str:
+    return _text_of(shown_answer(keeping.show(text=name, depth=depth), keeping.zone))
+
+
+def _text_of(answer: Answer) -> str:
     """An answer's text, without its notes: they speak of the model that the demo does without."""
     return answer.text.partition("\n\nNote: ")[0]

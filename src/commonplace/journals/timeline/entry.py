@@ -12,21 +12,31 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import shows_nothing
-from commonplace.core.rollups import LEVELS, PERIODS, Figures, Measure
 from commonplace.core.text import nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.core.rollups import PeriodName
+
+PeriodName: TypeAlias = Literal["hourly", "daily", "weekly", "monthly", "yearly"]
+
+LEVELS: tuple[Level, ...] = ("hour", "day", "week", "month", "year")
+"""Lowest first; a level's number is its place here, from 1: raw entries are level 0."""
+
+PERIODS: Mapping[PeriodName, Level] = {
+    "hourly": "hour",
+    "daily": "day",
+    "weekly": "week",
+    "monthly": "month",
+    "yearly": "year",
+}
 
 JOURNAL = "timeline"
 RAW = "raw"
@@ -44,7 +54,6 @@ LATEST = datetime(9980, 1, 1, tzinfo=UTC)
 _MOST_NAMES = 100
 _TICK = timedelta(microseconds=1)
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
-_MEASURES = ("productivity_score", "hours_worked", "tasks_completed", "tasks_in_progress")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,52 +298,6 @@ def names_of(metadata: Mapping[str, Any], key: str) -> tuple[str, ...]:
     listed = [told] if isinstance(told, str) else told if isinstance(told, (list, tuple)) else ()
     names = (" ".join(x.split()) for x in listed if isinstance(x, str))
     return tuple(dict.fromkeys(x for x in names if x))[:_MOST_NAMES]
-
-
-def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures:
-    """What is counted of raw entries of one hour: (time, metadata) of each."""
-    times: list[datetime] = []
-    counts: dict[str, dict[str, int]] = {}
-    measures: dict[str, Measure] = {}
-    for at, metadata in entries:
-        times.append(at)
-        for part, key in COUNTED:
-            for name in names_of(metadata, key):
-                counted = counts.setdefault(part, {})
-                counted[name] = counted.get(name, 0) + 1
-        for name in _MEASURES:
-            if (one := _measure(metadata.get(name))) is not None:
-                measures[name] = measures[name].merged(one) if name in measures else one
-    return Figures(
-        entries=len(times),
-        hours=1 if times else 0,
-        first=min(times, default=None),
-        last=max(times, default=None),
-        **{part: dict(sorted(counted.items())) for part, counted in counts.items()},
-        measures=dict(sorted(measures.items())),
-    )
-
-
-def counted_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What `figures_of` reads of an entry's metadata, and nothing else of it."""
-    kept: dict[str, Any] = {key: list(names_of(metadata, key)) for _, key in COUNTED}
-    kept |= {name: metadata.get(name) for name in _MEASURES if _measure(metadata.get(name))}
-    return {key: value for key, value in kept.items() if value != []}
-
-
-COUNTED = (
-    ("projects", "projects"),
-    ("tags", "tags"),
-    ("actions", "action"),
-    ("tools", "tools_used"),
-    ("moods", "sentiment"),
-)
-
-
-def _measure(told: object) -> Measure | None:
-    if isinstance(told, bool) or not isinstance(told, (int, float)):
-        return None
-    return Measure(count=1, total=told, least=told, most=told)
 
 
 def label_of(level: Level, start: datetime, zone: tzinfo) -> str:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
 from commonplace.journals.timeline.adding import Added, Adding
 from commonplace.journals.timeline.database import TimelineDatabase
 from commonplace.journals.timeline.entry import (
     JOURNAL,
+    LEVELS,
     RAW,
     Draft,
     Entry,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from commonplace.core.clock import parse_time, period, periods_in, render_time
-from commonplace.core.rollups import LEVELS, MADE_FROM
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.entry import check_time
+from commonplace.journals.timeline.entry import LEVELS, check_time
 from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
@@ -22,6 +21,15 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
+
+MADE_FROM: Mapping[Level, Level | None] = {
+    "hour": None,
+    "day": "hour",
+    "week": "day",
+    "month": "day",
+    "year": "month",
+}
+"""What each level is made from; None: raw entries. Weeks do not nest in months, nor in years."""
 
 GRACE: Mapping[Level, timedelta] = {
     "hour": timedelta(),

@@ -12,19 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.clock import parse_time, period_key, render_time
-from commonplace.core.rollups import (
-    MADE_FROM,
-    Figures,
-    Item,
-    Material,
-    Point,
-    merged,
-    parse_figures,
-    ranked,
-    render_figures,
-)
-from commonplace.journals.timeline.entry import JOURNAL, figures_of, ref_of, unpack_id
-from commonplace.journals.timeline.marks import Span, smaller_of
+from commonplace.core.rollups import Figures, Item, Material, Point, ranked
+from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
+from commonplace.journals.timeline.marks import MADE_FROM, Span, smaller_of
 from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
@@ -205,7 +196,7 @@ def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
     return replace(
         bare(span),
         parts=told,
-        figures=merged(x.figures for x in told),
+        figures=merged([x.figures for x in told]),
         missing=tuple(missing),
         empty=tuple(x for x in unmade if x not in missing),
         expected=len(pieces),

@@ -71,7 +71,7 @@ class Imported:
 class MemoryBackend:
     """A memory system's storage on one owner's timeline: the design's second phase.
 
-    filed: told of what was added, so that it is found at once.
+    filed: called with what was added, so that it is found at once.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class MemoryBackend:
         return [entry_of(row).as_dict() for row in rows]
 
     def import_memories(
-        self, text: str, *, thread: str = "", tell: Callable[[int, int], None] | None = None
+        self, text: str, *, thread: str = "", progress: Callable[[int, int], None] | None = None
     ) -> Imported:
         """Bring in memories from JSON lines, each once however often it is read; see `parse`.
 
@@ -123,8 +123,8 @@ class MemoryBackend:
         done: list[Added] = []
         for start in range(0, len(drafts), _AT_ONCE):
             done += self._journal.add_many(drafts[start : start + _AT_ONCE])
-            if tell is not None:
-                tell(len(done), len(drafts) - len(done))
+            if progress is not None:
+                progress(len(done), len(drafts) - len(done))
         new = tuple(x.entry for x in done if x.is_new)
         self._filed(new)
         return Imported(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
-from commonplace.core.rollups import LEVELS, MOST_FAILURES, NoSummary, Summary
+from commonplace.core.rollups import NoSummary, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.entry import content_hash, render_metadata
+from commonplace.journals.timeline.entry import LEVELS, content_hash, render_metadata
 from commonplace.journals.timeline.marks import note_change, span_of_row
 from commonplace.journals.timeline.material import facts_of, gather, read_fed
 from commonplace.journals.timeline.queries import entry_of, sql
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.material import Gathered
     from commonplace.journals.timeline.rollups import Rollups
 
-Tell: TypeAlias = "Callable[[int, int], None]"
+Progress: TypeAlias = "Callable[[int, int], None]"
 
 CLAIM = timedelta(minutes=15)
 """How long a rollup is one process's: longer than any model may take."""
@@ -44,6 +44,9 @@ RECENT: Mapping[Level, timedelta] = {
 }
 """What ended so lately comes before all else. A month that did has no day that is older than the
 days here, so that it is asked for once."""
+
+MOST_FAILURES = 3
+"""After so many failed tries a summariser is not asked again until a period's material changes."""
 
 MOST_IN_A_ROW = 3
 """After so many periods that got no summary, one after the other, it is the model's fault."""
@@ -78,7 +81,7 @@ class _Turn:
 
     most: int | None
     ends: float | None
-    tell: Tell | None
+    progress: Progress | None
     failed: set[int] = field(default_factory=set)
     told: Reworded = field(default_factory=Reworded)
 
@@ -102,18 +105,26 @@ class Rewording:
         self._monotonic = monotonic
 
     def run(
-        self, *, most: int | None = None, within_s: float | None = None, tell: Tell | None = None
+        self,
+        *,
+        most: int | None = None,
+        within_s: float | None = None,
+        progress: Progress | None = None,
     ) -> Reworded:
         """Put into words what has only an extractive text, smaller periods before larger.
 
         The last weeks come first: under a cap a long past takes days, and is read less. What a new
         text makes stale is rolled up again before its own turn, so that each is asked for once.
-        most, within_s: stop after so many, or before one more is begun after so long. tell: called
-        with (put into words so far, how many have an extractive text still).
+
+        Args:
+            most: stop after so many.
+            within_s: begin no more after so long.
+            progress: called with how many are in words, and how many have an extractive text still.
+
         Raises: Unavailable where the journal cannot be read or written.
         """
         ends = None if within_s is None else self._monotonic() + within_s
-        turn = _Turn(most=most, ends=ends, tell=tell)
+        turn = _Turn(most=most, ends=ends, progress=progress)
         now = self._journal.clock()
         recent = {level: render_time(now - kept) for level, kept in RECENT.items()}
         for since in (recent, dict.fromkeys(LEVELS, "")):
@@ -143,8 +154,8 @@ class Rewording:
                 continue
             failed = told.failed
             self._reword(entry, summariser, told)
-            if turn.tell is not None:
-                turn.tell(told.done, self._left())
+            if turn.progress is not None:
+                turn.progress(told.done, self._left())
             if told.failed == failed:
                 in_a_row = 0
                 continue

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
-from commonplace.core.rollups import LEVELS, Figures, Item, Summary, merged, parse_figures
+from commonplace.core.rollups import Figures, Item, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.entry import ROLLUP_TYPES, Entry, ref_of, rollup_id
+from commonplace.journals.timeline.entry import LEVELS, ROLLUP_TYPES, Entry, ref_of, rollup_id
+from commonplace.journals.timeline.figures import merged, parse_figures
 from commonplace.journals.timeline.marks import (
     Due,
     Span,
@@ -276,7 +277,7 @@ class Rollups:
         if due:
             made = (self._part(x, whole=whole) for x in due)
             parts += [x for x in made if x.figures.entries]
-            figures = merged(x.figures for x in parts)
+            figures = merged([x.figures for x in parts])
             found = replace(found, parts=tuple(parts), figures=figures, missing=())
         return found
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS, ref_of, unpack_id
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, period_key, render_time
-from commonplace.core.rollups import render_figures
 from commonplace.journals.timeline.entry import (
     ROLLUP_TYPES,
     Entry,
@@ -20,6 +19,7 @@ from commonplace.journals.timeline.entry import (
     render_metadata,
     rollup_id,
 )
+from commonplace.journals.timeline.figures import render_figures
 from commonplace.journals.timeline.marks import note_change, zone_name
 from commonplace.journals.timeline.material import bare, facts_of, render_points
 from commonplace.journals.timeline.queries import entry_of, sql

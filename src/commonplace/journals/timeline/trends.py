@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import Figures, merged, ranked
+from commonplace.core.rollups import Figures, ranked
+from commonplace.journals.timeline.figures import merged
 from commonplace.journals.timeline.marks import span_at
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
     Raises: Invalid where they are more than 1,000.
     """
     periods = [_trend(rollups, span) for span in _spans(rollups, within, level)]
-    return Trends(level=level, periods=tuple(periods), total=merged(x.figures for x in periods))
+    return Trends(level=level, periods=tuple(periods), total=merged([x.figures for x in periods]))
 
 
 def _trend(rollups: Rollups, span: Span) -> Trend:

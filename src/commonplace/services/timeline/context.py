@@ -13,23 +13,22 @@ from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced
 from commonplace.core.text import opening
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.entry import RAW
 from commonplace.journals.timeline.marks import span_at
-from commonplace.search import policy
-from commonplace.tools.recall.lines import TOKEN_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
 
     from commonplace.core.clock import Level
     from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineService
+    from commonplace.journals.timeline.journal import TimelineJournal
+    from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.services.timeline.finding import TimelineFound
 
 FEWEST_TOKENS = 100
 MOST_TOKENS = 100_000
-_HITS = 12
-_ROLLUPS = 6
 _SHORTEST = 80
 # The shares of a budget that the profile and the rollups may take at the most.
 _PROFILE, _SUMMARIES = 0.25, 0.6
@@ -49,27 +48,31 @@ class Context:
     notes: tuple[str, ...] = ()
 
 
-def assemble(service: TimelineService, query: str, *, budget_tokens: int) -> Context:
-    """See `TimelineService.context`. Raises: Invalid for a budget that is none."""
+def check_budget(budget_tokens: int) -> None:
+    """Raises: Invalid for a budget that no context fits in, and for one beyond all sense."""
     if not FEWEST_TOKENS <= budget_tokens <= MOST_TOKENS:
         raise Invalid(
             f"Invalid budget_tokens: {budget_tokens}.",
             hint=f"Use {FEWEST_TOKENS} to {MOST_TOKENS:,}.",
         )
-    # Without a question the summaries of the last while stand above: what is new is told below.
-    found = service.find(query, types=() if query.strip() else (RAW,), limit=_HITS)
-    page = _Page(budget_tokens * TOKEN_BYTES)
-    profile = service.journal.profile()
+
+
+def assemble(
+    journal: TimelineJournal, found: TimelineFound, rollups: Iterable[Entry], *, budget_tokens: int
+) -> Context:
+    """Put the profile, the rollups and what was found into one text, whole within its budget."""
+    page, zone = _Page(budget_tokens * TOKEN_BYTES), journal.zone
+    profile = journal.profile()
     if profile is not None:
         page.put("Profile", profile, share=_PROFILE)
-    for rollup in _rollups(service, found.interval):
-        page.put(_label(service, rollup), rollup, share=_SUMMARIES)
-    above = service.journal.above([hit.entry.ref for hit in found.hits])
+    for rollup in rollups:
+        page.put(_label(rollup, zone), rollup, share=_SUMMARIES)
+    above = journal.above([hit.entry.ref for hit in found.hits])
     for hit in found.hits:
         # A smaller summary says no more than the larger one that stands above; an entry itself may.
         if hit.entry.level and not above.get(hit.entry.ref, frozenset()).isdisjoint(page.refs):
             continue
-        page.put(_label(service, hit.entry), hit.entry, share=1.0)
+        page.put(_label(hit.entry, zone), hit.entry, share=1.0)
     return Context(
         text="\n\n".join(page.blocks),
         refs=tuple(page.refs),
@@ -77,6 +80,22 @@ def assemble(service: TimelineService, query: str, *, budget_tokens: int) -> Con
         interval=found.interval,
         notes=found.notes,
     )
+
+
+def recent_rollups(rollups: Rollups, *, stores: bool) -> Iterator[Entry]:
+    """Today and yesterday, this week and the last, this month and the last; what goes on partial.
+
+    A week or a month that goes on is left out where it counts no more than what stands before it.
+    stores: whether what is due is kept.
+    """
+    journal, counted = rollups.journal, 0
+    now, zone = journal.clock(), journal.zone
+    for level in _RECENT:
+        running = rollups.read(level, now, partial=True, stores=stores)
+        before = rollups.read(level, span_at(now, level, zone).start - _TICK, stores=stores)
+        shown = [running] if _count(running) > counted else []
+        yield from (each for each in (*shown, before) if each is not None and each.content)
+        counted = max(counted, _count(running) + (_count(before) if level == "day" else 0))
 
 
 class _Page:
@@ -110,44 +129,18 @@ def _shortened(text: str, length: int) -> str:
     return text[: max(length - 1, 1)].rstrip() + "…"
 
 
-def _rollups(service: TimelineService, within: Interval | None) -> Iterator[Entry]:
-    """Of the time that was asked about, by the level that fits it; else of the last while."""
-    if within is not None:
-        number = policy.fitting_level(within) or 1
-        yield from service.list_entries(within, level=number, limit=_ROLLUPS).entries
-        return
-    for entry in _last_while(service):
-        if entry is not None and entry.content:
-            yield entry
-
-
-def _last_while(service: TimelineService) -> Iterator[Entry | None]:
-    """Today and yesterday, this week and the last, this month and the last; what goes on partial.
-
-    A week or a month that goes on is left out where it counts no more than what stands before it.
-    """
-    now, counted = service.clock(), 0
-    for level in _TOLD:
-        running = service.rollup(level, now, partial=True)
-        before = service.rollup(level, span_at(now, level, service.zone).start - _TICK)
-        if _count(running) > counted:
-            yield running
-        yield before
-        counted = max(counted, _count(running) + (_count(before) if level == "day" else 0))
-
-
 def _count(entry: Entry | None) -> int:
     return 0 if entry is None else int(entry.metadata.get("entries", 0))
 
 
-_TOLD: tuple[Level, ...] = ("day", "week", "month")
+_RECENT: tuple[Level, ...] = ("day", "week", "month")
 _TICK = timedelta(microseconds=1)
 
 
-def _label(service: TimelineService, entry: Entry) -> str:
+def _label(entry: Entry, zone: tzinfo) -> str:
     if entry.level:
-        when = render_interval(Interval(start=entry.start, end=entry.end), service.zone)
+        when = render_interval(Interval(start=entry.start, end=entry.end), zone)
     else:
-        when = render_instant(entry.at, service.zone)
+        when = render_instant(entry.at, zone)
     state = ", partial" if entry.partial else ", stale" if entry.stale else ""
     return opening(f"{entry.ref} {when}{state}", 200)

@@ -10,32 +10,37 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.retention import KEEP_ALL
-from commonplace.core.rollups import PERIODS
 from commonplace.core.text import nearest, opening
-from commonplace.journals.timeline.entry import RAW
+from commonplace.journals.timeline.entry import NAMES, PERIODS, RAW
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.forgetting import erase, is_erasing
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.retention import KEEP_ALL
 from commonplace.journals.timeline.trends import list_trends
-from commonplace.services.timeline.context import Context, assemble
-from commonplace.services.timeline.finding import TimelineFound, find
+from commonplace.search.policy import fitting_level
+from commonplace.services.timeline.context import assemble, check_budget, recent_rollups
+from commonplace.services.timeline.finding import TimelineSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock, Level
-    from commonplace.core.retention import Retention
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
-    from commonplace.journals.timeline.retention import LetGo
+    from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.journals.timeline.trends import Trends
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.services.timeline.context import Context
+    from commonplace.services.timeline.finding import TimelineFound
 
+_CONTEXT_HITS = 12
+_CONTEXT_ROLLUPS = 6
 _AT_ONCE = 400
 _AT_ONCE_S = 0.5
 _AFTER_DELETING_S = 5.0
@@ -109,7 +114,7 @@ class TimelineService:
             return 0
         return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
 
-    def run_due(self, *, dry_run: bool = False) -> tuple[int, LetGo]:
+    def run_due(self, *, dry_run: bool = False) -> tuple[int, RetentionResult]:
         """Roll up all that is due, then let go of what retention no longer keeps.
 
         How many rollups were made, and what was let go of; dry_run: would be, and nothing is made.
@@ -120,7 +125,7 @@ class TimelineService:
             self._erase()
             self.feed()
         made = 0 if dry_run else self.rollups.catch_up()
-        return made, let_go(self.rollups, self.retention, dry_run=dry_run)
+        return made, apply_retention(self.rollups, self.retention, dry_run=dry_run)
 
     def add(
         self,
@@ -182,7 +187,8 @@ class TimelineService:
         A blank question lists what lies in the time, newest first. Raises: Invalid, Unavailable.
         """
         self.keep_up()
-        return find(self, query, within=within, types=types, limit=limit)
+        search = TimelineSearch(rollups=self.rollups, finder=self.finder, stores=self.rolls_up)
+        return search.find(query, within=within, types=types, limit=limit)
 
     def list_entries(
         self,
@@ -210,9 +216,32 @@ class TimelineService:
         level, when = parse_period(period), at or self.clock()
         return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
 
+    def find_open(self, within: Interval, level: Level) -> Entry | None:
+        """The period of a level that goes on, computed now and stored nowhere.
+
+        None where it lies outside the time, or nothing is recorded in it.
+        """
+        now = self.clock()
+        span = span_at(now, level, self.zone)
+        if within.start is not None and span.end <= within.start:
+            return None
+        if within.end is not None and span.start >= within.end:
+            return None
+        found = self.rollup(NAMES[level], now, partial=True)
+        return found if found is not None and found.partial and found.content else None
+
     def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries."""
-        return assemble(self, query, budget_tokens=budget_tokens)
+        check_budget(budget_tokens)
+        # Without a question the summaries of the last while stand above: what is new follows them.
+        found = self.find(query, types=() if query.strip() else (RAW,), limit=_CONTEXT_HITS)
+        if found.interval is None:
+            rollups = recent_rollups(self.rollups, stores=self.rolls_up)
+        else:
+            number = fitting_level(found.interval) or 1
+            listed = self.journal.list_entries(found.interval, level=number, limit=_CONTEXT_ROLLUPS)
+            rollups = iter(listed.entries)
+        return assemble(self.journal, found, rollups, budget_tokens=budget_tokens)
 
     def trends(self, within: Interval, *, level: Level = "day") -> Trends:
         """Counts, active hours, projects and tags of each period in a span. Raises: Invalid."""

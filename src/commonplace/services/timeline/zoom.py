@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.core.clock import local_date, period, period_key, render_instant
-from commonplace.core.fence import visible_line
-from commonplace.core.rollups import LEVELS, MADE_FROM
+from commonplace.core.clock import period, period_key
 from commonplace.core.text import body_of, first_words
-from commonplace.journals.timeline.entry import JOURNAL, RAW, label_of
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS, RAW
 from commonplace.journals.timeline.feed import list_fed
+from commonplace.journals.timeline.marks import MADE_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval, Page
     from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineService
+    from commonplace.journals.timeline.journal import TimelineJournal
 
 MOST_LINES = 400
 """Lines of a way down that goes as far as it may; where there would be more it ends higher up."""
@@ -53,19 +52,6 @@ class Node:
     more: bool = False
     down: tuple[Node, ...] = field(default=())
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same as JSON holds it."""
-        return {
-            "level": self.level or RAW,
-            "period": self.key or None,
-            "timestamp": self.at.isoformat(),
-            "ref": visible_line(self.ref) or None,
-            "entries": self.count,
-            "no_longer_kept": self.lost,
-            "text": visible_line(self.text),
-            "down": [node.as_dict() for node in self.down],
-        }
-
     def cut(self, depth: int) -> Node:
         """The same with so many steps below it."""
         if not depth:
@@ -83,7 +69,7 @@ class Node:
 
 
 def way_down(
-    service: TimelineService, level: Level, within: Interval, *, depth: int | None = None
+    journal: TimelineJournal, level: Level, within: Interval, *, depth: int | None = None
 ) -> Node:
     """A period with what lies in it, so many steps down, else as many as a page of lines holds.
 
@@ -99,12 +85,12 @@ def way_down(
             unread.add(number)
             continue
         most = MOST_SHOWN if depth is None else MOST_READ
-        kept[number], is_whole = _read(service, within, number, most)
+        kept[number], is_whole = _read(journal, within, number, most)
         if not is_whole:
             unread.add(number)
     since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    way = _Way(service, since, unread, list_fed(service.journal, within, most=MOST_READ))
+    way = _Way(journal, since, unread, list_fed(journal, within, most=MOST_READ))
     found = way.node(level, within, kept)
     return found.cut(deepest(found) if depth is None else depth)
 
@@ -120,13 +106,13 @@ def _numbers(level: Level) -> list[int]:
 
 
 def _read(
-    service: TimelineService, within: Interval, number: int, most: int
+    journal: TimelineJournal, within: Interval, number: int, most: int
 ) -> tuple[list[Entry], bool]:
     """What is stored of one level and begins in a span, oldest first; whether that is all."""
     found: list[Entry] = []
     cursor = ""
     while len(found) < (most if not number else MOST_READ):
-        page = service.journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
+        page = journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
         found += page.entries
         cursor = page.cursor
         if not cursor:
@@ -143,14 +129,14 @@ class _Way:
 
     def __init__(
         self,
-        service: TimelineService,
+        journal: TimelineJournal,
         since: datetime | None,
         unread: set[int],
         fed: Sequence[tuple[datetime, str]],
     ) -> None:
         self._fed = fed
-        self._service = service
-        self._zone = service.zone
+        self._journal = journal
+        self._zone = journal.zone
         self._since = since
         self._unread = unread
 
@@ -165,7 +151,7 @@ class _Way:
         smaller = MADE_FROM[level]
         fed = self._fed_in(within)
         if smaller is None:
-            down = tuple(_leaves(self._service, mine, inside[0], fed))
+            down = tuple(_leaves(self._journal, mine, inside[0], fed))
         else:
             pieces = _pieces(smaller, inside, [at for at, _ in fed], self._zone)
             down = tuple(self.node(smaller, each, inside) for each in pieces)
@@ -206,7 +192,7 @@ def _pieces(
 
 
 def _leaves(
-    service: TimelineService,
+    journal: TimelineJournal,
     hour: Entry | None,
     entries: Sequence[Entry],
     fed: Sequence[tuple[datetime, str]],
@@ -222,7 +208,7 @@ def _leaves(
         for at, ref in fed:
             yield Node(level=None, key="", at=at, ref=ref, text="")
         return
-    whole = service.journal.find(hour.id) if _counted(hour) > len(entries) else None
+    whole = journal.find(hour.id) if _counted(hour) > len(entries) else None
     for name in () if whole is None else whole.sources:
         if ":" in name:
             yield Node(level=None, key="", at=hour.start, ref=name, text="")
@@ -255,29 +241,3 @@ def deepest(node: Node) -> int:
     while depth < len(LEVELS) and node.lines_to(depth + 1) <= MOST_LINES:
         depth += 1
     return depth
-
-
-def node_lines(node: Node, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
-    """What lies below a node, each in a line, deeper ones indented."""
-    for each in node.down:
-        yield visible_line(f"{'  ' * indent}{_line(each, zone)}")
-        yield from node_lines(each, zone, indent=indent + 1)
-    if node.lost:
-        yield f"{'  ' * indent}({node.lost:,} no longer kept)"
-
-
-def _line(node: Node, zone: tzinfo) -> str:
-    if node.level is None:
-        return f"{render_instant(node.at, zone)[-5:]}  {node.text}  {node.ref}"
-    count = f"{node.count:,} {'entry' if node.count == 1 else 'entries'}"
-    ref = f"  {node.ref}" if node.ref else ""
-    return f"{_name(node, zone)}  {count}{ref}"
-
-
-def _name(node: Node, zone: tzinfo) -> str:
-    """`14:00`, `7 October 2026 (Wed)`: what a reader goes by."""
-    if node.level == "hour":
-        return node.key.partition("T")[2][:2] + ":00" + ("b" if node.key.endswith("b") else "")
-    if node.level == "day":
-        return f"{node.key} {local_date(node.at, zone):%a}"
-    return f"{node.key} {label_of(node.level, node.at, zone)}" if node.level else ""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, opening
-from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     label_of,
@@ -20,12 +19,20 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     span_of,
 )
-from commonplace.tools.recall.lines import CAUTION
+from commonplace.tools.answers import (
+    CAUTION,
+    answer_of,
+    first_refs,
+    interval_facts,
+    rounded,
+    time_lines,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import tzinfo
 
+    from commonplace.core.values import Answer, Interval
     from commonplace.journals.timeline.entry import Entry
     from commonplace.services.timeline.finding import TimelineHit
 
@@ -36,15 +43,6 @@ SOURCES_SHOWN = 50
 _SHORTEST, _LONGEST = 200, 2000
 _NAMES_SHOWN = 20
 _LONGEST_NAME = 80
-_SAME_SHOWN = 5
-
-
-def answer_of(lines: Sequence[str], facts: Mapping[str, Any], notes: Sequence[str] = ()) -> Answer:
-    """An answer, with its notes below the text and among the facts."""
-    text = "\n".join(lines)
-    if notes:
-        text += "\n\n" + "\n".join(f"Note: {note}" for note in notes)
-    return Answer(text=text, facts={**facts, "notes": list(notes)})
 
 
 def share_of(count: int) -> int:
@@ -114,10 +112,10 @@ def hit_facts(hit: TimelineHit, zone: tzinfo, text: str) -> dict[str, Any]:
     """A hit as plain data; score, similarity and by are null where it was only listed."""
     return {
         **entry_facts(hit.entry, zone, text),
-        "score": _rounded(hit.score),
-        "similarity": _rounded(hit.similarity),
+        "score": rounded(hit.score),
+        "similarity": rounded(hit.similarity),
         "by": hit.by,
-        "also": _some(hit.also),
+        "also": first_refs(hit.also),
     }
 
 
@@ -127,7 +125,7 @@ def hit_lines(number: int, hit: TimelineHit, zone: tzinfo, text: str) -> list[st
     lines = ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
     lines.append(fenced(text, label_line(hit.entry, zone)))
     if hit.also:
-        lines.append(f"Same: {', '.join(_some(hit.also))}")
+        lines.append(f"Same: {', '.join(first_refs(hit.also))}")
     return lines
 
 
@@ -158,25 +156,6 @@ def list_answer(
         "entries": [entry_facts(x, zone, text) for x, text in zip(entries, told, strict=True)],
     }
     return answer_of(lines, facts)
-
-
-def time_lines(within: Interval | None, zone: tzinfo, phrase: str = "") -> list[str]:
-    """The time that was kept to, and the words it was read from."""
-    if within is None:
-        return []
-    read = f", read from {visible_line(opening(phrase, 60))!r}" if phrase else ""
-    return [f"Time: {render_interval(within, zone)}{read}"]
-
-
-def interval_facts(within: Interval | None) -> dict[str, str | None] | None:
-    """A time as plain data."""
-    if within is None:
-        return None
-    start, end = within.start, within.end
-    return {
-        "since": start.isoformat() if start else None,
-        "until": end.isoformat() if end else None,
-    }
 
 
 def rollup_answer(entry: Entry, zone: tzinfo, notes: Sequence[str] = ()) -> Answer:
@@ -236,13 +215,3 @@ def _freshness(entry: Entry, zone: tzinfo) -> str:
 
 def _maker(entry: Entry) -> str:
     return visible_line(str(entry.metadata.get("llm_model") or "extraction, without a model"))
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 3)
-
-
-def _some(refs: Sequence[str]) -> list[str]:
-    rest = len(refs) - _SAME_SHOWN
-    shown = [visible_line(ref) for ref in refs[:_SAME_SHOWN]]
-    return [*shown, *([f"and {rest} more"] if rest > 0 else [])]

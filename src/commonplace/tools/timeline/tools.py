@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
-from commonplace.core.rollups import PERIODS, PeriodName
 from commonplace.core.text import opening
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
-from commonplace.journals.timeline.entry import LONGEST
-from commonplace.services.timeline.reading import find_id, find_open, read_named, read_within
+from commonplace.journals.timeline.entry import LONGEST, PERIODS, PeriodName
+from commonplace.services.timeline.reading import find_id, read_named, read_within
 from commonplace.services.times import naming, read_at
-from commonplace.tools.recall.lines import CAUTION, TOKEN_BYTES, tokens_of
-from commonplace.tools.timeline.lines import (
+from commonplace.tools.answers import (
+    CAUTION,
     answer_of,
+    interval_facts,
+    time_lines,
+    tokens_of,
+)
+from commonplace.tools.timeline.lines import (
     entry_facts,
     hit_facts,
     hit_lines,
     hit_text,
-    interval_facts,
     list_answer,
     rollup_answer,
     share_of,
-    time_lines,
 )
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
@@ -174,7 +177,7 @@ class TimelineTools:
         number = None if level == "all" else _LEVELS.index(level)
         first = None
         if number and not cursor.strip():
-            first = find_open(service, within or Interval(), PERIODS[_period(level)])
+            first = service.find_open(within or Interval(), PERIODS[_period(level)])
         room = limit - (first is not None)
         listed = service.list_entries(
             within or Interval(),
