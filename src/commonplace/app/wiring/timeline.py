@@ -14,11 +14,12 @@ from commonplace.core.owners import make_owner_folder, parse_owner
 from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import Own, Wired
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.rollups import Lineage
+    from commonplace.core.values import Problem
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rewording import Rewording
@@ -163,6 +164,23 @@ class TimelineWiring:
         from commonplace.search.filing.late_source import AwaitedLineage
 
         return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
+
+    def problems(self) -> Iterator[Problem | str]:
+        """Where its database lies, and what is wrong with it and its summaries; changes nothing."""
+        from commonplace.journals.timeline.repair import find_problems
+
+        journal = self.journal
+        yield f"{journal.database.path}{'' if journal.exists else ', not made yet'}"
+        yield from find_problems(journal, self.feeding)
+
+    def repair(self) -> Iterator[str]:
+        """Repair what can be repaired; a sentence for each thing done. Raises: Unavailable."""
+        from commonplace.journals.timeline.repair import repair
+
+        if self.journal.exists:
+            # Another program, or a death, may have deleted what summaries still quote.
+            self.service().feed()
+        yield from repair(self.journal)
 
     def close(self) -> None:
         """Let go of the database."""

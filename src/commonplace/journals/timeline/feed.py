@@ -107,6 +107,24 @@ class Feeding:
                 forget(sorted(done.blanked))
         return done.changed
 
+    def count_outdated(self) -> int:
+        """How many entries that rollups may quote are gone or changed, and not noted yet.
+
+        A journal that cannot be read is passed over. Raises: Unavailable for the timeline itself.
+        """
+        count = 0
+        for source in self._sources():
+            known = self._journal.database.ask("fed_mark", source=source.name)
+            if not known or known[0][0] == source.mark():
+                continue
+            with suppress(CommonplaceError):
+                for change in source.scan(Since(mark=known[0][0], stamps=self._stamps)):
+                    ref = change.doc.ref if isinstance(change, Put) else change.ref
+                    old = self._journal.database.ask("find_fed", ref=ref)
+                    is_same = isinstance(change, Put) and old and old[0][2] == _hash(change.doc)
+                    count += bool(old) and not is_same
+        return count
+
     def read(self, refs: Sequence[str]) -> dict[str, Fed]:
         """The entries under these refs; see the port. Raises: Unavailable."""
         openers = self._openers()
@@ -151,8 +169,7 @@ class Feeding:
                     done.changed += put(conn, change.doc, done)
 
     def _put(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
-        said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
-        digest = hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]
+        digest = _hash(doc)
         old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
         row = {
             "ref": doc.ref,
@@ -200,3 +217,8 @@ class Feeding:
         if name not in self._told:
             self._told.add(name)
             _log.warning("%s does not feed the timeline: %s", name, exc)
+
+
+def _hash(doc: Doc) -> bytes:
+    said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
+    return hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]
