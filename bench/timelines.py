@@ -24,7 +24,7 @@ from bench.figures import Figure, Spread
 from bench.homes import Home, is_marked, mark, put_synthetic_vectors
 from commonplace.core.values import Interval
 from commonplace.inference.language.extract import Extractive
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.retention import parse_retention
@@ -113,7 +113,7 @@ def fill(journal: TimelineJournal, *, days: int, a_day: int, first: datetime) ->
         start = first + timedelta(days=day)
         journal.add_many(
             [
-                Draft(
+                TimelineDraft(
                     content=next(lines),
                     at=start + step * number,
                     metadata={"projects": [_PROJECTS[number % len(_PROJECTS)]], "tags": ["work"]},

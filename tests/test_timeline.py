@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.aio import JournalStorage
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, Reply, summarising
 from commonplace.timeline import Timeline
@@ -407,7 +407,7 @@ def test_what_is_no_method_is_handed_through():
 def test_a_long_range_is_told_whole(journal):
     """However many entries lie in it; fewer where fewer are asked for."""
     service = journal.service(OWNER)
-    service.journal.add_many([Draft(content=f"entry {number}") for number in range(1_205)])
+    service.journal.add_many([TimelineDraft(content=f"entry {number}") for number in range(1_205)])
     span = (START - timedelta(hours=1), START + timedelta(hours=1))
     found = journal.get_time_range(OWNER, *span)
     assert len({x["id"] for x in found}) == len(found) == 1_205

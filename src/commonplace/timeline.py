@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config.settings import Settings
     from commonplace.core.clock import Clock
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.memories import MemoryBackend
     from commonplace.services.timeline.finding import TimelineHit
     from commonplace.services.timeline.service import TimelineService
@@ -96,11 +96,11 @@ class Timeline:
 
         Messages without an id, a blank one, are each an entry of their own.
         """
-        told = {"source": f"{role}_message", "role": role, "message_id": message_id}
+        said = {"source": f"{role}_message", "role": role, "message_id": message_id}
         return self.add_entry(
             thread_id,
             text,
-            metadata={**told, **(metadata or {})},
+            metadata={**said, **(metadata or {})},
             at=at,
             idempotency_key=f"message {message_id}" if message_id.strip() else "",
         )
@@ -124,10 +124,10 @@ class Timeline:
             types=tuple(entry_types or ()),
             limit=limit,
         )
-        return [_told(hit) for hit in found.hits]
+        return [_hit_dict(hit) for hit in found.hits]
 
     def get_entry(self, thread_id: str, entry_id: str) -> dict[str, Any]:
-        """One entry. Raises: NotFound, which tells what is gone from what never was."""
+        """One entry. Raises: NotFound, which says whether it is gone or never existed."""
         return self.service(thread_id).journal.read(entry_id).as_dict()
 
     def get_time_range(
@@ -216,7 +216,7 @@ class Timeline:
 
         service = self.service(thread_id)
 
-        def filed(entries: Sequence[Entry]) -> None:
+        def filed(entries: Sequence[TimelineEntry]) -> None:
             service.filing().file(service.journal.docs(entries))
 
         return MemoryBackend(service.journal, filed=filed)
@@ -225,7 +225,7 @@ class Timeline:
         """Roll up all that is due, at any time and as often as one likes; how many were made.
 
         Where `llm.background` is true, a model puts them into words, and one that fails is logged.
-        What retention does not keep is let go of then, where it is switched on.
+        What retention does not keep is deleted then, where it is switched on.
         """
         from commonplace.services.timeline.keeping import TimelineKeeping
 
@@ -244,7 +244,7 @@ class Timeline:
     def service(self, thread_id: str) -> TimelineService:
         """What works with one owner's timeline; opened at the first call. Do not keep it.
 
-        Raises: Invalid for what is no owner.
+        Raises: Invalid for what cannot be an owner.
         """
         with self._lock:
             found = self._services.pop(thread_id, None)
@@ -255,7 +255,7 @@ class Timeline:
             return found
 
     def close(self) -> None:
-        """Let go of all files; may be called twice."""
+        """Close all files; may be called twice."""
         with self._lock:
             while self._services:
                 self._close(self._services.popitem()[1])
@@ -323,11 +323,11 @@ def _interval(start: datetime, end: datetime) -> Interval:
 
 def _aware(at: datetime | None) -> datetime | None:
     if at is not None and at.tzinfo is None:
-        raise Invalid(f"Invalid time: {at} tells no zone.", hint="Give an aware datetime.")
+        raise Invalid(f"Invalid time: {at} has no time zone.", hint="Give an aware datetime.")
     return at
 
 
-def _told(hit: TimelineHit) -> dict[str, Any]:
+def _hit_dict(hit: TimelineHit) -> dict[str, Any]:
     return {
         **hit.entry.as_dict(),
         "score": hit.score,

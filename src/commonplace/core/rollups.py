@@ -44,7 +44,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What is counted from the rows of a period, never told by a model; merges exactly.
+    """What is counted from the rows of a period, never by a model; merges exactly.
 
     entries: raw entries. hours: in how many hours of the clock one was written. first, last: when
     the earliest and the latest was. The mappings count entries by name. measures and moods: what
@@ -86,8 +86,8 @@ class Point:
 class Item:
     """One thing a rollup is made from: a raw entry, or the rollup of a smaller period.
 
-    text: what people read of it, a model's text where there is one. It is untrusted: whoever hands
-    it to a model fences it. entries: raw entries it stands for, itself included. points: what an
+    text: what people read of it, a model's text where there is one. It is untrusted: what hands it
+    to a model fences it. entries: raw entries it stands for, itself included. points: what an
     extractive summary of it kept; empty for a raw entry. is_private: some of it comes from the
     private journal, and goes to no model that is not on this machine.
     """
@@ -145,7 +145,7 @@ class Summary:
 
 
 class NoSummary(Invalid):
-    """A model answered, and its answer is no summary; spent: what that cost all the same."""
+    """A model answered, and its answer is not a summary; spent: what that cost all the same."""
 
     def __init__(self, message: str, *, hint: str = "", spent: Summary) -> None:
         super().__init__(message, hint=hint)
@@ -162,7 +162,7 @@ class Summariser(Protocol):
 
     @property
     def generator(self) -> str:
-        """Told without asking anything; a text of another generator may be replaced by one of it.
+        """Known without asking a model; a text of another generator may be replaced by one of it.
 
         For a model: its name and a hash of the prompt, so that a better prompt is a new one.
         """

@@ -257,7 +257,7 @@ def test_deleting_is_asked_about(october):
         (["timeline", "search", "x", "-n", "0"], 2, "Invalid limit"),
         (["timeline", "range", "--level", "4"], 2, "4"),
         (["timeline", "show", "someday"], 2, "Invalid period"),
-        (["timeline", "show", "last", "3", "days"], 2, "no single hour"),
+        (["timeline", "show", "last", "3", "days"], 2, "is not one hour"),
         (["timeline", "show", "2020-13"], 2, "calendar"),
         (["timeline", "show", "2999"], 2, "lies ahead"),
         (["timeline", "show", "2020-03-29 02"], 2, "calendar"),

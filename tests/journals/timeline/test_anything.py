@@ -105,7 +105,7 @@ def live(steps, levels):
 @FEW
 @given(st.lists(st.one_of(step, moved, zoned), max_size=25))
 def test_every_entry_is_counted_once_whatever_was_done(steps):
-    """Added late, moved, deleted, with zones that change, and half of it rolled up meanwhile."""
+    """Added late, moved, deleted, with zones that change, and half of it rolled up in between."""
     live(steps, ("day", "week", "month", "year"))
 
 

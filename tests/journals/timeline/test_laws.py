@@ -18,7 +18,7 @@ from tests.journals.timeline.world import World, at, key_of
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import period, period_key
-from commonplace.journals.timeline.entry import LEVELS, Draft
+from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
 from commonplace.testing import FrozenClock
 
 FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
@@ -46,7 +46,7 @@ LATER = datetime(2027, 6, 1, tzinfo=UTC)
 
 def draft(number, event):
     start, minutes, text, project = event
-    return Draft(
+    return TimelineDraft(
         content=f"{text} ({number})",
         at=start + timedelta(minutes=minutes),
         metadata={"projects": [project], "tags": ["work"]},
@@ -134,7 +134,7 @@ def test_days_sum_to_months_and_years(events, zone):
 @FEW
 @given(events, st.sampled_from(ZONES))
 def test_rebuilt_from_scratch_is_what_it_was(events, zone):
-    """A year made anew from its entries says the same, and nothing is left to do."""
+    """A year made again from its entries says the same, and nothing is left to do."""
     folder = Path(tempfile.mkdtemp())
     world = World(folder, zone=zone, clock=FrozenClock(LATER))
     try:
@@ -197,13 +197,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.journals.timeline.world import World, key_of
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.testing import FrozenClock
 
 world = World(Path(sys.argv[1]), clock=FrozenClock(datetime(2026, 2, 1, tzinfo=UTC)))
 for number in range(int(sys.argv[3]), 60, 2):
     at = datetime(2025, 2, 1, tzinfo=UTC) + timedelta(hours=7 * number)
-    drafts = [Draft(content=f"entry {number}", at=at, key=key_of(str(number)))]
+    drafts = [TimelineDraft(content=f"entry {number}", at=at, key=key_of(str(number)))]
     world.journal.add_many(drafts)
     world.rollups.catch_up(most=3)
 """
@@ -223,7 +223,7 @@ def test_two_processes_that_add_and_roll_up_at_once_make_the_same(tmp_path):
     alone = World(tmp_path / "alone", clock=world.clock)
     alone.journal.add_many(
         [
-            Draft(
+            TimelineDraft(
                 content=f"entry {number}",
                 at=at("2025-02-01T00:00") + timedelta(hours=7 * number),
                 key=key_of(str(number)),

@@ -19,7 +19,7 @@ from tests.journals.timeline.test_feed import Fed
 from tests.journals.timeline.world import at
 
 from commonplace.core.errors import NotFound
-from commonplace.journals.timeline.entry import LEVELS, Draft
+from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.marks import zone_name
 from commonplace.journals.timeline.retention import parse_retention
@@ -160,7 +160,7 @@ class Life:
             self.world.journal.update(ident(entry), **told)
             return
         self.added.add(ident(entry))
-        draft = Draft(content=text, at=entry.at, metadata=entry.metadata, id=ident(entry))
+        draft = TimelineDraft(content=text, at=entry.at, metadata=entry.metadata, id=ident(entry))
         self.world.journal.add_many([draft])
 
     def _chosen(self, number):

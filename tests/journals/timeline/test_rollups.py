@@ -364,10 +364,10 @@ def test_the_same_key_twice_is_one_entry(world):
 
 def test_a_batch_is_whole_or_not_at_all(world):
     """One entry that cannot be kept takes the others with it."""
-    from commonplace.journals.timeline.entry import Draft
+    from commonplace.journals.timeline.entry import TimelineDraft
 
     with pytest.raises(Invalid):
-        world.journal.add_many([Draft(content="one"), Draft(content=" ")])
+        world.journal.add_many([TimelineDraft(content="one"), TimelineDraft(content=" ")])
     assert world.shown() == []
 
 

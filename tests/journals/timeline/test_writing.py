@@ -11,7 +11,7 @@ from tests.journals.timeline.world import START, World, at
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
-from commonplace.journals.timeline.entry import Draft, render_metadata
+from commonplace.journals.timeline.entry import TimelineDraft, render_metadata
 
 TEXTS = st.text(max_size=4) | st.text(st.characters(categories=("Cs", "Cc")), max_size=2)
 
@@ -26,7 +26,7 @@ def world(tmp_path):
 def test_entries_of_one_write_mark_every_period_of_each_once(world):
     """Two hours of one day and one of the next: 3 hours, 2 days, 1 week, 1 month, 1 year."""
     times = ("2025-02-04T10:15", "2025-02-04T10:45", "2025-02-04T11:00", "2025-02-05T11:00")
-    world.journal.add_many([Draft(content=f"at {when}", at=at(when)) for when in times])
+    world.journal.add_many([TimelineDraft(content=f"at {when}", at=at(when)) for when in times])
     assert sorted(level for level, _ in world.marks()) == [1, 1, 1, 2, 2, 3, 4, 5]
     last = world.rows("SELECT max(seq) FROM journal_entries")[0][0]
     assert last == len(times)
@@ -38,7 +38,7 @@ def test_entries_of_one_write_are_all_recorded_or_none(world):
     world.add("there")
     world.roll_up("2025-02-04T12:00")
     before = world.marks()
-    drafts = [Draft(content=text, at=START) for text in ("one", "two", " ")]
+    drafts = [TimelineDraft(content=text, at=START) for text in ("one", "two", " ")]
     with pytest.raises(Invalid, match="blank"):
         world.journal.add_many(drafts)
     assert [
@@ -77,7 +77,7 @@ def test_an_hour_whose_first_entry_was_refused_is_marked_by_the_next(world):
     world.add("one", "2025-02-04T10:15")
     later = at("2025-02-04T11:15")
     with pytest.raises(Invalid, match="blank"):
-        world.journal.add_many([Draft(content=text, at=later) for text in ("two", " ")])
+        world.journal.add_many([TimelineDraft(content=text, at=later) for text in ("two", " ")])
     world.add("two", "2025-02-04T11:15")
     assert (1, "2025-02-04T11:00") in world.marks()
 

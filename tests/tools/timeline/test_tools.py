@@ -13,7 +13,7 @@ from tests.tools.recall_world import NOW, RecallWorld, ask
 
 from commonplace.core.clock import period_key
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.journals.timeline.entry import LEVELS, Draft, find_rollup_key, rollup_id
+from commonplace.journals.timeline.entry import LEVELS, TimelineDraft, find_rollup_key, rollup_id
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.search.filing.filing import Pending
 from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
@@ -351,7 +351,7 @@ def test_an_hour_of_very_many_entries_is_opened_within_bounds(app):
     """A hundred of its sources are named, and how many more there are."""
     then = NOW - timedelta(days=30)
     app.timeline.journal.add_many(
-        [Draft(content=f"step {n}", at=then + timedelta(seconds=n)) for n in range(150)]
+        [TimelineDraft(content=f"step {n}", at=then + timedelta(seconds=n)) for n in range(150)]
     )
     hour = ask(app, "timeline_rollup", period="hourly", at=then.isoformat())
     assert (hour.facts["made_from_count"], len(hour.facts["made_from"])) == (150, 50)

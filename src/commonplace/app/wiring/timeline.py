@@ -105,7 +105,7 @@ class TimelineWiring:
     def service_of(self, owner: str) -> TimelineService:
         """The timeline of any owner alone, its words and vectors in that owner's index.
 
-        Close its filing and its journal after use. Raises: Invalid for what is no owner.
+        Close its filing and its journal after use. Raises: Invalid for what cannot be an owner.
         """
         from commonplace.journals.timeline.source import TimelineSource
         from commonplace.services.timeline.service import TimelineService
@@ -140,7 +140,7 @@ class TimelineWiring:
         return {"timeline": lambda: self.tools.toolset}
 
     def is_there(self) -> bool:
-        """Whether there may be one: whoever has none pays a look at one file."""
+        """Whether there may be one; a look at one file."""
         offered = "timeline" in self._own.settings.toolsets
         return offered or may_exist(self._own.folder / FOLDER / "journal.db")
 
@@ -160,7 +160,7 @@ class TimelineWiring:
         return TimelineSource(self.journal)
 
     def lineage(self) -> Lineage:
-        """What tells which summaries an entry went into, once there is a timeline."""
+        """What knows which summaries an entry went into, once there is a timeline."""
         from commonplace.search.filing.late_source import AwaitedLineage
 
         return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
@@ -183,7 +183,7 @@ class TimelineWiring:
         yield from repair(self.journal)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 

@@ -186,11 +186,11 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
         show(shown_answer(keeper.show(text=" ".join(period), depth=depth), keeper.zone), as_json)
 
 
-@timeline.command(short_help="Read the profile, or store it anew.")
+@timeline.command(short_help="Read the profile, or store a new one.")
 @click.argument("text", nargs=-1)
 @common_options
 def profile(text: tuple[str, ...], as_json: bool) -> None:
-    """Read who you are, or store it anew.
+    """Read your profile, or store a new one.
 
     TEXT is the whole profile; `-` reads it from stdin.
     """
@@ -234,12 +234,14 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
 def delete(ref: str, yes: bool, as_json: bool) -> None:
     """Delete the entry under REF for good: its text, and all that was made from it.
 
-    Summaries that held it are made anew from what is left.
+    Summaries that held it are made again from what is left.
     """
     with opened() as app:
         if not yes:
             if not sys.stdin.isatty():
-                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
+                raise Invalid(
+                    "There is no terminal to confirm the deletion on.", hint="Give --yes."
+                )
             click.confirm(f"Delete {ref} for good?", abort=True, err=True)
         show(deleted_answer(*keeping(app).delete(ref=ref)), as_json)
 

@@ -1,6 +1,6 @@
 """The timeline's demo: a year of work in a temporary home, and the way from the year to one entry.
 
-Never touches the journals, the index or the settings of whoever runs it, and asks no model.
+Never touches the journals, the index or the settings of the user, and asks no model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
 from commonplace.tools.timeline.for_people import deleted_answer, shown_answer, trends_answer
 from commonplace.tools.timeline.tools import TimelineTools
@@ -154,11 +154,11 @@ def _forget(keeping: TimelineKeeping, ref: str, say: Say) -> None:
     say(
         f"commonplace timeline delete {ref}",
         "Deleting for privacy goes up through every summary: they are made again from what is\n"
-        f"left.\n\n{gone}\nSummaries that still tell of it: {', '.join(left) or 'none'}.",
+        f"left.\n\n{gone}\nSummaries that still mention it: {', '.join(left) or 'none'}.",
     )
 
 
-def a_year(zone: tzinfo) -> Iterator[Draft]:
+def a_year(zone: tzinfo) -> Iterator[TimelineDraft]:
     """The entries of the year, the same at each run: a few a day, weekends and August quiet."""
     chance = random.Random(YEAR)  # noqa: S311  a story, not a secret
     day = datetime(YEAR, 1, 1)  # noqa: DTZ001  wall time, turned into an instant below
@@ -172,16 +172,16 @@ def a_year(zone: tzinfo) -> Iterator[Draft]:
         metadata = {"projects": ["bookings"], "tags": ["storage"], "action": action}
         at = from_local(_DECIDED_AT + timedelta(minutes=minutes), zone)
         # With a key its id is the same at each run.
-        yield Draft(content=text, at=at, metadata=metadata, key=f"demo {minutes}")
+        yield TimelineDraft(content=text, at=at, metadata=metadata, key=f"demo {minutes}")
 
 
-def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> Draft:
+def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> TimelineDraft:
     open_now = [each for each in _PROJECTS if day.month in _MONTHS[each[1]]]
     project, _, things = chance.choice(open_now)
     action, text = chance.choice(_DONE)
     thing = chance.choice(things)
     at = day + timedelta(hours=chance.randint(8, 17), minutes=chance.randint(0, 59))
-    return Draft(
+    return TimelineDraft(
         content=text.format(thing=f"{thing} of the {project}"),
         at=from_local(at, zone),
         metadata={"projects": [project], "tags": [thing], "action": action},

@@ -14,8 +14,8 @@ from commonplace.core.ids import check_key, key_id, new_id
 from commonplace.journals.timeline.entry import (
     KEYS,
     RAW,
-    Draft,
-    Entry,
+    TimelineDraft,
+    TimelineEntry,
     check_time,
     content_hash,
     pack_id,
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class AddedEntry:
     """An entry that is recorded; is_new: False for one that its key had added before."""
 
-    entry: Entry
+    entry: TimelineEntry
     is_new: bool
 
 
@@ -66,14 +66,14 @@ class Adding:
         self._zones = marks.zones(conn, now)
         self._last = 0
 
-    def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
+    def add_all(self, drafts: Sequence[TimelineDraft]) -> list[AddedEntry]:
         """Add them in their order, and mark every period that holds one. Raises: Invalid."""
         raw: list[datetime] = []
         added = [self._add(draft, raw) for draft in drafts]
         self._marks.mark_new(self._conn, raw, change=self._last, zones=self._zones)
         return added
 
-    def _add(self, draft: Draft, raw: list[datetime]) -> Added:
+    def _add(self, draft: TimelineDraft, raw: list[datetime]) -> AddedEntry:
         """Add one; the time of what is new raw activity goes into `raw`."""
         at = check_time(draft.at or self._now)
         if draft.key:
@@ -84,18 +84,18 @@ class Adding:
         gone = self._find_gone(made) if draft.key else None
         if gone is not None:
             # It was added once; that it is gone since is no reason to have it again.
-            return Added(entry=self._entry(row, at, gone, status="deleted"), is_new=False)
+            return AddedEntry(entry=self._entry(row, at, gone, status="deleted"), is_new=False)
         done = self._conn.execute(sql()["add"], row)
         if not done.rowcount:
             old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
-            return Added(entry=entry_of(old), is_new=False)
+            return AddedEntry(entry=entry_of(old), is_new=False)
         self._last = seq = done.lastrowid or 0
         if row["entry_type"] == RAW:
             raw.append(at)
-        return Added(entry=self._entry(row, at, seq, status="active"), is_new=True)
+        return AddedEntry(entry=self._entry(row, at, seq, status="active"), is_new=True)
 
-    def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
-        """What somebody wrote as its row has it. Raises: Invalid."""
+    def row(self, draft: TimelineDraft, at: datetime, entry_id: str) -> dict[str, Any]:
+        """A draft as its row has it. Raises: Invalid."""
         periods = self._marks.periods(at, self._zones.own).row
         content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
         metadata = render_metadata(draft.metadata)
@@ -113,9 +113,11 @@ class Adding:
             "hash": content_hash(content, metadata, kind, timestamp),
         }
 
-    def _entry(self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str) -> Entry:
+    def _entry(
+        self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str
+    ) -> TimelineEntry:
         hour = self._marks.periods(at, self._zones.own).hour
-        return Entry(
+        return TimelineEntry(
             seq=seq,
             id=row["id"],
             thread_id=self._owner,

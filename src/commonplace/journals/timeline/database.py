@@ -62,7 +62,7 @@ class TimelineDatabase(OwnedDatabase):
         return database
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         super().close()
         self._drop_spare()
 
@@ -118,7 +118,7 @@ def _make_room(path: Path) -> None:
     if not os.path.exists(path) or os.path.getsize(path) < LOG_BYTES:
         return
     older = path.with_name(f"{path.name}.1")
-    # Two processes may do so at once: whoever comes second finds nothing to move.
+    # Two processes may do so at once: the second finds nothing to move.
     with suppress(FileNotFoundError):
         os.replace(older, path.with_name(f"{path.name}.2"))
     with suppress(FileNotFoundError):

@@ -57,13 +57,13 @@ KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class TimelineEntry:
     """One entry. at: its time; of a rollup the last instant of its period.
 
     start, end: the period it is of, half-open; of a raw entry its hour. level: 0, or a rollup's
     number (1 hour … 5 year). zone_name: the zone that cut a rollup's period. hash: of all that
     readers see of it. sources: ids it was made from, stale: something of them changed since;
-    both are told only where one rollup is asked for.
+    both are filled only where one rollup is asked for.
     """
 
     seq: int
@@ -124,8 +124,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What somebody wants to add. at: None for now. key: the same twice is one entry.
+class TimelineDraft:
+    """An entry to be added. at: None for now. key: the same twice is one entry.
 
     id: of an entry that had one before, in another database; else one is made.
     """
@@ -177,12 +177,12 @@ def pack_id(entry_id: str) -> bytes:
     if made is not None and str(made) == entry_id:
         return made.bytes
     text = entry_id.encode("utf-8", "replace")
-    # The first byte tells whether a last one was added.
+    # The first byte says whether a last one was added.
     return b"+" + text + b"+" if len(text) == _PACKED - 1 else b"=" + text
 
 
 def unpack_id(packed: bytes | str) -> str:
-    """An id from what `pack_id` gave; one that is no tombstone's is as it is."""
+    """An id from what `pack_id` gave; a plain id stays as it is."""
     if isinstance(packed, str):
         return packed
     if len(packed) == _PACKED:
@@ -201,7 +201,7 @@ def check_time(at: datetime) -> datetime:
     Raises: Invalid for a naive one, and for one at the calendar's ends.
     """
     if at.tzinfo is None:
-        raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Give an aware instant.")
     if not is_in_reach(at):
         raise Invalid(
             f"Invalid at: {at.isoformat()} lies at an end of the calendar.",
@@ -232,7 +232,7 @@ def parse_type(text: str) -> str:
 
 
 def parse_own_type(text: str) -> str:
-    """A type that somebody may write. Raises: Invalid for another, rollups included."""
+    """A type that callers may write. Raises: Invalid for another, rollups included."""
     found = parse_type(text)
     if found not in {RAW, PROFILE}:
         raise Invalid(
@@ -294,8 +294,10 @@ def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes
 
 def names_of(metadata: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """The names under a key, once each: a list of texts, or one text. What is neither is none."""
-    told = metadata.get(key)
-    listed = [told] if isinstance(told, str) else told if isinstance(told, (list, tuple)) else ()
+    value = metadata.get(key)
+    listed = (
+        [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+    )
     names = (" ".join(x.split()) for x in listed if isinstance(x, str))
     return tuple(dict.fromkeys(x for x in names if x))[:_MOST_NAMES]
 
@@ -318,7 +320,7 @@ def label_of(level: Level, start: datetime, zone: tzinfo) -> str:
             return key
 
 
-def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
+def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
     """What the index holds of an entry. covers: refs that a rollup was made from."""
     level = parse_level(entry.level)
     day = local_date(entry.at, zone)
@@ -341,6 +343,6 @@ def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
     )
 
 
-def span_of(entry: Entry) -> Interval:
+def span_of(entry: TimelineEntry) -> Interval:
     """The period it is of."""
     return Interval(start=entry.start, end=entry.end)

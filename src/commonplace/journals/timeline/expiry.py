@@ -1,4 +1,4 @@
-"""Owns letting go of detail: only what a rollup covers that exists, is fresh and was read back.
+"""Owns applying retention: deletes only what a rollup covers that exists, is fresh, was read back.
 
 Off unless it is asked for. Archived first, and in no search; deleted later, with a tombstone, so
 that links say what it was. Pinned entries and profiles stay.
@@ -47,7 +47,7 @@ _LOOSE_SHARE = 4
 
 @dataclass(slots=True, kw_only=True)
 class RetentionResult:
-    """What was let go of, by level. kept: past its time, and not covered yet."""
+    """What was archived and deleted, by level. kept: past its time, and not covered yet."""
 
     archived: dict[str, int] = field(default_factory=dict)
     deleted: dict[str, int] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def apply_retention(
 ) -> RetentionResult:
     """Archive and delete what retention no longer keeps; smaller periods first.
 
-    Whatever is due is rolled up before. dry_run: only tell. May be called any number of times.
+    Whatever is due is rolled up before. dry_run: only count. May be called any number of times.
     Raises: Unavailable.
     """
     done = RetentionResult()
@@ -89,8 +89,8 @@ def apply_retention(
         for status, before in (("archived", now - keep - ARCHIVED), ("active", now - keep)):
             run = _Run(rollups, level, status, dry_run=dry_run)
             gone, kept = run.pass_over(before)
-            told = done.archived if status == "active" else done.deleted
-            told[name] = told.get(name, 0) + gone
+            counts = done.archived if status == "active" else done.deleted
+            counts[name] = counts.get(name, 0) + gone
             done.kept[name] = done.kept.get(name, 0) + kept
     if not dry_run and any(done.deleted.values()):
         _tidy(rollups)
@@ -109,7 +109,7 @@ class _Run:
         self._read_back: dict[int, bool] = {}
 
     def pass_over(self, before: datetime) -> tuple[int, int]:
-        """How many were let go of, and how many must stay since nothing covers them."""
+        """How many were archived or deleted, and how many must stay since nothing covers them."""
         gone = kept = 0
         after, after_seq = "", 0
         while True:
@@ -255,8 +255,8 @@ class _Run:
 def _past(row: tuple[Any, ...]) -> _Past:
     seq, entry_id, kind, timestamp, start, end, metadata, content, digest = row
     span = Interval(start=parse_time(start), end=parse_time(end))
-    told = json.loads(metadata)
-    return _Past(seq, entry_id, kind, parse_time(timestamp), span, told, content, digest)
+    parsed = json.loads(metadata)
+    return _Past(seq, entry_id, kind, parse_time(timestamp), span, parsed, content, digest)
 
 
 def _around(gone: Sequence[_Past]) -> dict[str, str]:

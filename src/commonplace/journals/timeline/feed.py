@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Told:
+class _SyncResult:
     """What a run changed. blanked: rollups that quoted what is another entry now, or none."""
 
     changed: int = 0
@@ -62,7 +62,7 @@ def list_fed(
 class Feeding:
     """Follows the sources of other journals, and opens their entries for rollups.
 
-    sources: called once. openers: what opens refs, by journal. See `timeline_material.Feed`.
+    sources: called once. openers: what opens refs, by journal. See `material.Feed`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Feeding:
         self._journal = journal
         self._sources = sources
         self._openers = openers
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def sync(self, *, forget: Callable[[list[str]], object] | None = None) -> int:
         """Note what other journals have more, other or no more; how many entries changed.
@@ -84,7 +84,7 @@ class Feeding:
         period that holds one of them is due again. A journal that cannot be read is passed
         over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
         """
-        done = _Told()
+        done = _SyncResult()
         for source in self._sources():
             mark = source.mark()
             known = self._journal.database.ask("fed_mark", source=source.name)
@@ -96,7 +96,7 @@ class Feeding:
                 while batch := list(islice(changes, _AT_ONCE)):
                     self._note(batch, done)
             except CommonplaceError as exc:
-                self._tell(source.name, exc)
+                self._report(source.name, exc)
                 continue
             with self._journal.database.writing() as conn:
                 conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
@@ -147,7 +147,7 @@ class Feeding:
         """
         if not self._journal.exists:
             return []
-        done = _Told()
+        done = _SyncResult()
         with self._journal.database.writing() as conn:
             gone = [self._drop(conn, ref, done) for ref in refs]
         if any(gone):
@@ -158,7 +158,7 @@ class Feeding:
         asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
         return dict(self._journal.database.ask("fed_stamps", **asked))
 
-    def _note(self, changes: Sequence[Change], done: _Told) -> None:
+    def _note(self, changes: Sequence[Change], done: _SyncResult) -> None:
         with self._journal.database.writing() as conn:
             for change in changes:
                 if not isinstance(change, Put):
@@ -168,7 +168,7 @@ class Feeding:
                     put = self._put if is_in_reach(change.doc.at) else self._drop_doc
                     done.changed += put(conn, change.doc, done)
 
-    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
+    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _SyncResult) -> bool:
         digest = _hash(doc)
         old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
         row = {
@@ -190,10 +190,10 @@ class Feeding:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
 
-    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
+    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc, done: _SyncResult) -> bool:
         return self._drop(conn, doc.ref, done)
 
-    def _drop(self, conn: sqlite3.Connection, ref: str, done: _Told) -> bool:
+    def _drop(self, conn: sqlite3.Connection, ref: str, done: _SyncResult) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
         if old is None:
             return False
@@ -205,7 +205,7 @@ class Feeding:
         self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
 
-    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _Told) -> None:
+    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _SyncResult) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now = self._journal.clock()
         for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
@@ -213,9 +213,9 @@ class Feeding:
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
 
-    def _tell(self, name: str, exc: CommonplaceError) -> None:
-        if name not in self._told:
-            self._told.add(name)
+    def _report(self, name: str, exc: CommonplaceError) -> None:
+        if name not in self._reported:
+            self._reported.add(name)
             _log.warning("%s does not feed the timeline: %s", name, exc)
 
 

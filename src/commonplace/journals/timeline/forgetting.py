@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.timeline.database import TimelineDatabase
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.marks import Marks
 
 
@@ -27,7 +27,12 @@ Rollup: TypeAlias = tuple[int, str | bytes]
 
 
 def remove(
-    conn: sqlite3.Connection, marks: Marks, entry_id: str, entry: Entry | int, *, now: datetime
+    conn: sqlite3.Connection,
+    marks: Marks,
+    entry_id: str,
+    entry: TimelineEntry | int,
+    *,
+    now: datetime,
 ) -> list[Rollup]:
     """Take an entry, and what was made of it, out of every table.
 

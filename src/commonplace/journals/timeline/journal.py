@@ -1,6 +1,6 @@
 """Owns one owner's timeline: entries are added, read, listed, altered and deleted here.
 
-Never says an entry is recorded before it is; never rolls up, which `timeline_rollups` does.
+Never says an entry is recorded before it is; never rolls up, which `rollups` does.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.adding import Added, Adding
+from commonplace.journals.timeline.adding import AddedEntry, Adding
 from commonplace.journals.timeline.database import TimelineDatabase
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
     RAW,
-    Draft,
-    Entry,
+    TimelineDraft,
+    TimelineEntry,
     check_time,
     doc_of,
     find_rollup_key,
@@ -74,7 +74,7 @@ class Deleted:
 class Listed:
     """Entries newest first, and where the next ones begin; cursor is empty at the end."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TimelineEntry, ...]
     cursor: str = ""
 
 
@@ -134,12 +134,12 @@ class TimelineJournal:
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
-    ) -> Added:
+    ) -> AddedEntry:
         """Record one entry. The same key twice is one entry: the first.
 
         Raises: Invalid for a blank or overlong text, another type, or metadata beyond JSON.
         """
-        draft = Draft(
+        draft = TimelineDraft(
             content=content,
             entry_type=entry_type,
             at=at,
@@ -148,7 +148,7 @@ class TimelineJournal:
         )
         return self.add_many([draft])[0]
 
-    def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
+    def add_many(self, drafts: Sequence[TimelineDraft]) -> list[AddedEntry]:
         """Record several entries in one transaction: all of them, or none.
 
         Raises: Invalid, as `add` does.
@@ -162,10 +162,10 @@ class TimelineJournal:
             conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
         )
 
-    def read(self, entry_id: str) -> Entry:
+    def read(self, entry_id: str) -> TimelineEntry:
         """The entry with an id, archived or not; a rollup with what it was made from.
 
-        Raises: NotFound, which tells an expired and a deleted entry from one that never was.
+        Raises: NotFound, which says whether the entry expired, was deleted, or never existed.
         """
         entry_id = well_formed(entry_id)
         entry = self.find(entry_id)
@@ -183,7 +183,7 @@ class TimelineJournal:
             )
         raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
 
-    def find(self, entry_id: str) -> Entry | None:
+    def find(self, entry_id: str) -> TimelineEntry | None:
         """The entry with an id, as `read` gives it; None where there is none."""
         with self.database.reading() as conn:
             if conn is None:
@@ -191,7 +191,7 @@ class TimelineJournal:
             row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
             return None if row is None else self.whole(conn, entry_of(row))
 
-    def profile(self) -> Entry | None:
+    def profile(self) -> TimelineEntry | None:
         """The newest snapshot of who the owner is."""
         found = self.database.ask("profile")
         return entry_of(found[0]) if found else None
@@ -237,7 +237,7 @@ class TimelineJournal:
         content: str | None = None,
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Entry:
+    ) -> TimelineEntry:
         """Alter an entry; what is None stays. Every rollup of its time, old and new, is due again.
 
         Raises: NotFound; Invalid for a rollup, which follows what it is made from.
@@ -246,7 +246,7 @@ class TimelineJournal:
         with self.database.writing() as conn:
             old = self._read_written(conn, entry_id)
             moved = old.at if at is None else check_time(at)
-            draft = Draft(
+            draft = TimelineDraft(
                 content=old.content if content is None else content,
                 entry_type=old.entry_type,
                 metadata=old.metadata if metadata is None else dict(metadata),
@@ -264,7 +264,7 @@ class TimelineJournal:
         """Delete an entry for good, its text in every rollup that it went into included.
 
         Nothing of the text stays in the file; the index is the caller's: it forgets `refs`, and
-        files the rollups again that are made anew. A profile goes likewise.
+        files the rollups that are made again. A profile is deleted likewise.
         Raises: NotFound; Invalid for a rollup; Unavailable.
         """
         entry_id = well_formed(entry_id)
@@ -279,7 +279,7 @@ class TimelineJournal:
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
-    def docs(self, entries: Sequence[Entry]) -> list[Change]:
+    def docs(self, entries: Sequence[TimelineEntry]) -> list[Change]:
         """What the index should hold of these entries now."""
         zone = self.zone
         changes: list[Change] = []
@@ -299,7 +299,7 @@ class TimelineJournal:
             ref_of(unpack_id(name)) if source > 0 else name for source, name, *_ in found if name
         )
 
-    def whole(self, conn: sqlite3.Connection, entry: Entry) -> Entry:
+    def whole(self, conn: sqlite3.Connection, entry: TimelineEntry) -> TimelineEntry:
         """An entry with what stands around it: what it went into, and what it was made from."""
         parents = conn.execute(sql()["parents"], {"source": entry.seq}).fetchall()
         parent = entry.parent_id or next((row[1] for row in parents), None)
@@ -337,7 +337,7 @@ class TimelineJournal:
             yield kind, status, count, parse_time(first), parse_time(last)
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self.database.close()
 
     def _adopt(self, path: Path) -> None:
@@ -345,7 +345,7 @@ class TimelineJournal:
         if is_original(path):
             adopt(path, self._fill)
 
-    def _fill(self, folder: Path, drafts: Iterator[Draft]) -> int:
+    def _fill(self, folder: Path, drafts: Iterator[TimelineDraft]) -> int:
         """Make a timeline of the same owner from drafts; how many entries it has."""
         with closing(
             TimelineJournal(folder, owner=self.owner, zone=self._zone, clock=self.clock)
@@ -357,8 +357,8 @@ class TimelineJournal:
                 conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
 
-    def _read_written(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
-        """An entry that is no rollup. Raises: NotFound, Invalid for a rollup."""
+    def _read_written(self, conn: sqlite3.Connection, entry_id: str) -> TimelineEntry:
+        """An entry that a caller added. Raises: NotFound, Invalid for a rollup."""
         row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
         if row is None:
             self.read(entry_id)

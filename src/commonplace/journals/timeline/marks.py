@@ -1,6 +1,6 @@
 """Owns which zone cuts an owner's periods, and which periods a change makes due.
 
-Never rolls up: a mark is written in the transaction of the change, and taken away by whoever did.
+Never rolls up: a mark is written in the transaction of its change, and removed with the rollup's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GRACE: Mapping[Level, timedelta] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class PeriodSpan:
     """A period of a level, as one zone cuts it."""
 
     level: Level
@@ -89,7 +89,7 @@ class Zones:
 class Due:
     """A period that must be rolled up, and since which change. seen: the last one known."""
 
-    span: Span
+    span: PeriodSpan
     mark: int
     seen: int
 
@@ -99,12 +99,12 @@ def zone_name(zone: tzinfo) -> str:
     return getattr(zone, "key", None) or "UTC"
 
 
-def span_at(at: datetime, level: Level, zone: tzinfo) -> Span:
+def span_at(at: datetime, level: Level, zone: tzinfo) -> PeriodSpan:
     """The period that holds an instant. Raises: Invalid at the calendar's ends."""
     found = period(check_time(at), level, zone)
     assert found.start is not None
     assert found.end is not None
-    return Span(level=level, start=found.start, end=found.end, zone_name=zone_name(zone))
+    return PeriodSpan(level=level, start=found.start, end=found.end, zone_name=zone_name(zone))
 
 
 def made_into(level: Level | None) -> tuple[Level, ...]:
@@ -112,12 +112,12 @@ def made_into(level: Level | None) -> tuple[Level, ...]:
     return tuple(each for each, smaller in MADE_FROM.items() if smaller == level)
 
 
-def smaller_of(span: Span) -> tuple[Span, ...]:
+def smaller_of(span: PeriodSpan) -> tuple[PeriodSpan, ...]:
     """The periods that one is made from, oldest first; none for an hour."""
     smaller = MADE_FROM[span.level]
     parts = periods_in(span.interval, smaller, span.zone) if smaller else ()
     return tuple(
-        Span(level=smaller, start=x.start, end=x.end, zone_name=span.zone_name)
+        PeriodSpan(level=smaller, start=x.start, end=x.end, zone_name=span.zone_name)
         for x in parts
         if smaller is not None and x.start is not None and x.end is not None
     )
@@ -128,17 +128,17 @@ def bounds(now: datetime, grace: timedelta) -> dict[str, str]:
     return {level: render_time(now - grace - GRACE[level]) for level in LEVELS}
 
 
-def is_open(span: Span, now: datetime, grace: timedelta) -> bool:
+def is_open(span: PeriodSpan, now: datetime, grace: timedelta) -> bool:
     """Whether a period goes on, or its late entries may still come."""
     return now < span.end + GRACE[span.level] + grace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Periods:
+class PeriodsAt:
     """The periods that hold an hour, that hour first. row: all of them as `mark_all` takes them."""
 
-    spans: tuple[Span, ...]
-    hour: Span
+    spans: tuple[PeriodSpan, ...]
+    hour: PeriodSpan
     row: dict[str, Any]
     zone_name: str
 
@@ -146,31 +146,31 @@ class Periods:
 class Marks:
     """Marks periods; remembers the last hour's, for most entries follow one another.
 
-    zone: of whoever opened the file; the owner's own, where one was told, comes before it.
+    zone: of whoever opened the file; the owner's own, where one was name, comes before it.
     """
 
     def __init__(self, owner: str, zone: tzinfo) -> None:
         self._owner = owner
         self._zone = zone
-        self._last: Periods | None = None
+        self._last: PeriodsAt | None = None
 
     def zone(self, conn: sqlite3.Connection | None) -> tzinfo:
         """The zone that cuts the owner's periods now."""
-        told = "" if conn is None else conn.execute(sql()["state"]).fetchone()[1]
-        return ZoneInfo(told) if told else self._zone
+        name = "" if conn is None else conn.execute(sql()["state"]).fetchone()[1]
+        return ZoneInfo(name) if name else self._zone
 
     def zones(self, conn: sqlite3.Connection, now: datetime) -> Zones:
         """All zones that matter to a write; the one of now has begun a series afterwards."""
         rows = conn.execute(sql()["zones"]).fetchall()
-        told = rows[0][0]
-        zone = ZoneInfo(told) if told else self._zone
+        kept = rows[0][0]
+        zone = ZoneInfo(kept) if kept else self._zone
         own = zone_name(zone)
         names = [tz for _, tz in rows if tz]
         if own not in names:
             self.begin(conn, own, now)
         return Zones(zone, tuple(name for name in names if name != own))
 
-    def spans(self, at: datetime, zone: tzinfo) -> tuple[Span, ...]:
+    def spans(self, at: datetime, zone: tzinfo) -> tuple[PeriodSpan, ...]:
         """The period of each level that holds an instant, the hour first."""
         return self.periods(at, zone).spans
 
@@ -204,11 +204,13 @@ class Marks:
                 made = {**row, "mark": change, "thread_id": self._owner}
                 conn.execute(sql()["mark_made"], made)
 
-    def mark_spans(self, conn: sqlite3.Connection, spans: Iterable[Span], *, change: int) -> None:
+    def mark_spans(
+        self, conn: sqlite3.Connection, spans: Iterable[PeriodSpan], *, change: int
+    ) -> None:
         """These periods must be rolled up."""
         conn.executemany(sql()["mark_dirty"], ({**x.row, "mark": change} for x in spans))
 
-    def above(self, span: Span) -> tuple[Span, ...]:
+    def above(self, span: PeriodSpan) -> tuple[PeriodSpan, ...]:
         """The periods that are made from one."""
         return tuple(span_at(span.start, level, span.zone) for level in made_into(span.level))
 
@@ -226,7 +228,7 @@ class Marks:
             facts = {"tz": name, "since": render_time(now), "tzdata": _tzdata()}
             conn.execute(sql()["add_series"], facts)
 
-    def periods(self, at: datetime, zone: tzinfo) -> Periods:
+    def periods(self, at: datetime, zone: tzinfo) -> PeriodsAt:
         """The period of each level that holds an instant.
 
         Those of the instant before are kept where they hold this one too: without it an add takes
@@ -244,7 +246,7 @@ class Marks:
         for span in spans:
             row[span.level] = render_time(span.start)
             row[f"{span.level}_end"] = render_time(span.end)
-        found = self._last = Periods(spans=spans, hour=spans[0], row=row, zone_name=name)
+        found = self._last = PeriodsAt(spans=spans, hour=spans[0], row=row, zone_name=name)
         return found
 
 
@@ -257,13 +259,15 @@ def note_change(conn: sqlite3.Connection, seq: int) -> int:
     return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
 
 
-def span_of_row(tz: str, level: int, start: str, end: str) -> Span:
+def span_of_row(tz: str, level: int, start: str, end: str) -> PeriodSpan:
     """A period from what `dirty` holds of it."""
-    return Span(level=LEVELS[level - 1], start=parse_time(start), end=parse_time(end), zone_name=tz)
+    return PeriodSpan(
+        level=LEVELS[level - 1], start=parse_time(start), end=parse_time(end), zone_name=tz
+    )
 
 
 def _tzdata() -> str:
-    """The version of the zones' rules, where it can be told."""
+    """The version of the zones' rules, where it is known."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

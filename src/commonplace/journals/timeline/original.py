@@ -1,7 +1,7 @@
 """Owns taking over a database of the program this journal's design was first built in.
 
 Never alters that database: it is kept beside ours as `journal.original.db`. Its rollups joined
-texts of windows that were no periods; those of which the entries are there are made anew.
+texts of windows that were no periods; those of which the entries are there are made again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.fence import shows_nothing
 from commonplace.core.files import locked, sync_folder
 from commonplace.db.sqlite import connect_read_only, translated
-from commonplace.journals.timeline.entry import PROFILE, RAW, Draft, check_time, render_metadata
+from commonplace.journals.timeline.entry import (
+    PROFILE,
+    RAW,
+    TimelineDraft,
+    check_time,
+    render_metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +60,7 @@ def _is_original(path: Path) -> bool:
         return _has(conn, "journal_entries") and not _has(conn, "applied_migrations")
 
 
-def adopt(path: Path, fill: Callable[[Path, Iterator[Draft]], int]) -> None:
+def adopt(path: Path, fill: Callable[[Path, Iterator[TimelineDraft]], int]) -> None:
     """Put a timeline of ours in the place of such a file; may be called again after a crash.
 
     Args:
@@ -81,7 +87,7 @@ def _has(conn: sqlite3.Connection, table: str) -> bool:
     return conn.execute(query, (table,)).fetchone() is not None
 
 
-def _drafts(conn: sqlite3.Connection) -> Iterator[Draft]:
+def _drafts(conn: sqlite3.Connection) -> Iterator[TimelineDraft]:
     known = {row[1] for row in conn.execute("PRAGMA table_info(journal_entries)")}
     columns = ", ".join(x if x in known else f"NULL AS {x}" for x in _COLUMNS)
     rows = conn.execute(f"SELECT {columns} FROM journal_entries ORDER BY timestamp, rowid")  # noqa: S608  names of our own
@@ -97,7 +103,7 @@ def _drafts(conn: sqlite3.Connection) -> Iterator[Draft]:
             # Its entries are gone: what it says is all there is of them.
             metadata, kind = {**metadata, "original_type": kind}, RAW
         with suppress(Invalid):
-            yield Draft(
+            yield TimelineDraft(
                 id=each["id"],
                 content=_checked(each["content"]),
                 entry_type=kind,
@@ -127,11 +133,11 @@ def _instant(text: object) -> datetime:
 
 def _metadata(text: object) -> dict[str, Any]:
     try:
-        told = json.loads(text) if isinstance(text, str) else {}
-        render_metadata(told)
+        parsed = json.loads(text) if isinstance(text, str) else {}
+        render_metadata(parsed)
     except (ValueError, Invalid):
         return {"original_metadata": str(text)[:1000]}
-    return told if isinstance(told, dict) else {"original_metadata": told}
+    return parsed if isinstance(parsed, dict) else {"original_metadata": parsed}
 
 
 def _swap(path: Path, made: Path) -> None:

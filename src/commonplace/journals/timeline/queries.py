@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time
 from commonplace.db.queries import read_queries
-from commonplace.journals.timeline.entry import Entry
+from commonplace.journals.timeline.entry import TimelineEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +23,11 @@ def sql() -> Mapping[str, str]:
     return read_queries("commonplace.journals.timeline", "queries.sql")
 
 
-def entry_of(row: tuple[Any, ...]) -> Entry:
+def entry_of(row: tuple[Any, ...]) -> TimelineEntry:
     """An entry from the columns that the queries read one in."""
     (seq, entry_id, thread_id, content, entry_type, timestamp, start, end, metadata) = row[:9]
     (level, status, created, updated, zone_name, digest, parent_id) = row[9:]
-    return Entry(
+    return TimelineEntry(
         seq=seq,
         id=entry_id,
         thread_id=thread_id,

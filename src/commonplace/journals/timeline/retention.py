@@ -43,13 +43,13 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """keep: for each level that is let go of, how long it is kept; a level not named stays."""
+    """How long each level is kept, by its name; a level that is not named is never deleted."""
 
     keep: Mapping[str, timedelta]
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is ever let go of."""
+        """Whether anything is ever deleted."""
         return bool(self.keep)
 
     def of(self, level: int) -> timedelta | None:
@@ -58,7 +58,7 @@ class Retention:
 
 
 KEEP_ALL = Retention({})
-"""Nothing is ever let go of."""
+"""Nothing is ever deleted."""
 
 
 def parse_retention(text: str) -> Retention:

@@ -15,11 +15,17 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import Figures, Item, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.entry import LEVELS, ROLLUP_TYPES, Entry, ref_of, rollup_id
+from commonplace.journals.timeline.entry import (
+    LEVELS,
+    ROLLUP_TYPES,
+    TimelineEntry,
+    ref_of,
+    rollup_id,
+)
 from commonplace.journals.timeline.figures import merged, parse_figures
 from commonplace.journals.timeline.marks import (
     Due,
-    Span,
+    PeriodSpan,
     bounds,
     is_open,
     smaller_of,
@@ -102,7 +108,7 @@ class Rollups:
         began = self.monotonic()
         made = 0
         # What cannot be made now, since a journal it is fed by does not answer, holds up no other.
-        waiting: set[Span] = set()
+        waiting: set[PeriodSpan] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
             due = [x for x in self._due(left + len(waiting)) if x not in waiting]
@@ -119,12 +125,12 @@ class Rollups:
 
     def read(
         self, level: Level, at: datetime, *, partial: bool = False, stores: bool = True
-    ) -> Entry | None:
+    ) -> TimelineEntry | None:
         """The rollup of the period that holds an instant, rolled up now where it is due.
 
         None for a period that is still open; with `partial` it is computed, marked so and stored
-        nowhere. One in which nothing was recorded is an entry without text. stores: False for
-        whoever may only read: what is due is computed then. Raises: Unavailable.
+        nowhere. One in which nothing was recorded is an entry without text. stores: False
+        where the caller may only read: what is due is computed then. Raises: Unavailable.
         """
         now = self.journal.clock()
         with self.journal.database.reading() as conn:
@@ -138,22 +144,22 @@ class Rollups:
         if not self.journal.exists:
             return self._nothing(span)
         if not stores:
-            return self._told(span)
+            return self._compute_closed(span)
         try:
             self.settle(span)
         except Unavailable:
-            # What cannot be written now, on a disk that is full say, can be told all the same.
-            return self._told(span)
+            # What cannot be written now, on a disk that is full say, is computed all the same.
+            return self._compute_closed(span)
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._stored(conn, span)
             return self._nothing(span) if found is None or conn is None else found
 
-    def _told(self, span: Span) -> Entry:
+    def _compute_closed(self, span: PeriodSpan) -> TimelineEntry:
         """A closed period's rollup, computed and not stored."""
-        told = self.compute(span)
-        return replace(told, metadata={**told.metadata, "partial": False})
+        found = self.compute(span)
+        return replace(found, metadata={**found.metadata, "partial": False})
 
-    def settle(self, span: Span) -> None:
+    def settle(self, span: PeriodSpan) -> None:
         """Roll up a period and, before, what it is made from, as far as either is due.
 
         Of a period that goes on only what is over in it.
@@ -174,7 +180,7 @@ class Rollups:
         self.roll_up(span)
 
     def rebuild(self, level: Level, at: datetime) -> int:
-        """Make a period's rollup and all it is made from anew, from the entries; how many.
+        """Make a period's rollup and all it is made from again, from the entries; how many.
 
         What still goes on of it is left open.
         """
@@ -190,7 +196,7 @@ class Rollups:
         now = self.journal.clock()
         return sum(not is_open(each, now, self.grace) for each in spans)
 
-    def roll_up(self, span: Span) -> bool:
+    def roll_up(self, span: PeriodSpan) -> bool:
         """Make one rollup if it is due; whether anything was written.
 
         What it is made from and was never rolled up is made first. Another process that is faster
@@ -225,7 +231,7 @@ class Rollups:
         self.log(found, summary, took_s=self.monotonic() - began, done=done)
         return done
 
-    def figures(self, span: Span) -> Figures:
+    def figures(self, span: PeriodSpan) -> Figures:
         """What is counted in a period now, whether or not it is rolled up."""
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._fresh(conn, span)
@@ -236,16 +242,16 @@ class Rollups:
                 return Figures()
         return self.computed(span).figures
 
-    def is_expired(self, span: Span) -> bool:
-        """Whether retention let go of the rollup of a period, and nothing changed in it since."""
+    def is_expired(self, span: PeriodSpan) -> bool:
+        """Whether retention deleted the rollup of a period, and nothing changed in it since."""
         with self.journal.database.reading() as conn:
             return conn is not None and self._is_expired(conn, span)
 
-    def compute_at(self, level: Level, at: datetime) -> Entry:
+    def compute_at(self, level: Level, at: datetime) -> TimelineEntry:
         """The period that holds an instant as its rollup would be now; see `compute`."""
         return self.compute(span_at(at, level, self.journal.zone))
 
-    def compute(self, span: Span) -> Entry:
+    def compute(self, span: PeriodSpan) -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
         found = self.computed(span)
         summary = self._summarised(found)
@@ -254,7 +260,7 @@ class Rollups:
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
-    def computed(self, span: Span, *, whole: bool = False) -> Gathered:
+    def computed(self, span: PeriodSpan, *, whole: bool = False) -> Gathered:
         """What a period is made from, smaller ones computed where they are not made.
 
         What a journal adds that does not answer now is left out; whole: Unavailable is raised.
@@ -310,7 +316,7 @@ class Rollups:
     def _bounds(self) -> dict[str, str]:
         return bounds(self.journal.clock(), self.grace)
 
-    def _made_or_due(self, conn: sqlite3.Connection, whole: Span) -> set[Span]:
+    def _made_or_due(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
         asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
         times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
@@ -327,11 +333,11 @@ class Rollups:
         rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
         return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
 
-    def _due(self, limit: int) -> list[Span]:
+    def _due(self, limit: int) -> list[PeriodSpan]:
         rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
         return [span_of_row(*row) for row in rows]
 
-    def _gather(self, span: Span) -> tuple[Due | None, Gathered | None]:
+    def _gather(self, span: PeriodSpan) -> tuple[Due | None, Gathered | None]:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return None, None
@@ -360,19 +366,19 @@ class Rollups:
                 at = own.end
         return False
 
-    def _make(self, spans: tuple[Span, ...]) -> bool:
+    def _make(self, spans: tuple[PeriodSpan, ...]) -> bool:
         """Make smaller rollups that a larger one lacks; whether none is lacking now."""
         self._mark(*spans)
         for each in spans:
             self.roll_up(each)
         return not any(self._is_marked(x) for x in spans)
 
-    def _mark(self, *spans: Span) -> None:
+    def _mark(self, *spans: PeriodSpan) -> None:
         with self.journal.database.writing() as conn:
             change = conn.execute(sql()["last_change"]).fetchone()[0]
             self.journal.marks.mark_spans(conn, spans, change=change)
 
-    def _is_marked(self, span: Span) -> bool:
+    def _is_marked(self, span: PeriodSpan) -> bool:
         with self.journal.database.reading() as conn:
             return conn is not None and self.rows.mark_of(conn, span) is not None
 
@@ -390,20 +396,20 @@ class Rollups:
             self.rows.unmark(conn, due)
         return False
 
-    def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+    def _stored(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
         """The same with what it went into and was made from."""
         found = self.rows.find(conn, span)
         return None if found is None else self.journal.whole(conn, found)
 
-    def _is_expired(self, conn: sqlite3.Connection, span: Span) -> bool:
-        """Whether retention let go of a rollup, and nothing changed in its period since."""
+    def _is_expired(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+        """Whether retention deleted a rollup, and nothing changed in its period since."""
         return self.rows.is_expired(conn, span) and self.rows.mark_of(conn, span) is None
 
-    def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+    def _fresh(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
 
-    def _part(self, span: Span, *, whole: bool) -> Part:
+    def _part(self, span: PeriodSpan, *, whole: bool) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
         found = self.computed(span, whole=whole)
         summary = self._summarised(found)
@@ -418,7 +424,7 @@ class Rollups:
         )
         return Part(item=item, names=found.names, figures=found.figures, span=span)
 
-    def _nothing(self, span: Span) -> Entry:
+    def _nothing(self, span: PeriodSpan) -> TimelineEntry:
         found = bare(span)
         facts = facts_of(found, generator=self.extractive.generator)
         with self.journal.database.reading() as conn:

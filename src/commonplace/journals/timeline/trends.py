@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.journals.timeline.marks import Span
+    from commonplace.journals.timeline.marks import PeriodSpan
     from commonplace.journals.timeline.rollups import Rollups
 
 MOST_PERIODS = 1000
@@ -55,12 +55,12 @@ class Trends:
                 {
                     "period": x.key,
                     "start": x.start.isoformat(),
-                    **_told(x.figures),
+                    **_figures_dict(x.figures),
                     **({"expired": True} if x.expired else {}),
                 }
                 for x in self.periods
             ],
-            "total": _told(self.total),
+            "total": _figures_dict(self.total),
         }
 
 
@@ -73,7 +73,7 @@ def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
     return Trends(level=level, periods=tuple(periods), total=merged([x.figures for x in periods]))
 
 
-def _trend(rollups: Rollups, span: Span) -> Trend:
+def _trend(rollups: Rollups, span: PeriodSpan) -> Trend:
     figures = rollups.figures(span)
     key = period_key(span.start, span.level, span.zone)
     return Trend(
@@ -96,9 +96,9 @@ def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
 
 
 def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datetime] | None:
-    """The first and the last time of which trends of a span tell; None where nothing is recorded.
+    """The first and the last time that trends of a span cover; None where nothing is recorded.
 
-    What is still to come is only told where the span has an end.
+    What is still to come counts only where the span has an end.
     """
     reached = reach(journal)
     if reached is None:
@@ -109,7 +109,7 @@ def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datet
     return first if within.start is None else max(first, within.start), last
 
 
-def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
+def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[PeriodSpan]:
     found = counted(rollups.journal, within)
     if found is None:
         return
@@ -128,7 +128,7 @@ def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
         )
 
 
-def _told(figures: Figures) -> dict[str, Any]:
+def _figures_dict(figures: Figures) -> dict[str, Any]:
     return {
         "entries": figures.entries,
         "hours_active": figures.hours,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.services.timeline.finding import TimelineFound
@@ -58,7 +58,11 @@ def check_budget(budget_tokens: int) -> None:
 
 
 def assemble(
-    journal: TimelineJournal, found: TimelineFound, rollups: Iterable[Entry], *, budget_tokens: int
+    journal: TimelineJournal,
+    found: TimelineFound,
+    rollups: Iterable[TimelineEntry],
+    *,
+    budget_tokens: int,
 ) -> Context:
     """Put the profile, the rollups and what was found into one text, whole within its budget."""
     page, zone = _Page(budget_tokens * TOKEN_BYTES), journal.zone
@@ -82,7 +86,7 @@ def assemble(
     )
 
 
-def recent_rollups(rollups: Rollups, *, stores: bool) -> Iterator[Entry]:
+def recent_rollups(rollups: Rollups, *, stores: bool) -> Iterator[TimelineEntry]:
     """Today and yesterday, this week and the last, this month and the last; what goes on partial.
 
     A week or a month that goes on is left out where it counts no more than what stands before it.
@@ -107,7 +111,7 @@ class _Page:
         self.refs: list[str] = []
         self.used = 0
 
-    def put(self, label: str, entry: Entry, *, share: float) -> None:
+    def put(self, label: str, entry: TimelineEntry, *, share: float) -> None:
         """One entry more, shortened to what is left of a share of the whole; or left out."""
         left = int(self._most * share) - self.used
         if entry.ref in self.refs or left < _SHORTEST:
@@ -129,7 +133,7 @@ def _shortened(text: str, length: int) -> str:
     return text[: max(length - 1, 1)].rstrip() + "…"
 
 
-def _count(entry: Entry | None) -> int:
+def _count(entry: TimelineEntry | None) -> int:
     return 0 if entry is None else int(entry.metadata.get("entries", 0))
 
 
@@ -137,7 +141,7 @@ _RECENT: tuple[Level, ...] = ("day", "week", "month")
 _TICK = timedelta(microseconds=1)
 
 
-def _label(entry: Entry, zone: tzinfo) -> str:
+def _label(entry: TimelineEntry, zone: tzinfo) -> str:
     if entry.level:
         when = render_interval(Interval(start=entry.start, end=entry.end), zone)
     else:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.values import By, Hit
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.search.finder import Finder
 
@@ -41,71 +41,15 @@ _PERIOD_FIRST = "How that time went stands before what is near the question."
 
 # A question of these words alone is about its time, whatever bears them.
 _OF_A_TIME = frozenset(
-    [
-        *(
-            "what",
-            "which",
-            "how",
-            "show",
-            "tell",
-            "give",
-            "list",
-            "me",
-            "us",
-            "i",
-            "we",
-            "you",
-            "my",
-            "our",
-        ),
-        *(
-            "was",
-            "were",
-            "is",
-            "are",
-            "am",
-            "did",
-            "do",
-            "does",
-            "doing",
-            "done",
-            "have",
-            "has",
-            "had",
-            "been",
-            "be",
-        ),
-        *(
-            "the",
-            "a",
-            "an",
-            "on",
-            "in",
-            "of",
-            "to",
-            "at",
-            "with",
-            "about",
-            "for",
-            "up",
-            "all",
-            "most",
-            "there",
-        ),
-        *("work", "worked", "working", "works", "busy", "go", "goes", "going", "gone", "went"),
-        *(
-            "happen",
-            "happened",
-            "happening",
-            "happens",
-            "accomplish",
-            "accomplished",
-            "achieve",
-            "achieved",
-        ),
-        *("progress", "summarize", "summarise", "summary", "sum", "recap", "overview", "review"),
-        *("things", "stuff", "everything", "anything"),
-    ]
+    _WORD.findall(
+        "what which how show tell give list me us i we you my our"
+        " was were is are am did do does doing done have has had been be"
+        " the a an on in of to at with about for up all most there"
+        " work worked working works busy go goes going gone went"
+        " happen happened happening happens accomplish accomplished achieve achieved"
+        " progress summarize summarise summary sum recap overview review"
+        " things stuff everything anything"
+    )
 )
 
 
@@ -116,7 +60,7 @@ class TimelineHit:
     also: refs of what says the same, among them what it is a summary of, or what summarises it.
     """
 
-    entry: Entry
+    entry: TimelineEntry
     score: float | None = None
     similarity: float | None = None
     by: By | None = None
@@ -208,7 +152,7 @@ class TimelineSearch:
         note = _PERIOD_FIRST if found.hits else _LISTED
         return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
 
-    def _fitting(self, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
+    def _fitting(self, within: Interval, kinds: tuple[str, ...]) -> Iterator[TimelineEntry]:
         """The summaries that fit a span, newest first, made now where they are due.
 
         One that goes on is computed.
@@ -248,6 +192,6 @@ def _is_of_a_time(query: str) -> bool:
     return _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
 
 
-def _lies_in(entry: Entry, within: Interval) -> bool:
+def _lies_in(entry: TimelineEntry, within: Interval) -> bool:
     begins = within.start is None or entry.start >= within.start
     return begins and (within.end is None or entry.end <= within.end)

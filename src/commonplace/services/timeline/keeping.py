@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.ports import OpensRefs
     from commonplace.core.values import Page
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.journal import Deleted
-    from commonplace.journals.timeline.memories import Imported
+    from commonplace.journals.timeline.memories import ImportedMemories
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rewording import Reworded, Rewording
     from commonplace.journals.timeline.rollups import DueLevel
     from commonplace.journals.timeline.trends import Trends
     from commonplace.services.timeline.service import TimelineService
-    from commonplace.services.timeline.zoom import Node
+    from commonplace.services.timeline.zoom import PeriodNode
 
 _AT_ONCE = 200
 _PERIODS_SHOWN = 62
@@ -47,8 +47,8 @@ _DAYS: dict[Level, int] = {"day": 1, "week": 7, "month": 30, "year": 365}
 class ShownPeriod:
     """A period, the way down from it, and the refs of the rollups that it went into."""
 
-    rollup: Entry
-    node: Node
+    rollup: TimelineEntry
+    node: PeriodNode
     above: tuple[str, ...]
 
 
@@ -235,14 +235,14 @@ class TimelineKeeping:
 
     def import_memories(
         self, *, text: str, thread: str, progress: Callable[[int, int], None] | None = None
-    ) -> Imported:
+    ) -> ImportedMemories:
         """Bring in a memory system's memories from JSON lines, each once. Raises: Invalid."""
         from commonplace.journals.timeline.memories import MemoryBackend
 
         backend = MemoryBackend(self._service().journal)
         return backend.import_memories(text, thread=thread, progress=progress)
 
-    def _entry_of(self, name: str) -> Entry | None:
+    def _entry_of(self, name: str) -> TimelineEntry | None:
         """The entry whose ref this is; None for a period's name, or its ref while none is stored.
 
         Raises: NotFound for another ref.

@@ -88,7 +88,7 @@ def read_named(service: Timed, text: str, *, argument: str = "at") -> Interval:
 def read_period(service: Timed, text: str) -> tuple[Level, Interval]:
     """The one period that a text names, by its name or by a phrase such as `last week`.
 
-    Raises: Invalid, also for a time that is no hour, day, week, month or year.
+    Raises: Invalid, also for a time that is not one hour, day, week, month or year.
     """
     with naming("period"):
         key = find_period_key(text, service.zone)
@@ -100,6 +100,6 @@ def read_period(service: Timed, text: str) -> tuple[Level, Interval]:
         if period(named.start, level, service.zone) == named:
             return level, named
     raise Invalid(
-        f"Invalid period: {opening(text, 60)!r} is no single hour, day, week, month or year.",
+        f"Invalid period: {opening(text, 60)!r} is not one hour, day, week, month or year.",
         hint="Use one such as 2026, 2026-10, 2026-W41, 2026-10-07, '2026-10-07 14' or last week.",
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock, Level
     from commonplace.core.values import Interval
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
@@ -47,13 +47,13 @@ _AFTER_DELETING_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class RecordedEntry:
     """An entry that is recorded. is_new: False where its key had added it before.
 
-    notes: what whoever wrote it must know, such as that it is not found by meaning yet.
+    notes: what the caller must know, such as that it is not found by meaning yet.
     """
 
-    entry: Entry
+    entry: TimelineEntry
     is_new: bool
     notes: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ class Written:
 class TimelineService:
     """One owner's timeline and what finds it. filing, finder: opened at the first use.
 
-    retention: what `run_due` lets go of. feeding: follows other journals. rolls_up: whether what is
+    retention: what `run_due` deletes. feeding: follows other journals. rolls_up: whether what is
     due is rolled up before anything is read, for half a second at most.
     """
 
@@ -115,9 +115,9 @@ class TimelineService:
         return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
 
     def run_due(self, *, dry_run: bool = False) -> tuple[int, RetentionResult]:
-        """Roll up all that is due, then let go of what retention no longer keeps.
+        """Roll up all that is due, then archive and delete what retention no longer keeps.
 
-        How many rollups were made, and what was let go of; dry_run: would be, and nothing is made.
+        How many rollups were made, and what retention did; dry_run: would do, and nothing is made.
         May be called at any time and as often as one likes. Raises: Unavailable.
         """
         if not dry_run:
@@ -135,7 +135,7 @@ class TimelineService:
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
-    ) -> Written:
+    ) -> RecordedEntry:
         """Record an entry, then file it. Raises: Invalid, Unavailable."""
         added = self.journal.add(
             content,
@@ -145,7 +145,7 @@ class TimelineService:
             idempotency_key=idempotency_key,
         )
         notes = self._file([added.entry]) if added.is_new else ()
-        return Written(entry=added.entry, is_new=added.is_new, notes=notes)
+        return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
 
     def update(
         self,
@@ -154,10 +154,10 @@ class TimelineService:
         content: str | None = None,
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Written:
+    ) -> RecordedEntry:
         """Alter an entry, then file it. Raises: Invalid, NotFound, Unavailable."""
         entry = self.journal.update(entry_id, content=content, at=at, metadata=metadata)
-        return Written(entry=entry, is_new=False, notes=self._file([entry]))
+        return RecordedEntry(entry=entry, is_new=False, notes=self._file([entry]))
 
     def delete(self, entry_id: str) -> tuple[Deleted, tuple[str, ...]]:
         """Delete an entry for good, and take its text out of every rollup, index and vector.
@@ -207,7 +207,7 @@ class TimelineService:
 
     def rollup(
         self, period: str, at: datetime | None = None, *, partial: bool = False
-    ) -> Entry | None:
+    ) -> TimelineEntry | None:
         """The rollup of a period (`hourly` … `yearly`) that holds an instant, else now.
 
         None for an open one, unless it is asked for as partial. Raises: Invalid, Unavailable.
@@ -216,7 +216,7 @@ class TimelineService:
         level, when = parse_period(period), at or self.clock()
         return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
 
-    def find_open(self, within: Interval, level: Level) -> Entry | None:
+    def find_open(self, within: Interval, level: Level) -> TimelineEntry | None:
         """The period of a level that goes on, computed now and stored nowhere.
 
         None where it lies outside the time, or nothing is recorded in it.
@@ -256,7 +256,7 @@ class TimelineService:
                 if is_erasing(self.journal.database):
                     erase(self.journal.database)
 
-    def _file(self, entries: Sequence[Entry]) -> tuple[str, ...]:
+    def _file(self, entries: Sequence[TimelineEntry]) -> tuple[str, ...]:
         return self.filing().file(self.journal.docs(entries)).notes
 
 

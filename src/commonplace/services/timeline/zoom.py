@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval, Page
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
 MOST_LINES = 400
@@ -35,7 +35,7 @@ _PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class PeriodNode:
     """One step: a period, or an entry in an hour (level None).
 
     count: raw entries it stands for. lost: those of them to which no step below it leads, since
@@ -50,9 +50,9 @@ class Node:
     count: int = 1
     lost: int = 0
     more: bool = False
-    down: tuple[Node, ...] = field(default=())
+    down: tuple[PeriodNode, ...] = field(default=())
 
-    def cut(self, depth: int) -> Node:
+    def cut(self, depth: int) -> PeriodNode:
         """The same with so many steps below it."""
         if not depth:
             return replace(self, down=(), more=self.more or bool(self.down))
@@ -70,13 +70,13 @@ class Node:
 
 def way_down(
     journal: TimelineJournal, level: Level, within: Interval, *, depth: int | None = None
-) -> Node:
+) -> PeriodNode:
     """A period with what lies in it, so many steps down, else as many as a page of lines holds.
 
     Roll up what is due before. Of very many entries the newest 20,000 are steps; what is older
     ends at its hours.
     """
-    kept: dict[int, list[Entry]] = {}
+    kept: dict[int, list[TimelineEntry]] = {}
     unread: set[int] = set()
     for number in _numbers(level):
         lines = sum(len(each) for each in kept.values())
@@ -107,9 +107,9 @@ def _numbers(level: Level) -> list[int]:
 
 def _read(
     journal: TimelineJournal, within: Interval, number: int, most: int
-) -> tuple[list[Entry], bool]:
+) -> tuple[list[TimelineEntry], bool]:
     """What is stored of one level and begins in a span, oldest first; whether that is all."""
-    found: list[Entry] = []
+    found: list[TimelineEntry] = []
     cursor = ""
     while len(found) < (most if not number else MOST_READ):
         page = journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
@@ -140,7 +140,9 @@ class _Way:
         self._since = since
         self._unread = unread
 
-    def node(self, level: Level, within: Interval, kept: Mapping[int, list[Entry]]) -> Node:
+    def node(
+        self, level: Level, within: Interval, kept: Mapping[int, list[TimelineEntry]]
+    ) -> PeriodNode:
         """A period and what lies below it. kept: what lies in it, by level."""
         assert within.start is not None
         number = LEVELS.index(level) + 1
@@ -161,7 +163,7 @@ class _Way:
             is_read = self._since is None or within.start >= self._since
         else:
             is_read = LEVELS.index(smaller) + 1 not in self._unread
-        return Node(
+        return PeriodNode(
             level=level,
             key=period_key(within.start, level, self._zone),
             at=within.start,
@@ -182,7 +184,7 @@ class _Way:
 
 
 def _pieces(
-    level: Level, inside: Mapping[int, list[Entry]], fed: Sequence[datetime], zone: tzinfo
+    level: Level, inside: Mapping[int, list[TimelineEntry]], fed: Sequence[datetime], zone: tzinfo
 ) -> list[Interval]:
     """The periods of a level in which anything lies, oldest first."""
     stored = [x.start for n in _numbers(level) if n for x in inside.get(n, ()) if _counted(x)]
@@ -193,28 +195,28 @@ def _pieces(
 
 def _leaves(
     journal: TimelineJournal,
-    hour: Entry | None,
-    entries: Sequence[Entry],
+    hour: TimelineEntry | None,
+    entries: Sequence[TimelineEntry],
     fed: Sequence[tuple[datetime, str]],
-) -> Iterator[Node]:
+) -> Iterator[PeriodNode]:
     """The raw entries of an hour, and what other journals gave to it: their refs alone.
 
     fed: what they add now; an hour that is rolled up knows what it was made from.
     """
     for entry in entries:
         text = first_words(entry.content)
-        yield Node(level=None, key="", at=entry.at, ref=entry.ref, text=text)
+        yield PeriodNode(level=None, key="", at=entry.at, ref=entry.ref, text=text)
     if hour is None:
         for at, ref in fed:
-            yield Node(level=None, key="", at=at, ref=ref, text="")
+            yield PeriodNode(level=None, key="", at=at, ref=ref, text="")
         return
     whole = journal.find(hour.id) if _counted(hour) > len(entries) else None
     for name in () if whole is None else whole.sources:
         if ":" in name:
-            yield Node(level=None, key="", at=hour.start, ref=name, text="")
+            yield PeriodNode(level=None, key="", at=hour.start, ref=name, text="")
 
 
-def with_others(node: Node, read: Callable[[str], Page | None]) -> Node:
+def with_others(node: PeriodNode, read: Callable[[str], Page | None]) -> PeriodNode:
     """The same with the time and the first words of what other journals gave.
 
     read: opens a ref of another journal; None for what cannot be opened now.
@@ -230,12 +232,12 @@ def with_others(node: Node, read: Callable[[str], Page | None]) -> Node:
     return replace(node, down=down)
 
 
-def _counted(entry: Entry | None) -> int:
+def _counted(entry: TimelineEntry | None) -> int:
     counted = 0 if entry is None else entry.metadata.get("entries", 0)
     return counted if isinstance(counted, int) else 0
 
 
-def deepest(node: Node) -> int:
+def deepest(node: PeriodNode) -> int:
     """How many steps down a page of lines can hold."""
     depth = 1
     while depth < len(LEVELS) and node.lines_to(depth + 1) <= MOST_LINES:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Answer, Page
     from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.journal import Deleted
-    from commonplace.journals.timeline.memories import Imported
+    from commonplace.journals.timeline.memories import ImportedMemories
     from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import DueLevel
     from commonplace.journals.timeline.trends import Trend, Trends
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         TimelineStatus,
         TrendsOf,
     )
-    from commonplace.services.timeline.zoom import Node
+    from commonplace.services.timeline.zoom import PeriodNode
 
 _BAR = 24
 _HOURS_A_DAY = 24
@@ -145,7 +145,7 @@ def deleted_answer(deleted: Deleted, notes: Sequence[str]) -> Answer:
     return answer_of(lines, {"refs": list(deleted.refs), "rollups": deleted.rollups}, notes)
 
 
-def imported_answer(done: Imported, name: str) -> Answer:
+def imported_answer(done: ImportedMemories, name: str) -> Answer:
     """What an import added. name: of the file."""
     lines = [f"{name}: {len(done.added):,} added, {done.repeated:,} already there."]
     if done.profile is not None:
@@ -158,7 +158,7 @@ def imported_answer(done: Imported, name: str) -> Answer:
     return answer_of(lines, facts)
 
 
-def _node_lines(node: Node, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
+def _node_lines(node: PeriodNode, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
     """What lies below a node, each in a line, deeper ones indented."""
     for each in node.down:
         yield visible_line(f"{'  ' * indent}{_node_line(each, zone)}")
@@ -167,7 +167,7 @@ def _node_lines(node: Node, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
         yield f"{'  ' * indent}({node.lost:,} no longer kept)"
 
 
-def _node_line(node: Node, zone: tzinfo) -> str:
+def _node_line(node: PeriodNode, zone: tzinfo) -> str:
     """`14:00  3 entries  timeline:…`, `2026-10-07 Wed  …`, or the first words of an entry."""
     if node.level is None:
         return f"{render_instant(node.at, zone)[-5:]}  {node.text}  {node.ref}"
@@ -182,7 +182,7 @@ def _node_line(node: Node, zone: tzinfo) -> str:
     return f"{name}  {counted(node.count, 'entry', 'entries')}{ref}"
 
 
-def _node_facts(node: Node) -> dict[str, Any]:
+def _node_facts(node: PeriodNode) -> dict[str, Any]:
     return {
         "level": node.level or RAW,
         "period": node.key or None,

@@ -36,8 +36,8 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineService, Written
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.services.timeline.service import RecordedEntry, TimelineService
 
 RangeLevel: TypeAlias = Literal["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]
 
@@ -217,7 +217,7 @@ class TimelineTools:
     def timeline_profile(
         self, *, text: Annotated[str, Arg("Who the user is now, whole; none to read.")] = ""
     ) -> Answer:
-        """Timeline: read who the user is, or store it anew.
+        """Timeline: read who the user is, or store a new profile.
 
         Use it when a role, name or lasting preference changed. Earlier profiles stay in the
         timeline.
@@ -268,7 +268,7 @@ def _context(service: TimelineService, query: str, budget: int) -> Answer:
     return answer_of(lines, facts, found.notes)
 
 
-def _written(written: Written, service: TimelineService) -> Answer:
+def _written(written: RecordedEntry, service: TimelineService) -> Answer:
     entry = written.entry
     when = render_instant(entry.at, service.zone)
     if written.is_new:
@@ -291,6 +291,6 @@ def _period(level: str) -> PeriodName:
     return next(name for name in PERIODS if name == level)
 
 
-def _after(first: Entry, following: tuple[Entry, ...]) -> str:
+def _after(first: TimelineEntry, following: tuple[TimelineEntry, ...]) -> str:
     """Where a list goes on after an open period, which is stored nowhere."""
     return f"{render_time(first.at)}/0" if following else ""
