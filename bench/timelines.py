@@ -217,7 +217,7 @@ def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
 def _asked(app: App, question: str, within: Interval | None) -> tuple[float, float]:
     """How long an answer took, and how much of it was computed: the machine may be busy."""
     began, computed = time.perf_counter(), time.process_time()
-    app.timeline.service().find(question, within=within)
+    app.timeline.service().find(question, interval=within)
     return (time.perf_counter() - began) * 1000, (time.process_time() - computed) * 1000
 
 

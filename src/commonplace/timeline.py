@@ -120,7 +120,7 @@ class Timeline:
         """
         found = self.service(thread_id).find(
             query,
-            within=None if time_range is None else _interval(*time_range),
+            interval=None if time_range is None else _interval(*time_range),
             types=tuple(entry_types or ()),
             limit=limit,
         )
@@ -145,13 +145,13 @@ class Timeline:
         `partial` in its metadata. limit: None for all there is. Raises: Invalid.
         """
         service = self.service(thread_id)
-        within = _interval(start, end)
+        interval = _interval(start, end)
         level = parse_level(rollup_level) if rollup_level in range(len(LEVELS) + 1) else None
-        current = service.find_open(within, level) if level else None
+        current = service.find_open(interval, level) if level else None
         found = [] if current is None else [current.as_dict()]
         # A clock that was set back opens a period again that is rolled up already.
         again = {x["id"] for x in found}
-        listed = (x for x in _listed(service, within, rollup_level) if x["id"] not in again)
+        listed = (x for x in _listed(service, interval, rollup_level) if x["id"] not in again)
         return list(islice(chain(found, listed), limit))
 
     def get_rollup(
@@ -207,8 +207,8 @@ class Timeline:
         period: str = "daily",
     ) -> dict[str, Any]:
         """Counts, active hours, projects and tags of each period, from data alone."""
-        within = Interval(start=_aware(start), end=_aware(end))
-        return self.service(thread_id).trends(within, level=parse_period(period)).as_dict()
+        interval = Interval(start=_aware(start), end=_aware(end))
+        return self.service(thread_id).trends(interval, level=parse_period(period)).as_dict()
 
     def memories(self, thread_id: str) -> MemoryBackend:
         """A memory system's storage on this owner's timeline: `create_memory`, `list_memories`."""
@@ -294,11 +294,11 @@ class Timeline:
 
 
 def _listed(
-    service: TimelineService, within: Interval, level: int | None
+    service: TimelineService, interval: Interval, level: int | None
 ) -> Iterator[dict[str, Any]]:
     cursor = ""
     while True:
-        page = service.list_entries(within, level=level, limit=MOST_LISTED, cursor=cursor)
+        page = service.list_entries(interval, level=level, limit=MOST_LISTED, cursor=cursor)
         yield from (x.as_dict() for x in page.entries)
         if not (cursor := page.cursor):
             return
@@ -315,10 +315,10 @@ def _settings(home: Path | str | None, timezone: str | None) -> Settings:
 
 
 def _interval(start: datetime, end: datetime) -> Interval:
-    within = Interval(start=_aware(start), end=_aware(end))
+    interval = Interval(start=_aware(start), end=_aware(end))
     if start >= end:
         raise Invalid("Invalid time range: its end is not after its start.", hint="Swap them.")
-    return within
+    return interval
 
 
 def _aware(at: datetime | None) -> datetime | None:

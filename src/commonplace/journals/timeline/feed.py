@@ -49,12 +49,12 @@ class _SyncResult:
 
 
 def list_fed(
-    journal: TimelineJournal, within: Interval, *, most: int
+    journal: TimelineJournal, interval: Interval, *, most: int
 ) -> list[tuple[datetime, str]]:
     """When and under which ref other journals add to a span, oldest first; of many the newest."""
-    assert within.start is not None
-    end = LATEST if within.end is None else within.end
-    asked = {"start": render_time(within.start), "end": render_time(end)}
+    assert interval.start is not None
+    end = LATEST if interval.end is None else interval.end
+    asked = {"start": render_time(interval.start), "end": render_time(end)}
     rows = journal.database.ask("fed_within", **asked)
     return [(parse_time(row[3]), row[1]) for row in rows[-most:]]
 

@@ -198,7 +198,7 @@ class TimelineJournal:
 
     def list_entries(
         self,
-        within: Interval,
+        interval: Interval,
         *,
         level: int | None = None,
         types: Sequence[str] = (),
@@ -214,7 +214,7 @@ class TimelineJournal:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
         if level is not None and not 0 <= level <= len(LEVELS):
             raise Invalid(f"Invalid level: {level}.", hint=f"Use 0 to {len(LEVELS)}.")
-        asked = _asked(within, types, limit + 1, cursor)
+        asked = _asked(interval, types, limit + 1, cursor)
         with self.database.reading() as conn:
             if conn is None:
                 return Listed(entries=())
@@ -372,7 +372,7 @@ class TimelineJournal:
         return entry
 
 
-def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
+def _asked(interval: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
     before, _, seq = cursor.partition("/")
     is_cursor = cursor.isascii() and seq.isdecimal() and len(before) == len(_BEYOND)
     if cursor and not (is_cursor and len(seq) <= _LONGEST_SEQ):
@@ -380,9 +380,9 @@ def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> d
             f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
         )
     return {
-        "start": render_time(within.start) if within.start else "",
-        "end": render_time(within.end) if within.end else _BEYOND,
-        "until": within.end,
+        "start": render_time(interval.start) if interval.start else "",
+        "end": render_time(interval.end) if interval.end else _BEYOND,
+        "until": interval.end,
         "before": before or _BEYOND,
         "before_seq": int(seq or 0),
         "types": json.dumps(list(types)) if types else "",

@@ -64,12 +64,12 @@ class Trends:
         }
 
 
-def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
+def list_trends(rollups: Rollups, interval: Interval, level: Level) -> Trends:
     """The periods of a level that overlap a span, from the first entry to the last, or until now.
 
     Raises: Invalid where they are more than 1,000.
     """
-    periods = [_trend(rollups, span) for span in _spans(rollups, within, level)]
+    periods = [_trend(rollups, span) for span in _spans(rollups, interval, level)]
     return Trends(level=level, periods=tuple(periods), total=merged([x.figures for x in periods]))
 
 
@@ -95,7 +95,7 @@ def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
     return None
 
 
-def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datetime] | None:
+def counted(journal: TimelineJournal, interval: Interval) -> tuple[datetime, datetime] | None:
     """The first and the last time that trends of a span cover; None where nothing is recorded.
 
     What is still to come counts only where the span has an end.
@@ -104,24 +104,24 @@ def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datet
     if reached is None:
         return None
     first, last = reached
-    if within.end is None:
+    if interval.end is None:
         last = max(first, min(last, journal.clock()))
-    return first if within.start is None else max(first, within.start), last
+    return first if interval.start is None else max(first, interval.start), last
 
 
-def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[PeriodSpan]:
-    found = counted(rollups.journal, within)
+def _spans(rollups: Rollups, interval: Interval, level: Level) -> Iterator[PeriodSpan]:
+    found = counted(rollups.journal, interval)
     if found is None:
         return
     zone: tzinfo = rollups.journal.zone
     at, last = found
     for _ in range(MOST_PERIODS):
-        if at > last or (within.end is not None and at >= within.end):
+        if at > last or (interval.end is not None and at >= interval.end):
             return
         span = span_at(at, level, zone)
         yield span
         at = span.end
-    if at <= last and (within.end is None or at < within.end):
+    if at <= last and (interval.end is None or at < interval.end):
         raise Invalid(
             f"More than {MOST_PERIODS:,} periods of a {level}.",
             hint="Ask for a shorter time, or a larger period.",

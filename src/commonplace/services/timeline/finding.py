@@ -87,7 +87,7 @@ class TimelineSearch:
     stores: bool
 
     def find(
-        self, query: str, *, within: Interval | None, types: Sequence[str], limit: int
+        self, query: str, *, interval: Interval | None, types: Sequence[str], limit: int
     ) -> TimelineFound:
         """The best entries for a question; see `TimelineService.find`. Raises: Invalid."""
         from commonplace.core.when.inside import find_when
@@ -96,41 +96,41 @@ class TimelineSearch:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
         kinds = tuple(dict.fromkeys(parse_type(x) for x in types))
         journal, phrase = self.rollups.journal, ""
-        if within is None and query.strip():
+        if interval is None and query.strip():
             read = find_when(query, now=journal.clock(), zone=journal.zone)
             if not read.vague:  # else its bounds are a guess, and would hide entries
-                within, phrase = read.interval, read.phrase
+                interval, phrase = read.interval, read.phrase
                 query = read.text or query
         if not query.strip():
-            listed = journal.list_entries(within or Interval(), types=kinds, limit=limit)
+            listed = journal.list_entries(interval or Interval(), types=kinds, limit=limit)
             hits = tuple(TimelineHit(entry=x) for x in listed.entries)
-            return TimelineFound(hits=hits, interval=within)
-        found = replace(self._asked(query, within, kinds, limit), phrase=phrase)
+            return TimelineFound(hits=hits, interval=interval)
+        found = replace(self._asked(query, interval, kinds, limit), phrase=phrase)
         by_words = any(hit.by != "meaning" for hit in found.hits) and not _is_of_a_time(query)
-        if within is None or by_words:
+        if interval is None or by_words:
             return found
-        return self._of_the_time(found, within, kinds, limit)
+        return self._of_the_time(found, interval, kinds, limit)
 
     def _asked(
-        self, query: str, within: Interval | None, kinds: tuple[str, ...], limit: int
+        self, query: str, interval: Interval | None, kinds: tuple[str, ...], limit: int
     ) -> TimelineFound:
         from commonplace.search.finder import Question
 
         found = self.finder().find(
             Question(
                 text=query,
-                within=Filter(within=within or Interval(), journals=(JOURNAL,), kinds=kinds),
+                within=Filter(within=interval or Interval(), journals=(JOURNAL,), kinds=kinds),
                 limit=limit,
                 floor=policy.TIMELINE_FLOOR,
                 policy=policy.TIMELINE,
-                fitting=policy.fitting_kinds(within),
+                fitting=policy.fitting_kinds(interval),
             )
         )
         hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)
-        return TimelineFound(hits=hits, interval=within, notes=found.notes)
+        return TimelineFound(hits=hits, interval=interval, notes=found.notes)
 
     def _of_the_time(
-        self, found: TimelineFound, within: Interval, kinds: tuple[str, ...], limit: int
+        self, found: TimelineFound, interval: Interval, kinds: tuple[str, ...], limit: int
     ) -> TimelineFound:
         """The same with the periods that fit the time before it, for no word led anywhere.
 
@@ -139,36 +139,36 @@ class TimelineSearch:
         is listed.
         """
         near = {hit.entry.ref: hit for hit in found.hits}
-        periods = [*islice(self._fitting(within, kinds), max(limit // 2, 1) if near else limit)]
+        periods = [*islice(self._fitting(interval, kinds), max(limit // 2, 1) if near else limit)]
         if not periods and not near:
             listed = self.rollups.journal.list_entries(
-                within, types=kinds, limit=limit + len(LEVELS)
+                interval, types=kinds, limit=limit + len(LEVELS)
             ).entries
             # Of a month without an entry the year says nothing, unless years are asked for.
-            periods = [x for x in listed if kinds or not x.level or _lies_in(x, within)]
+            periods = [x for x in listed if kinds or not x.level or _lies_in(x, interval)]
         if not periods:
             return found
         hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]
         note = _PERIOD_FIRST if found.hits else _LISTED
         return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
 
-    def _fitting(self, within: Interval, kinds: tuple[str, ...]) -> Iterator[TimelineEntry]:
+    def _fitting(self, interval: Interval, kinds: tuple[str, ...]) -> Iterator[TimelineEntry]:
         """The summaries that fit a span, newest first, made now where they are due.
 
         One that goes on is computed.
         """
         journal = self.rollups.journal
         now = journal.clock()
-        within = within if within.end is not None else replace(within, end=now)
-        number = policy.fitting_level(within)
+        interval = interval if interval.end is not None else replace(interval, end=now)
+        number = policy.fitting_level(interval)
         level = parse_level(number) if number else None
         reached = reach(journal)
         if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
             return
-        assert within.start is not None
-        assert within.end is not None
-        at = min(within.end, max(reached[1], now)) - _TICK
-        while at >= max(within.start, reached[0]):
+        assert interval.start is not None
+        assert interval.end is not None
+        at = min(interval.end, max(reached[1], now)) - _TICK
+        while at >= max(interval.start, reached[0]):
             found = self.rollups.read(level, at, partial=True, stores=self.stores)
             if found is not None and found.content:
                 yield found
@@ -192,6 +192,6 @@ def _is_of_a_time(query: str) -> bool:
     return _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
 
 
-def _lies_in(entry: TimelineEntry, within: Interval) -> bool:
-    begins = within.start is None or entry.start >= within.start
-    return begins and (within.end is None or entry.end <= within.end)
+def _lies_in(entry: TimelineEntry, interval: Interval) -> bool:
+    begins = interval.start is None or entry.start >= interval.start
+    return begins and (interval.end is None or entry.end <= interval.end)

@@ -16,7 +16,7 @@ from commonplace.journals.timeline.entry import JOURNAL, LEVELS, NAMES, find_rol
 from commonplace.journals.timeline.open import TimelinePages
 from commonplace.journals.timeline.rewording import MOST_FAILURES
 from commonplace.journals.timeline.trends import counted
-from commonplace.services.timeline.reading import read_period, read_within
+from commonplace.services.timeline.reading import parse_interval, read_period
 from commonplace.services.timeline.service import parse_period
 from commonplace.services.timeline.zoom import way_down, with_others
 
@@ -152,15 +152,15 @@ class TimelineKeeping:
         if entry is not None and not entry.level:
             return TimelinePages(journal).read_ref(entry.ref)
         if entry is not None:
-            level, within = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
+            level, interval = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
         else:
             key = find_rollup_key(name.removeprefix(f"{JOURNAL}:"))
-            level, within = read_period(service, key or name)
+            level, interval = read_period(service, key or name)
         with suppress(Unavailable):
             service.catch_up()  # what cannot be written now is shown all the same
-        found = service.rollup(NAMES[level], within.start, partial=True)
+        found = service.rollup(NAMES[level], interval.start, partial=True)
         assert found is not None  # a period that goes on is computed
-        node = with_others(way_down(journal, level, within, depth=depth), self._opened)
+        node = with_others(way_down(journal, level, interval, depth=depth), self._opened)
         # A day has two above it: its week and its month.
         above = journal.above([found.ref]).get(found.ref, frozenset())
         return ShownPeriod(rollup=found, node=node, above=tuple(sorted(above)))
@@ -170,9 +170,11 @@ class TimelineKeeping:
     ) -> TrendsOf:
         """How much was recorded in each period of a time, and of what; counted, never guessed."""
         service = self._service()
-        within = read_within(service, when=when, since=since, until=until)
-        level = parse_period(period) if period else _fitting(service, within or Interval())
-        return TrendsOf(interval=within, trends=service.trends(within or Interval(), level=level))
+        interval = parse_interval(service, when=when, since=since, until=until)
+        level = parse_period(period) if period else _fitting(service, interval or Interval())
+        return TrendsOf(
+            interval=interval, trends=service.trends(interval or Interval(), level=level)
+        )
 
     def status(self) -> TimelineStatus:
         """What is kept, what is due, and what retention and models would do."""
@@ -217,14 +219,14 @@ class TimelineKeeping:
     def rebuild(self, *, text: str) -> Rebuilt:
         """Make a period and all it is made from again, from the entries. Raises: as `show`."""
         service = self._service()
-        level, within = read_period(service, text)
-        if not service.list_entries(within, limit=1).entries:
-            raise NotFound(f"Nothing is recorded in {render_interval(within, service.zone)}.")
-        assert within.start is not None
-        made = service.rollups.rebuild(level, within.start)
+        level, interval = read_period(service, text)
+        if not service.list_entries(interval, limit=1).entries:
+            raise NotFound(f"Nothing is recorded in {render_interval(interval, service.zone)}.")
+        assert interval.start is not None
+        made = service.rollups.rebuild(level, interval.start)
         service.rollups.catch_up()
         service.filing().refresh(1.0)
-        return Rebuilt(interval=within, made=made)
+        return Rebuilt(interval=interval, made=made)
 
     def delete(self, *, ref: str) -> tuple[Deleted, tuple[str, ...]]:
         """Delete an entry for good, and its text from every rollup, index and vector.
@@ -288,13 +290,13 @@ class TimelineKeeping:
             return ModelState(is_set=True, error=str(exc))
 
 
-def _fitting(service: TimelineService, within: Interval) -> Level:
+def _fitting(service: TimelineService, interval: Interval) -> Level:
     """The smallest level of which no more than two months' days are shown."""
-    span = counted(service.journal, within)
+    span = counted(service.journal, interval)
     if span is None:
         return "day"
     start, last = span
-    end = last if within.end is None else min(last, within.end)
+    end = last if interval.end is None else min(last, interval.end)
     days = (end - start).days + 1
     fitting = (level for level, each in _DAYS.items() if days / each <= _PERIODS_SHOWN)
     return next(fitting, "year")

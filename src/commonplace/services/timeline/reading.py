@@ -28,7 +28,7 @@ def find_id(text: str) -> str:
     return entry_id if journal == JOURNAL else ""
 
 
-def read_within(service: Timed, **phrases: str) -> Interval | None:
+def parse_interval(service: Timed, **phrases: str) -> Interval | None:
     """The time that `when`, `since` and `until` have in common; None where none is given.
 
     Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it. `start` and `end`

@@ -178,21 +178,21 @@ class TimelineService:
         self,
         query: str,
         *,
-        within: Interval | None = None,
+        interval: Interval | None = None,
         types: Sequence[str] = (),
         limit: int = 10,
     ) -> TimelineFound:
-        """The best entries for a question; a time in it is read where `within` is not given.
+        """The best entries for a question; a time in it is read where `interval` is not given.
 
         A blank question lists what lies in the time, newest first. Raises: Invalid, Unavailable.
         """
         self.keep_up()
         search = TimelineSearch(rollups=self.rollups, finder=self.finder, stores=self.rolls_up)
-        return search.find(query, within=within, types=types, limit=limit)
+        return search.find(query, interval=interval, types=types, limit=limit)
 
     def list_entries(
         self,
-        within: Interval,
+        interval: Interval,
         *,
         level: int | None = None,
         types: Sequence[str] = (),
@@ -202,7 +202,7 @@ class TimelineService:
         """What overlaps a span, newest first; see `TimelineJournal.list_entries`."""
         self.keep_up()
         return self.journal.list_entries(
-            within, level=level, types=types, limit=limit, cursor=cursor
+            interval, level=level, types=types, limit=limit, cursor=cursor
         )
 
     def rollup(
@@ -216,16 +216,16 @@ class TimelineService:
         level, when = parse_period(period), at or self.clock()
         return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
 
-    def find_open(self, within: Interval, level: Level) -> TimelineEntry | None:
+    def find_open(self, interval: Interval, level: Level) -> TimelineEntry | None:
         """The period of a level that goes on, computed now and stored nowhere.
 
         None where it lies outside the time, or nothing is recorded in it.
         """
         now = self.clock()
         span = span_at(now, level, self.zone)
-        if within.start is not None and span.end <= within.start:
+        if interval.start is not None and span.end <= interval.start:
             return None
-        if within.end is not None and span.start >= within.end:
+        if interval.end is not None and span.start >= interval.end:
             return None
         found = self.rollup(NAMES[level], now, partial=True)
         return found if found is not None and found.partial and found.content else None
@@ -243,10 +243,10 @@ class TimelineService:
             rollups = iter(listed.entries)
         return assemble(self.journal, found, rollups, budget_tokens=budget_tokens)
 
-    def trends(self, within: Interval, *, level: Level = "day") -> Trends:
+    def trends(self, interval: Interval, *, level: Level = "day") -> Trends:
         """Counts, active hours, projects and tags of each period in a span. Raises: Invalid."""
         self.keep_up()
-        return list_trends(self.rollups, within, level)
+        return list_trends(self.rollups, interval, level)
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""

@@ -69,7 +69,7 @@ class PeriodNode:
 
 
 def way_down(
-    journal: TimelineJournal, level: Level, within: Interval, *, depth: int | None = None
+    journal: TimelineJournal, level: Level, interval: Interval, *, depth: int | None = None
 ) -> PeriodNode:
     """A period with what lies in it, so many steps down, else as many as a page of lines holds.
 
@@ -85,13 +85,13 @@ def way_down(
             unread.add(number)
             continue
         most = MOST_SHOWN if depth is None else MOST_READ
-        kept[number], is_whole = _read(journal, within, number, most)
+        kept[number], is_whole = _read(journal, interval, number, most)
         if not is_whole:
             unread.add(number)
     since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    way = _Way(journal, since, unread, list_fed(journal, within, most=MOST_READ))
-    found = way.node(level, within, kept)
+    way = _Way(journal, since, unread, list_fed(journal, interval, most=MOST_READ))
+    found = way.node(level, interval, kept)
     return found.cut(deepest(found) if depth is None else depth)
 
 
@@ -106,18 +106,18 @@ def _numbers(level: Level) -> list[int]:
 
 
 def _read(
-    journal: TimelineJournal, within: Interval, number: int, most: int
+    journal: TimelineJournal, interval: Interval, number: int, most: int
 ) -> tuple[list[TimelineEntry], bool]:
     """What is stored of one level and begins in a span, oldest first; whether that is all."""
     found: list[TimelineEntry] = []
     cursor = ""
     while len(found) < (most if not number else MOST_READ):
-        page = journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
+        page = journal.list_entries(interval, level=number, limit=_PAGE, cursor=cursor)
         found += page.entries
         cursor = page.cursor
         if not cursor:
             break
-    inside = (x for x in found if within.holds(x.start if number else x.at))
+    inside = (x for x in found if interval.holds(x.start if number else x.at))
     return sorted(inside, key=lambda x: (x.at, x.seq)), not cursor
 
 
@@ -141,17 +141,18 @@ class _Way:
         self._unread = unread
 
     def node(
-        self, level: Level, within: Interval, kept: Mapping[int, list[TimelineEntry]]
+        self, level: Level, interval: Interval, kept: Mapping[int, list[TimelineEntry]]
     ) -> PeriodNode:
         """A period and what lies below it. kept: what lies in it, by level."""
-        assert within.start is not None
+        assert interval.start is not None
         number = LEVELS.index(level) + 1
-        mine = next((x for x in kept.get(number, ()) if x.start == within.start), None)
+        mine = next((x for x in kept.get(number, ()) if x.start == interval.start), None)
         inside = {
-            n: [x for x in each if within.holds(x.start if n else x.at)] for n, each in kept.items()
+            n: [x for x in each if interval.holds(x.start if n else x.at)]
+            for n, each in kept.items()
         }
         smaller = MADE_FROM[level]
-        fed = self._fed_in(within)
+        fed = self._fed_in(interval)
         if smaller is None:
             down = tuple(_leaves(self._journal, mine, inside[0], fed))
         else:
@@ -160,13 +161,13 @@ class _Way:
         there = sum(node.count for node in down)
         count = max(_counted(mine), there)
         if smaller is None:
-            is_read = self._since is None or within.start >= self._since
+            is_read = self._since is None or interval.start >= self._since
         else:
             is_read = LEVELS.index(smaller) + 1 not in self._unread
         return PeriodNode(
             level=level,
-            key=period_key(within.start, level, self._zone),
-            at=within.start,
+            key=period_key(interval.start, level, self._zone),
+            at=interval.start,
             ref="" if mine is None else mine.ref,
             text="" if mine is None else first_words(mine.content),
             count=count,
@@ -175,12 +176,12 @@ class _Way:
             down=down,
         )
 
-    def _fed_in(self, within: Interval) -> Sequence[tuple[datetime, str]]:
-        assert within.start is not None
-        low = bisect_left(self._fed, (within.start, ""))
-        if within.end is None:
+    def _fed_in(self, interval: Interval) -> Sequence[tuple[datetime, str]]:
+        assert interval.start is not None
+        low = bisect_left(self._fed, (interval.start, ""))
+        if interval.end is None:
             return self._fed[low:]
-        return self._fed[low : bisect_left(self._fed, (within.end, ""))]
+        return self._fed[low : bisect_left(self._fed, (interval.end, ""))]
 
 
 def _pieces(

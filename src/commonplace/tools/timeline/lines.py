@@ -131,7 +131,7 @@ def hit_lines(number: int, hit: TimelineHit, zone: tzinfo, text: str) -> list[st
 
 def list_answer(
     entries: Sequence[TimelineEntry],
-    within: Interval | None,
+    interval: Interval | None,
     *,
     cursor: str,
     zone: tzinfo,
@@ -143,7 +143,7 @@ def list_answer(
     """
     share = share or share_of(len(entries))
     texts = [opening(entry.content, share) for entry in entries]
-    lines = time_lines(within, zone)
+    lines = time_lines(interval, zone)
     lines += [CAUTION] if entries else ["No entries found."]
     for entry, text in zip(entries, texts, strict=True):
         lines += ["", fenced(text, label_line(entry, zone))]
@@ -151,7 +151,7 @@ def list_answer(
         lines += ["", f"More: give cursor {cursor!r}."]
     facts = {
         "count": len(entries),
-        "interval": interval_facts(within),
+        "interval": interval_facts(interval),
         "cursor": cursor,
         "entries": [entry_facts(x, zone, text) for x, text in zip(entries, texts, strict=True)],
     }

@@ -13,7 +13,7 @@ from commonplace.core.text import opening
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import LONGEST, PERIODS, PeriodName
-from commonplace.services.timeline.reading import find_id, read_named, read_within
+from commonplace.services.timeline.reading import find_id, parse_interval, read_named
 from commonplace.services.times import naming, read_at
 from commonplace.tools.answers import (
     CAUTION,
@@ -133,9 +133,9 @@ class TimelineTools:
         first; what it was made from is named beside it.
         """
         service = self._service()
-        within = read_within(service, when=when, since=since, until=until)
+        interval = parse_interval(service, when=when, since=since, until=until)
         with naming("query", about="The query "):
-            found = service.find(query, within=within, types=entry_types, limit=limit)
+            found = service.find(query, interval=interval, types=entry_types, limit=limit)
         share = share_of(len(found.hits))
         texts = [hit_text(hit, query, share) for hit in found.hits]
         lines = time_lines(found.interval, service.zone, found.phrase)
@@ -173,14 +173,14 @@ class TimelineTools:
         if entry_id:
             entry = service.journal.read(entry_id)
             return list_answer([entry], None, cursor="", zone=service.zone, share=LONGEST)
-        within = read_within(service, when=when, start=start, end=end)
+        interval = parse_interval(service, when=when, start=start, end=end)
         number = None if level == "all" else _LEVELS.index(level)
         first = None
         if number and not cursor.strip():
-            first = service.find_open(within or Interval(), PERIODS[_period(level)])
+            first = service.find_open(interval or Interval(), PERIODS[_period(level)])
         room = limit - (first is not None)
         listed = service.list_entries(
-            within or Interval(),
+            interval or Interval(),
             level=number,
             types=("raw",) if level == "raw" else (),
             limit=max(room, 1),
@@ -191,7 +191,7 @@ class TimelineTools:
             # A clock that was set back opens a period again that is rolled up already.
             stored = [x for x in entries[:room] if x.id != first.id]
             entries, more = (first, *stored), more if room else _after(first, entries)
-        return list_answer(entries, within, cursor=more, zone=service.zone)
+        return list_answer(entries, interval, cursor=more, zone=service.zone)
 
     def timeline_rollup(
         self,
