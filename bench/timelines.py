@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
 
-ADD_SHARE = 1.5
+ADD_SHARE = 3.0
 BY_ID_MS = 0.3
 RANGE_MS = 2.0
 SEARCH_MS = 25.0

@@ -251,7 +251,7 @@ class Timeline:
             if found is None:
                 found = self._app().timeline.service_of(thread_id)
             self._services[thread_id] = found
-            self._let_go()
+            self._evict()
             return found
 
     def close(self) -> None:
@@ -271,7 +271,7 @@ class Timeline:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _let_go(self) -> None:
+    def _evict(self) -> None:
         """Close what has not been asked for in a while: another thread may still be using it."""
         now = self._monotonic()
         while len(self._services) > MOST_OPEN:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 import time
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +18,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.services.chronicle.keeping import ChronicleKeeping
+from commonplace.tools.timeline.for_people import shown_answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,7 +224,7 @@ def test_the_way_down_shows_what_was_written(opened):
     """Of a private entry neither its front matter nor its headings."""
     app = opened(timeline_feed="private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
-    told = timeline_keeping(app).show(text="today").text
+    told = shown_answer(timeline_keeping(app).show(text="today"), UTC).text
     assert "  Relieved that the orchard report is done.  private:user/" in told
     assert "title:" not in told
 

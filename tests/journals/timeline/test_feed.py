@@ -11,6 +11,7 @@ from commonplace.core.errors import NotFound, Unavailable
 from commonplace.core.values import Interval, Page
 from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
+from commonplace.journals.timeline.marks import span_at
 from commonplace.journals.timeline.repair import find_problems
 from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
@@ -198,7 +199,12 @@ def test_a_period_waits_for_a_journal_that_does_not_answer(world):
     # The hour, day, week and month of January.
     assert world.roll_up() == 4
     assert {x.level for x in world.rollups.list_due()} == {"hour", "day", "week", "month"}
-    assert world.rollups.compute_at("day", at("2025-02-04T10:30")).metadata["entries"] == 1
+    assert (
+        world.rollups.compute(span_at(at("2025-02-04T10:30"), "day", world.journal.zone)).metadata[
+            "entries"
+        ]
+        == 1
+    )
     world.feeding._openers = openers
     assert world.roll_up() == 4
     assert world.read("month", "2025-02-04T00:00").metadata["entries"] == 2

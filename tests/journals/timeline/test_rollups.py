@@ -13,6 +13,7 @@ from tests.journals.timeline.world import World, at
 from commonplace.core.clock import period_key, periods_in
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Interval
+from commonplace.journals.timeline.marks import span_at
 from commonplace.journals.timeline.open import TimelinePages
 from commonplace.journals.timeline.queries import sql
 from commonplace.testing import FrozenClock
@@ -322,7 +323,7 @@ def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world)
     world.add("a number", tags=5)
     pages = TimelinePages(world.journal)
     assert [pages.read_ref(f"timeline:{x}").tags for x in world.shown(0)] == [(), ("one",)]
-    told = world.rollups.compute_at("hour", entry.at).metadata
+    told = world.rollups.compute(span_at(entry.at, "hour", world.journal.zone)).metadata
     assert (told["projects"], told["tags"], told["actions_taken"]) == (["a b"], ["one"], [])
 
 

@@ -81,14 +81,12 @@ class Adding:
         else:
             made = draft.id or new_id(at, self._random_bytes(10))
         row = self.row(draft, at, made)
-        gone = self._find_gone(made) if draft.key else None
-        if gone is not None:
+        if draft.key and (gone := self._find("find_tombstone", pack_id(made))):
             # It was added once; that it is gone since is no reason to have it again.
-            return AddedEntry(entry=self._entry(row, at, gone, status="deleted"), is_new=False)
+            return AddedEntry(entry=self._entry(row, at, gone[0], status="deleted"), is_new=False)
         done = self._conn.execute(sql()["add"], row)
         if not done.rowcount:
-            old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
-            return AddedEntry(entry=entry_of(old), is_new=False)
+            return AddedEntry(entry=entry_of(self._find("by_id", made)), is_new=False)
         self._last = seq = done.lastrowid or 0
         if row["entry_type"] == RAW:
             raw.append(at)
@@ -134,6 +132,5 @@ class Adding:
             hash=row["hash"],
         )
 
-    def _find_gone(self, entry_id: str) -> int | None:
-        found = self._conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
-        return None if found is None else int(found[0])
+    def _find(self, query: str, entry_id: str | bytes) -> Any:
+        return self._conn.execute(sql()[query], {"id": entry_id}).fetchone()

@@ -163,10 +163,11 @@ class Feeding:
             for change in changes:
                 if not isinstance(change, Put):
                     done.changed += self._drop(conn, change.ref, done)
-                elif change.doc.kind in KINDS and change.doc.text.strip():
+                elif not is_in_reach(change.doc.at):
                     # What lies at an end of the calendar is in no period.
-                    put = self._put if is_in_reach(change.doc.at) else self._drop_doc
-                    done.changed += put(conn, change.doc, done)
+                    done.changed += self._drop(conn, change.doc.ref, done)
+                elif change.doc.kind in KINDS and change.doc.text.strip():
+                    done.changed += self._put(conn, change.doc, done)
 
     def _put(self, conn: sqlite3.Connection, doc: Doc, done: _SyncResult) -> bool:
         digest = _hash(doc)
@@ -189,9 +190,6 @@ class Feeding:
         for at in {doc.at, *([parse_time(old[1])] if old else [])}:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
-
-    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc, done: _SyncResult) -> bool:
-        return self._drop(conn, doc.ref, done)
 
     def _drop(self, conn: sqlite3.Connection, ref: str, done: _SyncResult) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()

@@ -98,7 +98,8 @@ def _drafts(conn: sqlite3.Connection) -> Iterator[TimelineDraft]:
             continue
         kind, metadata = each["entry_type"], _metadata(each["metadata"])
         if kind not in {RAW, PROFILE}:
-            if _is_between(times, each["period_start"] or "", each["timestamp"] or ""):
+            start, end = each["period_start"] or "", each["timestamp"] or ""
+            if start and any(start <= x <= end for x in times):
                 continue
             # Its entries are gone: what it says is all there is of them.
             metadata, kind = {**metadata, "original_type": kind}, RAW
@@ -110,10 +111,6 @@ def _drafts(conn: sqlite3.Connection) -> Iterator[TimelineDraft]:
                 at=_instant(each["timestamp"]),
                 metadata=metadata,
             )
-
-
-def _is_between(times: list[str], start: str, end: str) -> bool:
-    return bool(start) and any(start <= x <= end for x in times)
 
 
 def _checked(content: object) -> str:

@@ -214,7 +214,9 @@ class Rollups:
                     continue
                 return False
             if self._is_made(found):
-                return self._take_mark(due)
+                with self.journal.database.writing() as conn:
+                    self.rows.unmark(conn, due)
+                return False
             if self._made_of(found, due):
                 return True
         return False
@@ -246,10 +248,6 @@ class Rollups:
         """Whether retention deleted the rollup of a period, and nothing changed in it since."""
         with self.journal.database.reading() as conn:
             return conn is not None and self._is_expired(conn, span)
-
-    def compute_at(self, level: Level, at: datetime) -> TimelineEntry:
-        """The period that holds an instant as its rollup would be now; see `compute`."""
-        return self.compute(span_at(at, level, self.journal.zone))
 
     def compute(self, span: PeriodSpan) -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
@@ -390,11 +388,6 @@ class Rollups:
                 return False
             facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
             return bool(facts[1] == found.input_hash)
-
-    def _take_mark(self, due: Due) -> bool:
-        with self.journal.database.writing() as conn:
-            self.rows.unmark(conn, due)
-        return False
 
     def _stored(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
         """The same with what it went into and was made from."""

@@ -122,15 +122,11 @@ class _Page:
             over = len(block.encode()) + 2 - left
             if len(text) - over < _SHORTEST // 2:
                 return
-            text = _shortened(text, len(text) - over)
+            text = text[: max(len(text) - over - 1, 1)].rstrip() + "…"
             block = fenced(text, label)
         self.blocks.append(block)
         self.refs.append(entry.ref)
         self.used += len(block.encode()) + 2
-
-
-def _shortened(text: str, length: int) -> str:
-    return text[: max(length - 1, 1)].rstrip() + "…"
 
 
 def _count(entry: TimelineEntry | None) -> int:

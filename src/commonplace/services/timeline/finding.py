@@ -106,7 +106,8 @@ class TimelineSearch:
             hits = tuple(TimelineHit(entry=x) for x in listed.entries)
             return TimelineFound(hits=hits, interval=interval)
         found = replace(self._asked(query, interval, kinds, limit), phrase=phrase)
-        by_words = any(hit.by != "meaning" for hit in found.hits) and not _is_of_a_time(query)
+        is_of_a_time = _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
+        by_words = any(hit.by != "meaning" for hit in found.hits) and not is_of_a_time
         if interval is None or by_words:
             return found
         return self._of_the_time(found, interval, kinds, limit)
@@ -186,10 +187,6 @@ class TimelineSearch:
             excerpt=hit.excerpt,
             also=hit.also,
         )
-
-
-def _is_of_a_time(query: str) -> bool:
-    return _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
 
 
 def _lies_in(entry: TimelineEntry, interval: Interval) -> bool:

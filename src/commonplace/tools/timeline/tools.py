@@ -12,7 +12,7 @@ from commonplace.core.fence import fenced
 from commonplace.core.text import opening
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
-from commonplace.journals.timeline.entry import LONGEST, PERIODS, PeriodName
+from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
 from commonplace.services.timeline.reading import find_id, parse_interval, read_named
 from commonplace.services.times import naming, read_at
 from commonplace.tools.answers import (
@@ -177,7 +177,7 @@ class TimelineTools:
         number = None if level == "all" else _LEVELS.index(level)
         first = None
         if number and not cursor.strip():
-            first = service.find_open(interval or Interval(), PERIODS[_period(level)])
+            first = service.find_open(interval or Interval(), LEVELS[number - 1])
         room = limit - (first is not None)
         listed = service.list_entries(
             interval or Interval(),
@@ -285,10 +285,6 @@ def _written(written: RecordedEntry, service: TimelineService) -> Answer:
         "repeated": not written.is_new,
     }
     return answer_of([line], facts, written.notes)
-
-
-def _period(level: str) -> PeriodName:
-    return next(name for name in PERIODS if name == level)
 
 
 def _after(first: TimelineEntry, following: tuple[TimelineEntry, ...]) -> str:
