@@ -367,7 +367,7 @@ def test_nothing_of_a_deleted_text_stays_below_the_home(journal, clock, home):
             assert b"quartzite" not in text, path
 
 
-def test_many_owners_at_once_are_let_go_of_later(home, clock):
+def test_the_timelines_of_many_owners_are_closed_later(home, clock):
     """A store that nobody asks for is closed after a while, and opened again when somebody does."""
     seconds = FrozenClock()
     with Timeline(home=home, timezone="UTC", clock=clock, monotonic=seconds.seconds) as journal:

@@ -111,6 +111,6 @@ def test_every_entry_is_counted_once_whatever_was_done(steps):
 
 @FEW
 @given(st.lists(st.one_of(step, let), max_size=25))
-def test_what_was_let_go_of_is_still_counted(steps):
+def test_what_retention_deleted_is_still_counted(steps):
     """Deleted, added late, and expired: the year counts all that was not deleted."""
     live(steps, ("year",))

@@ -321,7 +321,7 @@ def test_an_hour_that_is_made_again_for_what_is_made_of_it_is_not_shown(world):
     assert world.shown(level=1) == []
 
 
-def test_a_sentence_that_no_summary_quotes_any_more_is_let_go_of(world, tmp_path):
+def test_a_sentence_that_no_summary_quotes_any_more_is_deleted(world, tmp_path):
     """An hour quotes all of its entries, a day fewer; what is left of them goes with the hour."""
     words = [f"word{number}quartz" for number in range(20)]
     for number, word in enumerate(words):

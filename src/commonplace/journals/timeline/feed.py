@@ -62,7 +62,12 @@ def list_fed(
 class Feeding:
     """Follows the sources of other journals, and opens their entries for rollups.
 
-    sources: called once. openers: what opens refs, by journal. See `material.Feed`.
+    Implements `material.Feed`.
+
+    Args:
+        journal: the timeline that they feed.
+        sources: the sources of the journals that feed it.
+        openers: what opens refs, by the name of the journal.
     """
 
     def __init__(

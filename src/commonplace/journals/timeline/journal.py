@@ -81,8 +81,13 @@ class Listed:
 class TimelineJournal:
     """One owner's timeline, there or not; nothing is made before the first write. Thread-safe.
 
-    folder: where `journal.db` lies. zone: what cuts periods, unless the owner has one of their own.
-    prepare: called before the folder is made.
+    Args:
+        folder: where `journal.db` lies.
+        owner: whose it is.
+        zone: what cuts periods, unless the owner has set a zone.
+        clock: the present instant.
+        random_bytes: makes the random part of an id.
+        prepare: called before the folder is made.
     """
 
     def __init__(

@@ -191,7 +191,7 @@ def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> Gathe
     pieces = smaller_of(span)
     made = _children(conn, replace(span, level=smaller), owner)
     unmade = [x for x in pieces if x.start not in made]
-    missing = _recorded(conn, unmade)
+    missing = [x for x in unmade if has_raw(conn, x)]
     filled = tuple(x for x in made.values() if x.figures.entries)
     return replace(
         bare(span),
@@ -231,24 +231,6 @@ def _child(row: tuple[Any, ...], around: PeriodSpan) -> Part:
     )
     span = replace(around, start=began, end=parse_time(end))
     return Part(item=item, names=(entry_id,), link=(seq, digest), figures=counted, span=span)
-
-
-def _recorded(conn: sqlite3.Connection, pieces: Sequence[PeriodSpan]) -> list[PeriodSpan]:
-    """Those of some periods, oldest first, in which anything was recorded.
-
-    Periods that follow one another are asked about at once: most are nights, or days off.
-    """
-    runs: list[list[PeriodSpan]] = []
-    for piece in pieces:
-        if runs and runs[-1][-1].end == piece.start:
-            runs[-1].append(piece)
-        else:
-            runs.append([piece])
-    found: list[PeriodSpan] = []
-    for run in runs:
-        if has_raw(conn, replace(run[0], end=run[-1].end)):
-            found += [x for x in run if has_raw(conn, x)]
-    return found
 
 
 def has_raw(conn: sqlite3.Connection, span: PeriodSpan) -> bool:

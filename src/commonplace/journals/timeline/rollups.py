@@ -71,8 +71,12 @@ class DueLevel:
 class Rollups:
     """The rollups of one owner's timeline. Any number of processes may do this at once.
 
-    extractive: the summariser that always stands. grace: what more a period waits for late entries
-    than its level does. feed: what opens entries of other journals. monotonic: measures durations.
+    Args:
+        journal: the timeline that is rolled up.
+        extractive: the summariser without a model, whose text always stands first.
+        grace: how much longer than its level says a period waits for late entries.
+        feed: what opens entries of other journals.
+        monotonic: measures durations.
     """
 
     def __init__(
@@ -102,8 +106,14 @@ class Rollups:
     def catch_up(self, *, most: int | None = None, within_s: float | None = None) -> int:
         """Roll up what is due, the oldest first, smaller periods before larger; how many were made.
 
-        most, within_s: stop after so many, or so long. May be called at any time, any number of
-        times, in any number of processes: the rollups are the same. Raises: Unavailable.
+        May be called at any time, any number of times, in any number of processes: the rollups are
+        the same.
+
+        Args:
+            most: stop after so many.
+            within_s: begin no more after so long.
+
+        Raises: Unavailable.
         """
         began = self.monotonic()
         made = 0
@@ -128,9 +138,17 @@ class Rollups:
     ) -> TimelineEntry | None:
         """The rollup of the period that holds an instant, rolled up now where it is due.
 
-        None for a period that is still open; with `partial` it is computed, marked so and stored
-        nowhere. One in which nothing was recorded is an entry without text. stores: False
-        where the caller may only read: what is due is computed then. Raises: Unavailable.
+        Args:
+            level: of the period.
+            at: an instant that it holds.
+            partial: compute a period that is still open; marked so, and stored nowhere.
+            stores: False where the caller may only read: what is due is computed then.
+
+        Returns:
+            None for a period that is still open, without `partial`; an entry without text for one
+            in which nothing was recorded.
+
+        Raises: Unavailable.
         """
         now = self.journal.clock()
         with self.journal.database.reading() as conn:

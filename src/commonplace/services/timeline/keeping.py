@@ -121,8 +121,10 @@ class Rebuilt:
 class TimelineKeeping:
     """What people do with a timeline beside what a model may.
 
-    rewording: makes what has a model put rollups into words, for one run; None without one.
-    others: what opens the refs of other journals, by their names.
+    Args:
+        service: opens one owner's timeline.
+        rewording: makes what has a model put rollups into words, for one run; None without one.
+        others: what opens the refs of other journals, by their names.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""What the timeline's tools, commands and library work with: one owner's journal, rollups, search.
+"""The timeline's verbs, shared by tools, commands and library: one owner's journal and its search.
 
-Says nothing in words: it writes, files what was written, and finds; others render.
+Values in, values out: `tools.timeline` puts them into words.
 """
 
 from __future__ import annotations
@@ -59,10 +59,18 @@ class RecordedEntry:
 
 
 class TimelineService:
-    """One owner's timeline and what finds it. filing, finder: opened at the first use.
+    """The verbs of one owner's timeline: each writes, files what was written, or finds.
 
-    retention: what `run_due` deletes. feeding: follows other journals. rolls_up: whether what is
-    due is rolled up before anything is read, for half a second at most.
+    Args:
+        journal: what is recorded.
+        rollups: what sums it up.
+        filing: what keeps the index behind the journal; opened at the first use.
+        finder: what searches the index; opened at the first use.
+        clock: the present instant.
+        retention: what `run_due` archives and deletes.
+        feeding: what follows other journals; None where none feeds the timeline.
+        rolls_up: whether what is due is rolled up before anything is read, for half a second at
+            the most.
     """
 
     def __init__(
