@@ -36,7 +36,7 @@ COMMANDS = {
     ),
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
-        "Roll the timeline up: what is due, or a period anew.",
+        "Roll the timeline up: what is due, or a period again.",
     ),
     "memory": Lazy("commonplace.doors.cli.memory:memory", "Keep and find what is known of a user."),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
