@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 1000
 _AT_ONCE = 500
+_LAST_YEAR = 9990
+_LONGEST_SEQ = 18  # digits of a number that SQLite holds
+_BEYOND = "9999-12-31T23:59:59.999999Z"
 
 # A rollup of a level ends at the most so long after a span that it overlaps.
 LONGEST: tuple[timedelta, ...] = (
@@ -401,8 +404,3 @@ def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
     reach = _BEYOND if is_far else render_time(until + LONGEST[level])
     values = {key: value for key, value in asked.items() if key != "until"}
     return {**values, "level": level, "reach": reach}
-
-
-_LAST_YEAR = 9990
-_LONGEST_SEQ = 18  # digits of a number that SQLite holds
-_BEYOND = "9999-12-31T23:59:59.999999Z"

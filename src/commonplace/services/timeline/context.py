@@ -32,6 +32,8 @@ MOST_TOKENS = 100_000
 _SHORTEST = 80
 # The shares of a budget that the profile and the rollups may take at the most.
 _PROFILE, _SUMMARIES = 0.25, 0.6
+_RECENT: tuple[Level, ...] = ("day", "week", "month")
+_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +133,6 @@ class _Page:
 
 def _count(entry: TimelineEntry | None) -> int:
     return 0 if entry is None else int(entry.metadata.get("entries", 0))
-
-
-_RECENT: tuple[Level, ...] = ("day", "week", "month")
-_TICK = timedelta(microseconds=1)
 
 
 def _label(entry: TimelineEntry, zone: tzinfo) -> str:
