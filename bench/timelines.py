@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import Home, is_marked, mark, put_synthetic_vectors
-from commonplace.core.retention import parse_retention
 from commonplace.core.values import Interval
 from commonplace.inference.language.extract import Extractive
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
 
-ADD_SHARE = 1.5
+ADD_SHARE = 3.0
 BY_ID_MS = 0.3
 RANGE_MS = 2.0
 SEARCH_MS = 25.0
@@ -113,7 +113,7 @@ def fill(journal: TimelineJournal, *, days: int, a_day: int, first: datetime) ->
         start = first + timedelta(days=day)
         journal.add_many(
             [
-                Draft(
+                TimelineDraft(
                     content=next(lines),
                     at=start + step * number,
                     metadata={"projects": [_PROJECTS[number % len(_PROJECTS)]], "tags": ["work"]},
@@ -176,7 +176,7 @@ def _floor(path: Path) -> sqlite3.Connection:
 
 
 def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
-    """Warm questions to the desk, plain and with a month; each question once for each."""
+    """Warm questions to the service, plain and with a month; each question once for each."""
     month = Interval(start=datetime(2023, 6, 1, tzinfo=UTC), end=datetime(2023, 7, 1, tzinfo=UTC))
     filters: dict[str, Interval | None] = {"": None, ", a month": month}
     if sizes.entries < 200 * sizes.a_day:
@@ -217,7 +217,7 @@ def _search_figures(home: Home, sizes: Sizes) -> Iterator[Figure]:
 def _asked(app: App, question: str, within: Interval | None) -> tuple[float, float]:
     """How long an answer took, and how much of it was computed: the machine may be busy."""
     began, computed = time.perf_counter(), time.process_time()
-    app.timeline.desk().find(question, within=within)
+    app.timeline.service().find(question, interval=within)
     return (time.perf_counter() - began) * 1000, (time.process_time() - computed) * 1000
 
 
@@ -257,9 +257,9 @@ def roll_up_a_year(folder: Path, days: int) -> dict[str, float]:
         told["again_s"] = time.perf_counter() - began
         told["size_mb"] = _megabytes(folder)
         began = time.perf_counter()
-        let_go(rollups, parse_retention("design"))
+        apply_retention(rollups, parse_retention("design"))
         now[0] += _WEEK
-        let_go(rollups, parse_retention("design"))
+        apply_retention(rollups, parse_retention("design"))
         told["let_go_s"] = time.perf_counter() - began
         told["kept_mb"] = _megabytes(folder)
     return told

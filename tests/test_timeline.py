@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.aio import JournalStorage
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, Reply, summarising
 from commonplace.timeline import Timeline
@@ -367,17 +367,17 @@ def test_nothing_of_a_deleted_text_stays_below_the_home(journal, clock, home):
             assert b"quartzite" not in text, path
 
 
-def test_many_owners_at_once_are_let_go_of_later(home, clock):
+def test_the_timelines_of_many_owners_are_closed_later(home, clock):
     """A store that nobody asks for is closed after a while, and opened again when somebody does."""
     seconds = FrozenClock()
     with Timeline(home=home, timezone="UTC", clock=clock, monotonic=seconds.seconds) as journal:
         journal.add_entry("first", "words of the first")
-        desk = journal.desk("first")
+        service = journal.service("first")
         for number in range(40):
-            journal.desk(f"owner {number}")
-        assert desk.journal.profile() is None
+            journal.service(f"owner {number}")
+        assert service.journal.profile() is None
         seconds.advance(61)
-        journal.desk("another")
+        journal.service("another")
         assert [x["content"] for x in journal.search("first", "words")] == ["words of the first"]
 
 
@@ -406,8 +406,8 @@ def test_what_is_no_method_is_handed_through():
 
 def test_a_long_range_is_told_whole(journal):
     """However many entries lie in it; fewer where fewer are asked for."""
-    desk = journal.desk(OWNER)
-    desk.journal.add_many([Draft(content=f"entry {number}") for number in range(1_205)])
+    service = journal.service(OWNER)
+    service.journal.add_many([TimelineDraft(content=f"entry {number}") for number in range(1_205)])
     span = (START - timedelta(hours=1), START + timedelta(hours=1))
     found = journal.get_time_range(OWNER, *span)
     assert len({x["id"] for x in found}) == len(found) == 1_205

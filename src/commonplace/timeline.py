@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.entry import parse_level
+from commonplace.journals.timeline.entry import LEVELS, parse_level
 from commonplace.journals.timeline.journal import MOST_LISTED
-from commonplace.services.timeline.reading import find_open
 from commonplace.services.timeline.service import parse_period
 
 if TYPE_CHECKING:
@@ -29,10 +27,10 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.memories import MemoryBackend
     from commonplace.services.timeline.finding import TimelineHit
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +59,8 @@ class Timeline:
         self._lock = threading.RLock()
         self._base: App | None = None
         self._monotonic = monotonic
-        self._desks: OrderedDict[str, TimelineDesk] = OrderedDict()
-        self._leaving: list[tuple[float, TimelineDesk]] = []
+        self._services: OrderedDict[str, TimelineService] = OrderedDict()
+        self._leaving: list[tuple[float, TimelineService]] = []
 
     def add_entry(
         self,
@@ -75,7 +73,7 @@ class Timeline:
         idempotency_key: str = "",
     ) -> str:
         """Record an entry, `raw` or `profile_snapshot`; its id. Raises: Invalid, Unavailable."""
-        written = self.desk(thread_id).add(
+        written = self.service(thread_id).add(
             content,
             entry_type=entry_type,
             at=at,
@@ -98,11 +96,11 @@ class Timeline:
 
         Messages without an id, a blank one, are each an entry of their own.
         """
-        told = {"source": f"{role}_message", "role": role, "message_id": message_id}
+        said = {"source": f"{role}_message", "role": role, "message_id": message_id}
         return self.add_entry(
             thread_id,
             text,
-            metadata={**told, **(metadata or {})},
+            metadata={**said, **(metadata or {})},
             at=at,
             idempotency_key=f"message {message_id}" if message_id.strip() else "",
         )
@@ -120,17 +118,17 @@ class Timeline:
         A blank query lists, newest first. Without time_range a time in the query is read ("last
         week"). Raises: Invalid, Unavailable.
         """
-        found = self.desk(thread_id).find(
+        found = self.service(thread_id).find(
             query,
-            within=None if time_range is None else _interval(*time_range),
+            interval=None if time_range is None else _interval(*time_range),
             types=tuple(entry_types or ()),
             limit=limit,
         )
-        return [_told(hit) for hit in found.hits]
+        return [_hit_dict(hit) for hit in found.hits]
 
     def get_entry(self, thread_id: str, entry_id: str) -> dict[str, Any]:
-        """One entry. Raises: NotFound, which tells what is gone from what never was."""
-        return self.desk(thread_id).journal.read(entry_id).as_dict()
+        """One entry. Raises: NotFound, which says whether it is gone or never existed."""
+        return self.service(thread_id).journal.read(entry_id).as_dict()
 
     def get_time_range(
         self,
@@ -146,12 +144,14 @@ class Timeline:
         Of a level of rollups the period that is still open comes first, computed and marked
         `partial` in its metadata. limit: None for all there is. Raises: Invalid.
         """
-        desk = self.desk(thread_id)
-        within = _interval(start, end)
-        found = list(_open_period(desk, within, rollup_level))
+        service = self.service(thread_id)
+        interval = _interval(start, end)
+        level = parse_level(rollup_level) if rollup_level in range(len(LEVELS) + 1) else None
+        current = service.find_open(interval, level) if level else None
+        found = [] if current is None else [current.as_dict()]
         # A clock that was set back opens a period again that is rolled up already.
         again = {x["id"] for x in found}
-        listed = (x for x in _listed(desk, within, rollup_level) if x["id"] not in again)
+        listed = (x for x in _listed(service, interval, rollup_level) if x["id"] not in again)
         return list(islice(chain(found, listed), limit))
 
     def get_rollup(
@@ -167,12 +167,12 @@ class Timeline:
         None for a period that is still open, unless it is asked for as partial. One in which
         nothing was recorded has no content and 0 sources. Raises: Invalid, Unavailable.
         """
-        found = self.desk(thread_id).rollup(period, _aware(timestamp), partial=partial)
+        found = self.service(thread_id).rollup(period, _aware(timestamp), partial=partial)
         return None if found is None else found.as_dict()
 
     def get_profile_snapshot(self, thread_id: str) -> dict[str, Any] | None:
         """The newest profile snapshot; None where there is none."""
-        found = self.desk(thread_id).journal.profile()
+        found = self.service(thread_id).journal.profile()
         return None if found is None else found.as_dict()
 
     def update_entry(
@@ -185,19 +185,19 @@ class Timeline:
         at: datetime | None = None,
     ) -> dict[str, Any]:
         """Alter an entry; what is None stays. Raises: Invalid, NotFound."""
-        written = self.desk(thread_id).update(
+        written = self.service(thread_id).update(
             entry_id, content=content, metadata=metadata, at=_aware(at)
         )
         return written.entry.as_dict()
 
     def delete_entry(self, thread_id: str, entry_id: str) -> list[str]:
         """Delete an entry for good, from every rollup and index too; refs of what it stood in."""
-        deleted, _ = self.desk(thread_id).delete(entry_id)
+        deleted, _ = self.service(thread_id).delete(entry_id)
         return list(deleted.refs)
 
     def context(self, thread_id: str, query: str, budget_tokens: int = 1200) -> str:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries; fenced."""
-        return self.desk(thread_id).context(query, budget_tokens=budget_tokens).text
+        return self.service(thread_id).context(query, budget_tokens=budget_tokens).text
 
     def trends(
         self,
@@ -207,59 +207,58 @@ class Timeline:
         period: str = "daily",
     ) -> dict[str, Any]:
         """Counts, active hours, projects and tags of each period, from data alone."""
-        within = Interval(start=_aware(start), end=_aware(end))
-        return self.desk(thread_id).trends(within, level=parse_period(period)).as_dict()
+        interval = Interval(start=_aware(start), end=_aware(end))
+        return self.service(thread_id).trends(interval, level=parse_period(period)).as_dict()
 
     def memories(self, thread_id: str) -> MemoryBackend:
         """A memory system's storage on this owner's timeline: `create_memory`, `list_memories`."""
         from commonplace.journals.timeline.memories import MemoryBackend
 
-        desk = self.desk(thread_id)
+        service = self.service(thread_id)
 
-        def filed(entries: Sequence[Entry]) -> None:
-            desk.filing().file(desk.journal.docs(entries))
+        def filed(entries: Sequence[TimelineEntry]) -> None:
+            service.filing().file(service.journal.docs(entries))
 
-        return MemoryBackend(desk.journal, filed=filed)
+        return MemoryBackend(service.journal, filed=filed)
 
     def roll_up(self, thread_id: str) -> int:
         """Roll up all that is due, at any time and as often as one likes; how many were made.
 
         Where `llm.background` is true, a model puts them into words, and one that fails is logged.
-        What retention does not keep is let go of then, where it is switched on.
+        What retention does not keep is deleted then, where it is switched on.
         """
         from commonplace.services.timeline.keeping import TimelineKeeping
 
-        desk = self.desk(thread_id)
+        service = self.service(thread_id)
         wiring = self._app().timeline
-        keeping = TimelineKeeping(lambda: desk, lambda: wiring.background_rewording(desk))
-        facts = keeping.roll_up().facts
-        for note in facts["notes"]:
+        keeping = TimelineKeeping(lambda: service, lambda: wiring.background_rewording(service))
+        done = keeping.roll_up()
+        for note in done.notes:
             _log.warning("%s", note)
-        made: int = facts["made"]
-        return made
+        return done.made
 
     def set_timezone(self, thread_id: str, timezone: str) -> None:
         """Keep a zone for this owner; periods from now on are cut by it. Raises: Invalid."""
-        self.desk(thread_id).journal.set_zone(timezone)
+        self.service(thread_id).journal.set_zone(timezone)
 
-    def desk(self, thread_id: str) -> TimelineDesk:
+    def service(self, thread_id: str) -> TimelineService:
         """What works with one owner's timeline; opened at the first call. Do not keep it.
 
-        Raises: Invalid for what is no owner.
+        Raises: Invalid for what cannot be an owner.
         """
         with self._lock:
-            found = self._desks.pop(thread_id, None)
+            found = self._services.pop(thread_id, None)
             if found is None:
-                found = self._app().timeline.desk_of(thread_id)
-            self._desks[thread_id] = found
-            self._let_go()
+                found = self._app().timeline.service_of(thread_id)
+            self._services[thread_id] = found
+            self._evict()
             return found
 
     def close(self) -> None:
-        """Let go of all files; may be called twice."""
+        """Close all files; may be called twice."""
         with self._lock:
-            while self._desks:
-                self._close(self._desks.popitem()[1])
+            while self._services:
+                self._close(self._services.popitem()[1])
             while self._leaving:
                 self._close(self._leaving.pop()[1])
             if self._base is not None:
@@ -272,18 +271,18 @@ class Timeline:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _let_go(self) -> None:
+    def _evict(self) -> None:
         """Close what has not been asked for in a while: another thread may still be using it."""
         now = self._monotonic()
-        while len(self._desks) > MOST_OPEN:
-            self._leaving.append((now, self._desks.popitem(last=False)[1]))
+        while len(self._services) > MOST_OPEN:
+            self._leaving.append((now, self._services.popitem(last=False)[1]))
         while self._leaving and now - self._leaving[0][0] > _LEAVING_S:
             self._close(self._leaving.pop(0)[1])
 
-    def _close(self, desk: TimelineDesk) -> None:
-        desk.filing().close()
-        desk.journal.close()
-        self._app().shared.rest(desk.journal.owner)
+    def _close(self, service: TimelineService) -> None:
+        service.filing().close()
+        service.journal.close()
+        self._app().shared.rest(service.journal.owner)
 
     def _app(self) -> App:
         from commonplace.app import App
@@ -294,10 +293,12 @@ class Timeline:
         return self._base
 
 
-def _listed(desk: TimelineDesk, within: Interval, level: int | None) -> Iterator[dict[str, Any]]:
+def _listed(
+    service: TimelineService, interval: Interval, level: int | None
+) -> Iterator[dict[str, Any]]:
     cursor = ""
     while True:
-        page = desk.list_entries(within, level=level, limit=MOST_LISTED, cursor=cursor)
+        page = service.list_entries(interval, level=level, limit=MOST_LISTED, cursor=cursor)
         yield from (x.as_dict() for x in page.entries)
         if not (cursor := page.cursor):
             return
@@ -313,29 +314,20 @@ def _settings(home: Path | str | None, timezone: str | None) -> Settings:
     return read_settings(flags=flags, cwd=Path.cwd(), home=user_home())
 
 
-def _open_period(
-    desk: TimelineDesk, within: Interval, number: int | None
-) -> Iterator[dict[str, Any]]:
-    level = parse_level(number) if number in range(len(LEVELS) + 1) else None
-    found = find_open(desk, within, level) if level else None
-    if found is not None:
-        yield found.as_dict()
-
-
 def _interval(start: datetime, end: datetime) -> Interval:
-    within = Interval(start=_aware(start), end=_aware(end))
+    interval = Interval(start=_aware(start), end=_aware(end))
     if start >= end:
         raise Invalid("Invalid time range: its end is not after its start.", hint="Swap them.")
-    return within
+    return interval
 
 
 def _aware(at: datetime | None) -> datetime | None:
     if at is not None and at.tzinfo is None:
-        raise Invalid(f"Invalid time: {at} tells no zone.", hint="Give an aware datetime.")
+        raise Invalid(f"Invalid time: {at} has no time zone.", hint="Give an aware datetime.")
     return at
 
 
-def _told(hit: TimelineHit) -> dict[str, Any]:
+def _hit_dict(hit: TimelineHit) -> dict[str, Any]:
     return {
         **hit.entry.as_dict(),
         "score": hit.score,

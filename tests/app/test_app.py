@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 import time
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +18,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.services.chronicle.keeping import ChronicleKeeping
+from commonplace.tools.timeline.for_people import shown_answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,7 +214,7 @@ def test_other_journals_feed_the_timeline(opened):
     app = opened(timeline_feed="chronicle,private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
     app.chronicle.tools.toolset.tool("add_entry").call({"message": "Deployed the orchard report"})
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     day = desk.rollup("daily", partial=True)
     assert day.metadata["entries"] == 2
     assert "Deployed the orchard report" in day.content
@@ -223,7 +224,7 @@ def test_the_way_down_shows_what_was_written(opened):
     """Of a private entry neither its front matter nor its headings."""
     app = opened(timeline_feed="private", timezone="UTC")
     app.private.tools.process_thoughts(feelings="Relieved that the orchard report is done.")
-    told = timeline_keeping(app).show(text="today").text
+    told = shown_answer(timeline_keeping(app).show(text="today"), UTC).text
     assert "  Relieved that the orchard report is done.  private:user/" in told
     assert "title:" not in told
 
@@ -234,7 +235,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     add = app.chronicle.tools.toolset.tool("add_entry").call
     add({"message": "Deployed the orchard report"})
     gone = add({"message": "Called about zanzibarquartz"})
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     assert desk.keep_up() == 0
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5
@@ -254,7 +255,7 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
         {"message": "Called zanzibarquartz"}
     )
     felt = app.private.tools.process_thoughts(feelings="Uneasy about zanzibarquartz.")
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     assert desk.keep_up() == 0
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5

@@ -13,6 +13,7 @@ from commonplace.core.errors import Denied, Invalid
 from commonplace.services.timeline.keeping import TimelineKeeping
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, summarising
+from commonplace.tools.timeline.for_people import rolled_up_answer
 
 NOON = datetime(2025, 2, 4, 12, 0, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
@@ -90,11 +91,13 @@ def test_a_period_without_a_summary_of_use_is_told(opened):
     with FakeLLM(of_days_nothing) as fake:
         app = opened(llm_url=fake.url, llm_model="small")
         app.timeline.journal.add("Counted the heron.", at=NOON)
-        told = TimelineKeeping(
-            app.timeline.desk, lambda: app.languages.rewording(app.timeline.rollups)
-        ).roll_up()
+        told = rolled_up_answer(
+            TimelineKeeping(
+                app.timeline.service, lambda: app.languages.rewording(app.timeline.rollups)
+            ).roll_up()
+        )
     assert (told.facts["model"]["done"], told.facts["model"]["failed"]) == (4, 1)
-    assert "Note: The model gave no summary of use of 1 period." in told.text
+    assert "Note: The model gave no usable summary of 1 period." in told.text
 
 
 def test_what_lacks_is_told(opened, monkeypatch):
@@ -136,7 +139,7 @@ def test_private_entries_in_a_timeline_reach_no_model_elsewhere(opened, no_weigh
     app = opened(llm_url="http://llm.invalid/v1", **settings)
     tool = app.private.tools.toolset.tool("process_thoughts")
     tool.call({"feelings": "A private heron.", "at": "2025-02-04 12:10"})
-    app.timeline.desk().run_due()
+    app.timeline.service().run_due()
     rewording = app.languages.rewording(app.timeline.rollups)
     assert rewording is not None
     assert (rewording.run().stopped, app.languages.purse.spent()) == ("", 0)

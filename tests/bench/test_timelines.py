@@ -24,7 +24,7 @@ def test_a_fill_is_the_same_each_time(tmp_path):
     assert told[0][-1][0] == FIRST_DAY
 
 
-def test_a_year_is_rolled_up_and_let_go_of(tmp_path):
+def test_a_year_is_rolled_up_and_deleted_by_retention(tmp_path):
     """Every hour, day, week and month of 40 days; then less is kept than there was."""
     with closing(TimelineJournal(tmp_path, owner="me", zone=UTC)) as journal:
         fill(journal, days=40, a_day=24, first=FIRST_DAY)

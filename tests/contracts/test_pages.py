@@ -17,6 +17,8 @@ from commonplace.journals.chronicle.places import Place
 from commonplace.journals.private.journal import PrivateJournal
 from commonplace.journals.private.roots import resolve_roots
 from commonplace.journals.timeline.journal import TimelineJournal
+from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.source import TimelineSource
 
 if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Source
@@ -54,7 +56,7 @@ def _timeline(folder):
     journal = TimelineJournal(folder / "journal", owner="me", zone=UTC, clock=lambda: NOW)
     for number, offset in enumerate(OFFSETS):
         journal.add(f"entry {number}", at=NOW + offset)
-    return journal.pages(), journal.source(), journal.close
+    return TimelinePages(journal), TimelineSource(journal), journal.close
 
 
 JOURNALS = {

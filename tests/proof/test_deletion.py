@@ -52,7 +52,7 @@ class Home:
         return f"Met {word} at the gate{rest}.", word
 
     def search(self):
-        self.app.timeline.desk().find("harbour")
+        self.app.timeline.service().find("harbour")
         self.app.filing.refresh(5.0)
         self.memory.search("harbour")
 
@@ -65,7 +65,7 @@ class Home:
 
 def add_timeline(home, text, number):
     when = NOW - timedelta(minutes=37 * number)
-    return home.app.timeline.desk().add(text, at=when, metadata={"tags": ["gate"]}).entry.id
+    return home.app.timeline.service().add(text, at=when, metadata={"tags": ["gate"]}).entry.id
 
 
 def add_chronicle(home, text, number):
@@ -152,7 +152,7 @@ def test_what_is_deleted_leaves_what_retention_kept(tmp_path, counted, retention
     for _ in range(4):
         home.clock.at += timedelta(days=12)
         home.timeline.roll_up()
-    week = home.app.timeline.desk().rollup("weekly", NOW)
+    week = home.app.timeline.service().rollup("weekly", NOW)
     assert week.metadata["entries"] > count
     gone = set()
     for name, refs in words.items():

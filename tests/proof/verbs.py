@@ -77,11 +77,11 @@ def notebook_write(app, text):
 
 def timeline_add(app, text):
     """The ref of a new entry."""
-    return app.timeline.desk().add(text).entry.id
+    return app.timeline.service().add(text).entry.id
 
 
 def timeline_edit(app, ref, text):
-    app.timeline.desk().update(ref, content=text)
+    app.timeline.service().update(ref, content=text)
 
 
 def timeline_delete(app, ref):
@@ -117,7 +117,7 @@ VERBS = {verb.__name__: verb for verb in (*ADDING, *EDITING, *DELETING)}
 def start(app):
     """What a server does at its start, to its end; the texts of each journal, and what is wrong."""
     app.memory.desk().erase()
-    app.timeline.desk().keep_up()
+    app.timeline.service().keep_up()
     app.filing.start()
     app.filing.sweep()
     app.filing.wake()

@@ -64,9 +64,9 @@ class Languages:
     ) -> LanguageClient | None:
         """What asks a model, without a cap; None where none is set.
 
-        better: the one for what needs more sense. within_s: less time than the settings give, for
-        somebody who waits. Raises: Invalid where no model is named, or the key is no text of a
-        header; Denied where there is no key.
+        better: the one for what needs more sense. within_s: less time than the settings give, for a
+        person who waits. Raises: Invalid where no model is named, or a header cannot hold the key;
+        Denied where there is no key.
         """
         settings = self._settings
         if settings.llm.url is None:
@@ -102,7 +102,7 @@ class Languages:
             return None
         from commonplace.inference.language.budget import Metered
         from commonplace.inference.language.summarise import ModelSummariser, Price
-        from commonplace.journals.timeline.rewording import Rewording, Writer
+        from commonplace.journals.timeline.rewording import LevelSummariser, Rewording
 
         run = self._run()
         price = self._settings.llm.price
@@ -110,16 +110,16 @@ class Languages:
         return Rewording(
             rollups,
             [
-                Writer(
+                LevelSummariser(
                     summariser=ModelSummariser(
                         Metered(client, run),
                         model=client.model,
                         levels=levels,
-                        price=Price.parse(told) if told else None,
+                        price=Price.parse(prices) if prices else None,
                     ),
                     levels=levels,
                 )
-                for client, levels, told in asked
+                for client, levels, prices in asked
             ],
         )
 

@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from commonplace.core.errors import Invalid
 from commonplace.core.owners import parse_owner
-from commonplace.core.retention import parse_retention
 from commonplace.core.text import nearest
+from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

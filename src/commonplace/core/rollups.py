@@ -1,48 +1,21 @@
-"""What a rollup is made of: its material, the figures counted from rows, the port of summarisers.
+"""The port of summarisers: what a period is made of, what is counted in it, what comes back.
 
 Never summarises and never reads a disk; journals and inference meet here, and `app` wires them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import tzinfo
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval
-
-PeriodName: TypeAlias = Literal["hourly", "daily", "weekly", "monthly", "yearly"]
-
-LEVELS: tuple[Level, ...] = ("hour", "day", "week", "month", "year")
-"""Lowest first; a level's number is its place here, from 1: raw entries are level 0."""
-
-PERIODS: Mapping[PeriodName, Level] = {
-    "hourly": "hour",
-    "daily": "day",
-    "weekly": "week",
-    "monthly": "month",
-    "yearly": "year",
-}
-
-MADE_FROM: Mapping[Level, Level | None] = {
-    "hour": None,
-    "day": "hour",
-    "week": "day",
-    "month": "day",
-    "year": "month",
-}
-"""What each level is made from; None: raw entries. Weeks do not nest in months, nor in years."""
-
-MOST_FAILURES = 3
-"""After so many failed tries a summariser is not asked again until a period's material changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +44,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What is counted from the rows of a period, never told by a model; merges exactly.
+    """What is counted from the rows of a period, never by a model; merges exactly.
 
     entries: raw entries. hours: in how many hours of the clock one was written. first, last: when
     the earliest and the latest was. The mappings count entries by name. measures and moods: what
@@ -90,37 +63,9 @@ class Figures:
     measures: Mapping[str, Measure] = field(default_factory=dict)
 
 
-def merged(figures: Iterable[Figures]) -> Figures:
-    """The figures of several spans that share no entry and no hour; the order does not matter."""
-    parts = list(figures)
-    measures: dict[str, Measure] = {}
-    for part in parts:
-        for name, measure in part.measures.items():
-            measures[name] = measures[name].merged(measure) if name in measures else measure
-    return Figures(
-        entries=sum(x.entries for x in parts),
-        hours=sum(x.hours for x in parts),
-        first=min((x.first for x in parts if x.first is not None), default=None),
-        last=max((x.last for x in parts if x.last is not None), default=None),
-        projects=_summed(x.projects for x in parts),
-        tags=_summed(x.tags for x in parts),
-        actions=_summed(x.actions for x in parts),
-        tools=_summed(x.tools for x in parts),
-        moods=_summed(x.moods for x in parts),
-        measures=dict(sorted(measures.items())),
-    )
-
-
 def ranked(counts: Mapping[str, int], most: int | None = None) -> list[str]:
     """The names of counts, the most frequent first, then by name."""
     return sorted(counts, key=lambda name: (-counts[name], name))[:most]
-
-
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return dict(sorted(total.items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +86,8 @@ class Point:
 class Item:
     """One thing a rollup is made from: a raw entry, or the rollup of a smaller period.
 
-    text: what people read of it, a model's text where there is one. It is untrusted: whoever hands
-    it to a model fences it. entries: raw entries it stands for, itself included. points: what an
+    text: what people read of it, a model's text where there is one. It is untrusted: what hands it
+    to a model fences it. entries: raw entries it stands for, itself included. points: what an
     extractive summary of it kept; empty for a raw entry. is_private: some of it comes from the
     private journal, and goes to no model that is not on this machine.
     """
@@ -200,7 +145,7 @@ class Summary:
 
 
 class NoSummary(Invalid):
-    """A model answered, and its answer is no summary; spent: what that cost all the same."""
+    """A model answered, and its answer is not a summary; spent: what that cost all the same."""
 
     def __init__(self, message: str, *, hint: str = "", spent: Summary) -> None:
         super().__init__(message, hint=hint)
@@ -217,7 +162,7 @@ class Summariser(Protocol):
 
     @property
     def generator(self) -> str:
-        """Told without asking anything; a text of another generator may be replaced by one of it.
+        """Known without asking a model; a text of another generator may be replaced by one of it.
 
         For a model: its name and a hash of the prompt, so that a better prompt is a new one.
         """
@@ -233,7 +178,7 @@ class Summariser(Protocol):
         Raises: Unavailable when it cannot answer now (no connection, overloaded): this run stops
         asking, and no failure is counted. Denied when a cap of tokens or cost is reached: likewise.
         Invalid when this material gets no whole answer (cut, refused, malformed; `NoSummary` where
-        it was paid for): a failure of this period is counted, and after `MOST_FAILURES` of them it
+        it was paid for): a failure of this period is counted, and after a few of them it
         is left alone until it changes.
         """
         ...
@@ -245,45 +190,3 @@ class Lineage(Protocol):
     def above(self, refs: Sequence[str]) -> Mapping[str, frozenset[str]]:
         """The refs of all summaries each of these went into, near and far; never raises."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What models were paid for summaries over some time, as the journal keeps it."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
-
-
-def render_figures(figures: Figures) -> dict[str, Any]:
-    """Figures as JSON holds them; `parse_figures` reads them back. Empty parts are left out."""
-    counted = {
-        name: dict(getattr(figures, name))
-        for name in ("projects", "tags", "actions", "tools", "moods")
-        if getattr(figures, name)
-    }
-    measures = {k: [m.count, m.total, m.least, m.most] for k, m in figures.measures.items()}
-    return {
-        "entries": figures.entries,
-        "hours": figures.hours,
-        **({"first": figures.first.isoformat()} if figures.first else {}),
-        **({"last": figures.last.isoformat()} if figures.last else {}),
-        **counted,
-        **({"measures": measures} if measures else {}),
-    }
-
-
-def parse_figures(told: Mapping[str, Any]) -> Figures:
-    """Figures from what `render_figures` wrote."""
-    return Figures(
-        entries=told["entries"],
-        hours=told["hours"],
-        first=datetime.fromisoformat(told["first"]) if "first" in told else None,
-        last=datetime.fromisoformat(told["last"]) if "last" in told else None,
-        **{x: told[x] for x in ("projects", "tags", "actions", "tools", "moods") if x in told},
-        measures={
-            name: Measure(count=count, total=total, least=least, most=most)
-            for name, (count, total, least, most) in told.get("measures", {}).items()
-        },
-    )

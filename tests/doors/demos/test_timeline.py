@@ -34,7 +34,7 @@ def test_the_demo_zooms_from_the_year_to_one_entry(temp, tmp_path):
         shown = rest.partition("\ncommonplace timeline ")[0]
         assert DECISION in shown
     assert "summed up in timeline:rollup_hourly_20251007_14" in rest
-    assert "Summaries that still tell of it: none." in rest
+    assert "Summaries that still mention it: none." in rest
     assert list(temp.iterdir()) == []
     assert [x for x in (tmp_path / "home").rglob("*") if x.is_file()] == []
 

@@ -32,7 +32,7 @@ class World:
 
     def add(self, owner, text="Built the pier."):
         with self.apps.using(owner) as app:
-            app.timeline.desk().add(text)
+            app.timeline.service().add(text)
 
     def due(self, owner):
         with self.apps.using(owner) as app:

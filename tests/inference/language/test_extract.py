@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.core.clock import period, period_key
-from commonplace.core.rollups import Figures, Item, Material, Point, merged
+from commonplace.core.rollups import Figures, Item, Material, Point
 from commonplace.inference.language.extract import Extractive
+from commonplace.journals.timeline.figures import merged
 
 START = datetime(2025, 2, 4, 10, 0, tzinfo=UTC)
 TEXTS = (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.clock import period
-from commonplace.core.retention import parse_retention
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.expiry import apply_retention
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.testing import FrozenClock
 
 ZONES = ("UTC", "Europe/Berlin", "America/Los_Angeles", "Australia/Lord_Howe", "Pacific/Apia")
@@ -69,7 +69,7 @@ class Life:
             case "go on":
                 world.clock.advance(number)
             case "let go":
-                let_go(world.rollups, parse_retention("design"))
+                apply_retention(world.rollups, parse_retention("design"))
 
     def end(self, levels):
         """A year later all is rolled up, every entry is counted once, and the words fit."""
@@ -105,12 +105,12 @@ def live(steps, levels):
 @FEW
 @given(st.lists(st.one_of(step, moved, zoned), max_size=25))
 def test_every_entry_is_counted_once_whatever_was_done(steps):
-    """Added late, moved, deleted, with zones that change, and half of it rolled up meanwhile."""
+    """Added late, moved, deleted, with zones that change, and half of it rolled up in between."""
     live(steps, ("day", "week", "month", "year"))
 
 
 @FEW
 @given(st.lists(st.one_of(step, let), max_size=25))
-def test_what_was_let_go_of_is_still_counted(steps):
+def test_what_retention_deleted_is_still_counted(steps):
     """Deleted, added late, and expired: the year counts all that was not deleted."""
     live(steps, ("year",))

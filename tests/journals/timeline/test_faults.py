@@ -16,6 +16,8 @@ from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
 from commonplace.core.values import Interval, Put, Since
+from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.source import TimelineSource
 
 SECRET = "zanzibarquartz"
 
@@ -182,7 +184,7 @@ def test_threads_and_processes_add_at_once(world):
 
 def test_the_index_is_told_of_every_change_once(world):
     """Puts of what is new or other, drops of what is gone; nothing twice."""
-    source = world.journal.source()
+    source = TimelineSource(world.journal)
     stamps = {}
 
     def scan(mark):
@@ -233,7 +235,7 @@ def test_a_ref_opens_with_the_ways_up_and_down(world):
     first = world.add("fixed the gate", "2025-02-04T10:15", tags=["work"])
     second = world.add("painted it", "2025-02-04T10:45")
     world.roll_up("2025-02-05T09:00")
-    pages = world.journal.pages()
+    pages = TimelinePages(world.journal)
     page = pages.read_ref(first.ref)
     assert (page.before, page.after.ref, page.tags) == (None, second.ref, ("work",))
     assert page.rollup.ref == "timeline:rollup_hourly_20250204_10"

@@ -8,10 +8,12 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import NotFound, Unavailable
-from commonplace.core.retention import parse_retention
 from commonplace.core.values import Interval, Page
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.repair import find_problems
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace.journals.timeline.trends import list_trends
 from commonplace.testing import OneSource, a_doc
@@ -197,7 +199,12 @@ def test_a_period_waits_for_a_journal_that_does_not_answer(world):
     # The hour, day, week and month of January.
     assert world.roll_up() == 4
     assert {x.level for x in world.rollups.list_due()} == {"hour", "day", "week", "month"}
-    assert world.rollups.compute_at("day", at("2025-02-04T10:30")).metadata["entries"] == 1
+    assert (
+        world.rollups.compute(span_at(at("2025-02-04T10:30"), "day", world.journal.zone)).metadata[
+            "entries"
+        ]
+        == 1
+    )
     world.feeding._openers = openers
     assert world.roll_up() == 4
     assert world.read("month", "2025-02-04T00:00").metadata["entries"] == 2
@@ -233,7 +240,7 @@ def test_what_leaves_its_journal_leaves_what_outlived_it(world, tmp_path, keep):
     for day in (2, 12, 22, 32):
         world.clock.at = at("2025-02-01T12:00") + timedelta(days=day)
         world.feeding.sync()
-        let_go(world.rollups, parse_retention(keep))
+        apply_retention(world.rollups, parse_retention(keep))
     assert "platypus" in world.read("week", "2025-02-01T00:00").content
     world.chronicle.drop("chronicle:1")
     world.feeding.forget(["chronicle:1"])
@@ -260,3 +267,28 @@ def test_what_leaves_another_way_is_named_for_the_index(world):
         "timeline:rollup_monthly_202502",
         "timeline:rollup_weekly_2025W06",
     ]
+
+
+def test_what_another_program_deleted_or_changed_is_named_until_it_is_taken_out(world):
+    """New entries and touched ones are no problem; nor is anything while nothing was noted yet."""
+
+    def found():
+        return [problem.what.partition(" may quote ")[2] for problem in problems()]
+
+    def problems():
+        return list(find_problems(world.journal, world.feeding))
+
+    for ref in ("chronicle:1", "chronicle:2", "chronicle:3"):
+        world.log(ref, f"Deployed the api {ref}", "2025-02-04T10:30")
+    assert found() == []
+    world.feeding.sync()
+    world.roll_up()
+    world.log("chronicle:4", "Rolled it back", "2025-02-04T10:40")
+    world.log("chronicle:3", "Deployed the api chronicle:3", "2025-02-04T10:30", stamp="touched")
+    assert found() == []
+    world.chronicle.drop("chronicle:1")
+    world.log("chronicle:2", "Deployed nothing", "2025-02-04T10:30", stamp="other")
+    assert found() == ["2 entries that another program deleted or changed."]
+    assert problems()[0].repairable
+    world.feeding.sync()
+    assert found() == []

@@ -18,8 +18,8 @@ from tests.journals.timeline.world import World, at, key_of
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import period, period_key
-from commonplace.core.rollups import LEVELS
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
+from commonplace.journals.timeline.marks import span_at
 from commonplace.testing import FrozenClock
 
 FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
@@ -47,7 +47,7 @@ LATER = datetime(2027, 6, 1, tzinfo=UTC)
 
 def draft(number, event):
     start, minutes, text, project = event
-    return Draft(
+    return TimelineDraft(
         content=f"{text} ({number})",
         at=start + timedelta(minutes=minutes),
         metadata={"projects": [project], "tags": ["work"]},
@@ -135,7 +135,7 @@ def test_days_sum_to_months_and_years(events, zone):
 @FEW
 @given(events, st.sampled_from(ZONES))
 def test_rebuilt_from_scratch_is_what_it_was(events, zone):
-    """A year made anew from its entries says the same, and nothing is left to do."""
+    """A year made again from its entries says the same, and nothing is left to do."""
     folder = Path(tempfile.mkdtemp())
     world = World(folder, zone=zone, clock=FrozenClock(LATER))
     try:
@@ -181,7 +181,7 @@ def test_a_period_computed_while_it_is_open_says_what_its_rollup_will(events, zo
     try:
         world.journal.add_many([draft(n, x) for n, x in enumerate(events)])
         when = draft(0, events[0]).at
-        computed = world.rollups.compute_at("year", when)
+        computed = world.rollups.compute(span_at(when, "year", world.journal.zone))
         world.rollups.catch_up()
         rolled = world.rollups.read("year", when)
         assert computed.content == rolled.content
@@ -198,13 +198,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tests.journals.timeline.world import World, key_of
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.testing import FrozenClock
 
 world = World(Path(sys.argv[1]), clock=FrozenClock(datetime(2026, 2, 1, tzinfo=UTC)))
 for number in range(int(sys.argv[3]), 60, 2):
     at = datetime(2025, 2, 1, tzinfo=UTC) + timedelta(hours=7 * number)
-    drafts = [Draft(content=f"entry {number}", at=at, key=key_of(str(number)))]
+    drafts = [TimelineDraft(content=f"entry {number}", at=at, key=key_of(str(number)))]
     world.journal.add_many(drafts)
     world.rollups.catch_up(most=3)
 """
@@ -224,7 +224,7 @@ def test_two_processes_that_add_and_roll_up_at_once_make_the_same(tmp_path):
     alone = World(tmp_path / "alone", clock=world.clock)
     alone.journal.add_many(
         [
-            Draft(
+            TimelineDraft(
                 content=f"entry {number}",
                 at=at("2025-02-01T00:00") + timedelta(hours=7 * number),
                 key=key_of(str(number)),

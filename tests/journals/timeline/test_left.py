@@ -19,11 +19,10 @@ from tests.journals.timeline.test_feed import Fed
 from tests.journals.timeline.world import at
 
 from commonplace.core.errors import NotFound
-from commonplace.core.retention import parse_retention
-from commonplace.core.rollups import LEVELS
-from commonplace.journals.timeline.entry import Draft
+from commonplace.journals.timeline.entry import LEVELS, TimelineDraft
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.marks import zone_name
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.retention import parse_retention
 from commonplace.testing import FrozenClock
 
 BEGIN = at("2025-02-01T00:00")
@@ -127,7 +126,7 @@ class Life:
     def _pass(self, days):
         self.world.clock.at += timedelta(days=days)
         self.world.feeding.sync()
-        let_go(self.world.rollups, self.retention)
+        apply_retention(self.world.rollups, self.retention)
 
     def _zone(self, name):
         self.world.journal.set_zone(name)
@@ -161,7 +160,7 @@ class Life:
             self.world.journal.update(ident(entry), **told)
             return
         self.added.add(ident(entry))
-        draft = Draft(content=text, at=entry.at, metadata=entry.metadata, id=ident(entry))
+        draft = TimelineDraft(content=text, at=entry.at, metadata=entry.metadata, id=ident(entry))
         self.world.journal.add_many([draft])
 
     def _chosen(self, number):

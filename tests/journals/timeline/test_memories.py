@@ -154,14 +154,14 @@ def test_several_threads_are_not_thrown_together(memories):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "Line 2 is no JSON"),
-        ("[1]", "Line 2: It is no object"),
+        ("{", "Line 2 is not JSON"),
+        ("[1]", "Line 2: Expected a JSON object, got a list"),
         ('{"type": "fact"}', "Line 2: Invalid content"),
         ('{"content": "x", "created_at": "someday"}', "Line 2: Invalid time: 'someday'"),
         ('{"content": "x", "created_at": "0001-01-01T00:00+14:00"}', "Line 2: Invalid time"),
         ('{"content": "x", "type": "' + "t" * 101 + '"}', "Line 2: Invalid type"),
         ('{"content": "x", "metadata": {"a": NaN}}', "Line 2: Invalid metadata"),
-        ("[" * 100_000, "Line 2 is no JSON"),
+        ("[" * 100_000, "Line 2 is not JSON"),
     ],
 )
 def test_a_line_that_cannot_be_meant_stops_all(memories, line, says):

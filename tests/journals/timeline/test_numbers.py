@@ -8,13 +8,14 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.retention import parse_retention
 from commonplace.core.values import Since
 from commonplace.db.migrate import list_migrations, migrate
 from commonplace.db.sqlite import connect
-from commonplace.journals.timeline.database import sql
+from commonplace.journals.timeline.expiry import apply_retention
+from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.repair import find_problems
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.retention import parse_retention
+from commonplace.journals.timeline.source import TimelineSource
 
 OLD_ADD = """
 INSERT INTO journal_entries (id, thread_id, content, entry_type, timestamp, period_start,
@@ -62,7 +63,7 @@ def test_numbers_go_on_where_all_has_expired(world):
     seen = []
     for when in ("2025-02-11T12:00", "2025-02-20T12:00"):
         world.clock.at = at(when)
-        let_go(world.rollups, keep)
+        apply_retention(world.rollups, keep)
         seen.append(last_number(world))
     assert world.rows("SELECT count(*) FROM journal_entries WHERE rollup_level < 2") == [(0,)]
     assert seen == sorted(seen)
@@ -98,11 +99,11 @@ def old(tmp_path):
 def test_a_file_of_the_version_before_goes_on(old, tmp_path):
     """Its numbers are known where only SQLite had noted them; its words and entries stay."""
     world = World(tmp_path)
-    mark = world.journal.source().mark()
+    mark = TimelineSource(world.journal).mark()
     assert mark.endswith(" 5")
     new = world.add("the new gate")
     assert new.seq == 6
-    changed = world.journal.source().scan(Since(mark=mark, stamps=lambda _: {}))
+    changed = TimelineSource(world.journal).scan(Since(mark=mark, stamps=lambda _: {}))
     assert [x.doc.ref for x in changed] == [new.ref]
     assert world.journal.read("id-2").content == "the old gate 2"
     assert list(find_problems(world.journal)) == []

@@ -98,8 +98,8 @@ def test_what_is_altered_while_another_erases_is_erased_later(journal):
 
     other = TimelineJournal(journal.database.folder, owner="wren", zone=UTC, clock=lambda: AT)
     other.database = Beside(journal.database.folder)
-    erase(other)
+    erase(other.database)
     other.close()
-    assert is_erasing(journal)
-    erase(journal)
-    assert not is_erasing(journal)
+    assert is_erasing(journal.database)
+    erase(journal.database)
+    assert not is_erasing(journal.database)

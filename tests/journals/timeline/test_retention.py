@@ -8,9 +8,10 @@ import pytest
 from tests.journals.timeline.world import World, at
 
 from commonplace.core.errors import Invalid, NotFound
-from commonplace.core.retention import DESIGN, parse_retention
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.expiry import apply_retention
+from commonplace.journals.timeline.retention import DESIGN, parse_retention
+from commonplace.journals.timeline.source import TimelineSource
 from commonplace.journals.timeline.trends import list_trends
 
 ALL = parse_retention("design")
@@ -25,7 +26,7 @@ def world(tmp_path):
 
 def pass_over(world, until, retention=ALL, **more):
     world.clock.at = at(until)
-    return let_go(world.rollups, retention, **more)
+    return apply_retention(world.rollups, retention, **more)
 
 
 def statuses(world):
@@ -247,7 +248,7 @@ def test_the_index_drops_what_is_archived(world):
     from commonplace.core.values import Drop, Since
 
     entry = world.add("fixed the gate", "2025-02-04T10:15")
-    source = world.journal.source()
+    source = TimelineSource(world.journal)
     mark = source.mark()
     for when in ("2025-02-05T12:00", "2025-02-13T12:00"):
         pass_over(world, when, parse_retention("raw=24h"))
@@ -320,7 +321,7 @@ def test_an_hour_that_is_made_again_for_what_is_made_of_it_is_not_shown(world):
     assert world.shown(level=1) == []
 
 
-def test_a_sentence_that_no_summary_quotes_any_more_is_let_go_of(world, tmp_path):
+def test_a_sentence_that_no_summary_quotes_any_more_is_deleted(world, tmp_path):
     """An hour quotes all of its entries, a day fewer; what is left of them goes with the hour."""
     words = [f"word{number}quartz" for number in range(20)]
     for number, word in enumerate(words):

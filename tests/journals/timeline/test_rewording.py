@@ -17,16 +17,16 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
-from commonplace.core.retention import parse_retention
 from commonplace.core.values import Page
 from commonplace.inference.language.budget import Metered, Purse, Run
 from commonplace.inference.language.client import Endpoint, LanguageClient
 from commonplace.inference.language.extract import Extractive
 from commonplace.inference.language.summarise import ModelSummariser
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.feed import Feeding
 from commonplace.journals.timeline.journal import TimelineJournal
-from commonplace.journals.timeline.retention import let_go
-from commonplace.journals.timeline.rewording import CLAIM, Rewording, Writer
+from commonplace.journals.timeline.retention import parse_retention
+from commonplace.journals.timeline.rewording import CLAIM, LevelSummariser, Rewording
 from commonplace.journals.timeline.rollups import Rollups
 from commonplace.testing import FrozenClock, OneSource, a_doc
 from commonplace.testing_language import (
@@ -68,7 +68,9 @@ class World:
         small = small or self.client("small", run=run)
         large = large or self.client("large", run=run)
         writers = [
-            Writer(summariser=ModelSummariser(language, model=name, levels=levels), levels=levels)
+            LevelSummariser(
+                summariser=ModelSummariser(language, model=name, levels=levels), levels=levels
+            )
             for language, name, levels in ((small, "small", SMALL), (large, "large", LARGE))
         ]
         return Rewording(self.rollups, writers)
@@ -127,7 +129,7 @@ def test_a_day_is_put_into_words_whose_hours_have_expired(world):
     keep = parse_retention("raw=24h,hourly=24h")
     for days in (0, 10):
         world.clock.at = NOW + timedelta(days=days)
-        let_go(world.rollups, keep)
+        apply_retention(world.rollups, keep)
     assert world.rollups.list_due() == []
     world.rewording().run()
     (day,) = [x for x in world.fake.asked if "one day" in x.instructions]
@@ -143,12 +145,12 @@ def test_a_run_tells_how_far_it_is(world):
     """What is done, and what has an extractive text still: hour, day, week, month."""
     world.add()
     told = []
-    world.rewording().run(tell=lambda *counts: told.append(counts))
+    world.rewording().run(progress=lambda *counts: told.append(counts))
     assert told == [(1, 3), (2, 2), (3, 1), (4, 0)]
 
 
 def test_nothing_is_due_after_a_run(world):
-    """Whatever a new text makes stale is made anew in it."""
+    """Whatever a new text makes stale is made again in it."""
     world.add()
     world.rewording().run()
     assert world.rollups.list_due() == []
@@ -232,7 +234,7 @@ def test_three_failures_in_a_row_are_the_models_fault(world):
         world.add(hours=hours)
     world.fake.say("PWNED")
     told = world.rewording().run()
-    assert (told.failed, told.stopped) == (3, "3 periods in a row got no summary of use.")
+    assert (told.failed, told.stopped) == (3, "3 periods in a row got no usable summary.")
     assert len(world.fake.asked) == 3
 
 
@@ -252,7 +254,7 @@ def test_caps_stop_the_run_and_the_extractive_text_stands(world):
 
 
 def test_what_changes_while_a_model_is_asked_is_not_overwritten(world):
-    """Its answer is thrown away; the rollup is made anew from what is there now."""
+    """Its answer is thrown away; the rollup is made again from what is there now."""
     world.add()
     world.rollups.catch_up()
 
@@ -292,7 +294,7 @@ def test_another_model_is_not_paid_for_what_is_written(world):
     world.add()
     world.rewording().run()
     writer = ModelSummariser(world.client("newer"), model="newer", levels=SMALL)
-    newer = Rewording(world.rollups, [Writer(summariser=writer, levels=SMALL)])
+    newer = Rewording(world.rollups, [LevelSummariser(summariser=writer, levels=SMALL)])
     assert newer.run().done == 0
     world.rollups.rebuild("hour", TEN)
     assert newer.run().done == 2

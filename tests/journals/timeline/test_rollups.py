@@ -13,7 +13,9 @@ from tests.journals.timeline.world import World, at
 from commonplace.core.clock import period_key, periods_in
 from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Interval
-from commonplace.journals.timeline.database import sql
+from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.queries import sql
 from commonplace.testing import FrozenClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -319,9 +321,9 @@ def test_metadata_of_any_shape_is_kept_and_what_is_no_name_is_not_counted(world)
     entry = world.journal.add("odd", metadata=odd).entry
     assert world.journal.read(entry.id).metadata == odd
     world.add("a number", tags=5)
-    pages = world.journal.pages()
+    pages = TimelinePages(world.journal)
     assert [pages.read_ref(f"timeline:{x}").tags for x in world.shown(0)] == [(), ("one",)]
-    told = world.rollups.compute_at("hour", entry.at).metadata
+    told = world.rollups.compute(span_at(entry.at, "hour", world.journal.zone)).metadata
     assert (told["projects"], told["tags"], told["actions_taken"]) == (["a b"], ["one"], [])
 
 
@@ -363,10 +365,10 @@ def test_the_same_key_twice_is_one_entry(world):
 
 def test_a_batch_is_whole_or_not_at_all(world):
     """One entry that cannot be kept takes the others with it."""
-    from commonplace.journals.timeline.entry import Draft
+    from commonplace.journals.timeline.entry import TimelineDraft
 
     with pytest.raises(Invalid):
-        world.journal.add_many([Draft(content="one"), Draft(content=" ")])
+        world.journal.add_many([TimelineDraft(content="one"), TimelineDraft(content=" ")])
     assert world.shown() == []
 
 

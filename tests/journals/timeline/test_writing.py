@@ -1,10 +1,8 @@
-"""How the timeline's file is written: its write-ahead log, and many entries at once."""
+"""How the timeline's file is written: many entries at once, and their metadata."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
 
 import pytest
 from hypothesis import given
@@ -13,10 +11,9 @@ from tests.journals.timeline.world import START, World, at
 
 from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
-from commonplace.journals.timeline.entry import Draft, parse_metadata, render_metadata
+from commonplace.journals.timeline.entry import TimelineDraft, render_metadata
 
 TEXTS = st.text(max_size=4) | st.text(st.characters(categories=("Cs", "Cc")), max_size=2)
-MEGABYTE = 1024 * 1024
 
 
 @pytest.fixture
@@ -26,58 +23,10 @@ def world(tmp_path):
     made.close()
 
 
-def log_size(world):
-    return (world.folder / "journal.db-wal").stat().st_size
-
-
-def contents(path):
-    with sqlite3.connect(path) as conn:
-        rows = conn.execute("SELECT content FROM journal_entries ORDER BY seq").fetchall()
-        assert conn.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert conn.execute("SELECT * FROM fed_marks").fetchall() == []
-    conn.close()
-    return [text for (text,) in rows]
-
-
-def test_the_log_is_lengthened_at_the_second_write(world):
-    """Whoever writes once pays for no more; whoever goes on overwrites what lies there."""
-    world.add("one")
-    assert log_size(world) < MEGABYTE
-    world.add("two")
-    long = log_size(world)
-    assert long >= 2 * MEGABYTE
-    for number in range(20):
-        world.add(f"more {number}")
-    assert log_size(world) == long
-
-
-def test_what_lengthened_the_log_is_nothing_to_whoever_reads_it(world, tmp_path):
-    """A machine that stops just then finds the entries that were recorded, and no more."""
-    world.add("one")
-    world.add("two")
-    for name in ("journal.db", "journal.db-wal"):
-        shutil.copy(world.folder / name, tmp_path / name)
-    assert contents(tmp_path / "journal.db") == ["one", "two"]
-
-
-def test_the_log_stays_as_it_is_where_it_is_long(tmp_path):
-    """A second process lengthens nothing anew: the two write one after the other."""
-    world, other = World(tmp_path / "journal"), World(tmp_path / "journal")
-    for text in ("one", "two"):
-        world.add(text)
-    long = log_size(world)
-    for text in ("three", "four", "five"):
-        other.add(text)
-    assert log_size(world) == long
-    world.close()
-    other.close()
-    assert contents(tmp_path / "journal" / "journal.db") == ["one", "two", "three", "four", "five"]
-
-
 def test_entries_of_one_write_mark_every_period_of_each_once(world):
     """Two hours of one day and one of the next: 3 hours, 2 days, 1 week, 1 month, 1 year."""
     times = ("2025-02-04T10:15", "2025-02-04T10:45", "2025-02-04T11:00", "2025-02-05T11:00")
-    world.journal.add_many([Draft(content=f"at {when}", at=at(when)) for when in times])
+    world.journal.add_many([TimelineDraft(content=f"at {when}", at=at(when)) for when in times])
     assert sorted(level for level, _ in world.marks()) == [1, 1, 1, 2, 2, 3, 4, 5]
     last = world.rows("SELECT max(seq) FROM journal_entries")[0][0]
     assert last == len(times)
@@ -89,7 +38,7 @@ def test_entries_of_one_write_are_all_recorded_or_none(world):
     world.add("there")
     world.roll_up("2025-02-04T12:00")
     before = world.marks()
-    drafts = [Draft(content=text, at=START) for text in ("one", "two", " ")]
+    drafts = [TimelineDraft(content=text, at=START) for text in ("one", "two", " ")]
     with pytest.raises(Invalid, match="blank"):
         world.journal.add_many(drafts)
     assert [
@@ -128,7 +77,7 @@ def test_an_hour_whose_first_entry_was_refused_is_marked_by_the_next(world):
     world.add("one", "2025-02-04T10:15")
     later = at("2025-02-04T11:15")
     with pytest.raises(Invalid, match="blank"):
-        world.journal.add_many([Draft(content=text, at=later) for text in ("two", " ")])
+        world.journal.add_many([TimelineDraft(content=text, at=later) for text in ("two", " ")])
     world.add("two", "2025-02-04T11:15")
     assert (1, "2025-02-04T11:00") in world.marks()
 
@@ -175,4 +124,3 @@ def test_metadata_are_written_as_json_writes_them(metadata):
     """Keys in order, signs as they are; lone surrogates are none of UTF-8."""
     text = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
     assert render_metadata(metadata) == well_formed(text)
-    assert parse_metadata(render_metadata(metadata), metadata) == json.loads(well_formed(text))

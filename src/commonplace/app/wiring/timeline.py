@@ -11,7 +11,7 @@ from commonplace.app.lazy import made_once
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder, parse_owner
-from commonplace.core.retention import parse_retention
+from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
     from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import Rollups
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
     from commonplace.tools.timeline.tools import TimelineTools
     from commonplace.tools.toolset import Toolset
 
@@ -32,7 +32,7 @@ FOLDER = "journal"
 
 
 class TimelineWiring:
-    """The timeline of one owner, its rollups, its desk and its tools."""
+    """The timeline of one owner, its rollups, its service and its tools."""
 
     name = "timeline"
     title = "The timeline"
@@ -76,18 +76,18 @@ class TimelineWiring:
         """The timeline's tools."""
         from commonplace.tools.timeline.tools import TimelineTools
 
-        return TimelineTools(desk=self.desk)
+        return TimelineTools(service=self.service)
 
-    def desk(self) -> TimelineDesk:
+    def service(self) -> TimelineService:
         """What the timeline's tools work with."""
-        return self._desk
+        return self._service
 
     @made_once
-    def _desk(self) -> TimelineDesk:
-        from commonplace.services.timeline.service import TimelineDesk
+    def _service(self) -> TimelineService:
+        from commonplace.services.timeline.service import TimelineService
 
         own = self._own
-        return TimelineDesk(
+        return TimelineService(
             journal=self.journal,
             rollups=self.rollups,
             filing=lambda: own.filing,
@@ -98,17 +98,18 @@ class TimelineWiring:
             rolls_up=not own.settings.read_only,
         )
 
-    def desk_of(self, owner: str) -> TimelineDesk:
+    def service_of(self, owner: str) -> TimelineService:
         """The timeline of any owner alone, its words and vectors in that owner's index.
 
-        Close its filing and its journal after use. Raises: Invalid for what is no owner.
+        Close its filing and its journal after use. Raises: Invalid for what cannot be an owner.
         """
-        from commonplace.services.timeline.service import TimelineDesk
+        from commonplace.journals.timeline.source import TimelineSource
+        from commonplace.services.timeline.service import TimelineService
 
         own = self._own
         journal = self._journal_of(parse_owner(owner))
-        alone = own.alone(journal.owner, journal.source(), lineage=journal)
-        return TimelineDesk(
+        alone = own.alone(journal.owner, TimelineSource(journal), lineage=journal)
+        return TimelineService(
             journal=journal,
             rollups=self._rollups_of(journal),
             filing=lambda: alone.filing,
@@ -117,7 +118,7 @@ class TimelineWiring:
             retention=parse_retention(own.settings.timeline.retention),
         )
 
-    def background_rewording(self, desk: TimelineDesk) -> Rewording | None:
+    def background_rewording(self, service: TimelineService) -> Rewording | None:
         """What has models put a timeline into words where no person asked for it.
 
         None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
@@ -127,50 +128,58 @@ class TimelineWiring:
             return None
         from commonplace.app.languages import Languages
 
-        folder = own.shared.folder_of(desk.journal.owner) / "llm"
-        return Languages(own.settings, folder=folder, clock=own.clock).rewording(desk.rollups)
+        folder = own.shared.folder_of(service.journal.owner) / "llm"
+        return Languages(own.settings, folder=folder, clock=own.clock).rewording(service.rollups)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
         return {"timeline": lambda: self.tools.toolset}
 
     def is_there(self) -> bool:
-        """Whether there may be one: whoever has none pays a look at one file."""
+        """Whether there may be one; a look at one file."""
         offered = "timeline" in self._own.settings.toolsets
         return offered or may_exist(self._own.folder / FOLDER / "journal.db")
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.timeline.open import TimelinePages
+
+        return TimelinePages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        return [awaited(self, lambda: self.journal.source())]  # noqa: PLW0108  opened when called
+        return [awaited(self, self._source)]
+
+    def _source(self) -> Source:
+        from commonplace.journals.timeline.source import TimelineSource
+
+        return TimelineSource(self.journal)
 
     def lineage(self) -> Lineage:
-        """What tells which summaries an entry went into, once there is a timeline."""
+        """What knows which summaries an entry went into, once there is a timeline."""
         from commonplace.search.filing.late_source import AwaitedLineage
 
         return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
 
     def problems(self) -> Iterator[Finding]:
-        """What is wrong with its database, and where it lies."""
+        """Where its database lies, and what is wrong with it and its summaries; changes nothing."""
         from commonplace.journals.timeline.repair import find_problems
 
-        yield f"{self.journal.database.path}{'' if self.journal.exists else ', not made yet'}"
-        yield from find_problems(self.journal)
+        journal = self.journal
+        yield f"{journal.database.path}{'' if journal.exists else ', not made yet'}"
+        yield from find_problems(journal, self.feeding)
 
     def repair(self) -> Iterator[str]:
-        """Take in what other programs deleted from journals that feed it, then mend its tables."""
+        """Repair what can be repaired; a sentence for each thing done. Raises: Unavailable."""
         from commonplace.journals.timeline.repair import repair
 
         if self.journal.exists:
             # Another program, or a death, may have deleted what summaries still quote.
-            self.desk().feed()
+            self.service().feed()
         yield from repair(self.journal)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 

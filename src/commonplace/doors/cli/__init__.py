@@ -25,7 +25,7 @@ COMMANDS = {
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
-        "Roll the timeline up: what is due, or a period anew.",
+        "Roll the timeline up: what is due, or a period again.",
     ),
     "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
     "trust": Lazy(

@@ -12,11 +12,17 @@ from commonplace.doors.cli.calls import file_everything, opened
 from commonplace.doors.cli.frame import common_options, show
 from commonplace.doors.cli.progress import show_counting
 from commonplace.doors.cli.timeline import keeping
+from commonplace.tools.timeline.for_people import (
+    dry_run_answer,
+    rebuilt_answer,
+    rolled_up_answer,
+    status_answer,
+)
 
 
-@click.command(short_help="Roll the timeline up: what is due, or a period anew.")
+@click.command(short_help="Roll the timeline up: what is due, or a period again.")
 @click.option("--due", is_flag=True, help="Roll up all that is due; for cron or a timer.")
-@click.option("--rebuild", metavar="PERIOD", help="Make a period, and all it is made from, anew.")
+@click.option("--rebuild", metavar="PERIOD", help="Make a period, and all it is made from, again.")
 @click.option("--status", is_flag=True, help="Show what is kept and what is due.")
 @click.option("--dry-run", is_flag=True, help="Show what --due would do, and do nothing.")
 @common_options
@@ -35,14 +41,14 @@ def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json:
     with opened() as app:
         keeper = keeping(app)
         if status:
-            show(keeper.status(), as_json)
+            show(status_answer(keeper.status()), as_json)
         elif dry_run:
-            show(keeper.dry_run(), as_json)
+            show(dry_run_answer(keeper.dry_run(), keeper.zone), as_json)
         elif rebuild is not None:
-            show(keeper.rebuild(text=rebuild), as_json)
+            show(rebuilt_answer(keeper.rebuild(text=rebuild), keeper.zone), as_json)
         else:
-            with show_counting("Rolling up") as tell:
-                answer = keeper.roll_up(tell=tell)
-            if answer.facts["made"]:
+            with show_counting("Rolling up") as progress:
+                done = keeper.roll_up(progress=progress)
+            if done.made:
                 file_everything(app)
-            show(answer, as_json)
+            show(rolled_up_answer(done), as_json)

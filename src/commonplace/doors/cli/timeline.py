@@ -30,6 +30,13 @@ from commonplace.doors.cli.frame import (
     text_input,
 )
 from commonplace.doors.cli.progress import show_counting
+from commonplace.journals.timeline.entry import json_kind
+from commonplace.tools.timeline.for_people import (
+    deleted_answer,
+    imported_answer,
+    shown_answer,
+    trends_answer,
+)
 from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -44,7 +51,7 @@ def keeping(app: App) -> TimelineKeeping:
     from commonplace.services.timeline.keeping import TimelineKeeping
 
     return TimelineKeeping(
-        desk=app.timeline.desk,
+        service=app.timeline.service,
         rewording=lambda: app.languages.rewording(app.timeline.rollups),
         others=lambda: app.recall.desk().journals,
     )
@@ -52,7 +59,7 @@ def keeping(app: App) -> TimelineKeeping:
 
 def file_timeline(app: App) -> None:
     """Roll up some of what is due, then file everything: what was just made is found by meaning."""
-    app.timeline.desk().keep_up()
+    app.timeline.service().keep_up()
     file_everything(app)
 
 
@@ -112,9 +119,12 @@ def _object(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as exc:
-        raise Invalid("Invalid --metadata: it is no JSON.", hint="Give an object.") from exc
+        raise Invalid("Invalid --metadata: it is not JSON.", hint='Use {"key": …}.') from exc
     if not isinstance(found, dict):
-        raise Invalid("Invalid --metadata: it is no object.", hint='Use {"key": …}.')
+        raise Invalid(
+            f"Invalid --metadata: expected a JSON object, got {json_kind(found)}.",
+            hint='Use {"key": …}.',
+        )
     return found
 
 
@@ -172,14 +182,15 @@ def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> No
     week`, or a ref; without it today.
     """
     with opened() as app:
-        show(keeping(app).show(text=" ".join(period), depth=depth), as_json)
+        keeper = keeping(app)
+        show(shown_answer(keeper.show(text=" ".join(period), depth=depth), keeper.zone), as_json)
 
 
-@timeline.command(short_help="Read the profile, or store it anew.")
+@timeline.command(short_help="Read the profile, or store a new one.")
 @click.argument("text", nargs=-1)
 @common_options
 def profile(text: tuple[str, ...], as_json: bool) -> None:
-    """Read who you are, or store it anew.
+    """Read your profile, or store a new one.
 
     TEXT is the whole profile; `-` reads it from stdin.
     """
@@ -212,7 +223,8 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
     """Count entries, active hours, projects and tags over time; counted, never guessed."""
     with opened() as app:
         phrases = {name: phrase or "" for name, phrase in given.items()}
-        show(keeping(app).trends(period=period or "", **phrases), as_json)
+        keeper = keeping(app)
+        show(trends_answer(keeper.trends(period=period or "", **phrases), keeper.zone), as_json)
 
 
 @timeline.command(short_help="Delete an entry for good, also from every summary.")
@@ -222,14 +234,16 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
 def delete(ref: str, yes: bool, as_json: bool) -> None:
     """Delete the entry under REF for good: its text, and all that was made from it.
 
-    Summaries that held it are made anew from what is left.
+    Summaries that held it are made again from what is left.
     """
     with opened() as app:
         if not yes:
             if not sys.stdin.isatty():
-                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
+                raise Invalid(
+                    "There is no terminal to confirm the deletion on.", hint="Give --yes."
+                )
             click.confirm(f"Delete {ref} for good?", abort=True, err=True)
-        show(keeping(app).delete(ref=ref), as_json)
+        show(deleted_answer(*keeping(app).delete(ref=ref)), as_json)
 
 
 @timeline.command(name="import-memories", short_help="Add what a memory system kept.")
@@ -245,10 +259,10 @@ def import_memories(source: str, thread: str, as_json: bool) -> None:
     text = file_text(source)
     name = "stdin" if source == "-" else source
     with opened() as app:
-        with show_counting("Importing memories") as tell:
-            answer = keeping(app).import_memories(text=text, name=name, thread=thread, tell=tell)
+        with show_counting("Importing memories") as progress:
+            done = keeping(app).import_memories(text=text, thread=thread, progress=progress)
         file_everything(app)
-        show(answer, as_json)
+        show(imported_answer(done, name), as_json)
 
 
 @timeline.command(short_help="Watch a year being rolled up, in a temporary home.")

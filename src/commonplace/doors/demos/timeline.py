@@ -1,6 +1,6 @@
 """The timeline's demo: a year of work in a temporary home, and the way from the year to one entry.
 
-Never touches the journals, the index or the settings of whoever runs it, and asks no model.
+Never touches the journals, the index or the settings of the user, and asks no model.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import from_local
-from commonplace.journals.timeline.entry import Draft
-from commonplace.services.timeline.keeping import TimelineKeeping
+from commonplace.journals.timeline.entry import TimelineDraft
+from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
+from commonplace.tools.timeline.for_people import deleted_answer, shown_answer, trends_answer
 from commonplace.tools.timeline.tools import TimelineTools
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Answer
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.timeline.service import TimelineService
 
 Say: TypeAlias = "Callable[[str, str], None]"
 
@@ -76,16 +77,16 @@ def _tour(home: Path, say: Say) -> None:
     }
     app = App(read_settings(environ=environ, cwd=home, home=home), user_home=home, clock=_clock)
     # Of one owner's timeline alone: no other journal is looked for, wherever it may lie.
-    desk = app.timeline.desk_of("me")
+    service = app.timeline.service_of("me")
     try:
-        keeping = TimelineKeeping(desk=lambda: desk, rewording=lambda: None)
-        _record(desk, keeping, home, say)
+        keeping = TimelineKeeping(service=lambda: service, rewording=lambda: None)
+        _record(service, keeping, home, say)
         ref = _zoom(keeping, say)
-        _ask(desk, say)
+        _ask(service, say)
         _forget(keeping, ref, say)
     finally:
-        desk.filing().close()
-        desk.journal.close()
+        service.filing().close()
+        service.journal.close()
         app.close()
     say("That was the demo", f"The temporary home is gone. Now begin your own:\n\n{_NEXT}")
 
@@ -100,12 +101,12 @@ def _clock() -> datetime:
     return NOW
 
 
-def _record(desk: TimelineDesk, keeping: TimelineKeeping, home: Path, say: Say) -> None:
+def _record(service: TimelineService, keeping: TimelineKeeping, home: Path, say: Say) -> None:
     began = time.monotonic()
-    drafts = list(a_year(desk.zone))
+    drafts = list(a_year(service.zone))
     for start in range(0, len(drafts), 500):
-        desk.journal.add_many(drafts[start : start + 500])
-    made = keeping.roll_up().facts["made"]
+        service.journal.add_many(drafts[start : start + 500])
+    made = keeping.roll_up().made
     took = time.monotonic() - began
     say(
         f"A year in {took:.1f} s, in a home of its own: {home}",
@@ -113,19 +114,20 @@ def _record(desk: TimelineDesk, keeping: TimelineKeeping, home: Path, say: Say) 
         "from hours, weeks and months from days, the year from months. No model was asked: the\n"
         "numbers are counted, and every sentence stands in an entry.",
     )
-    say("commonplace timeline trends --period monthly", _told(keeping.trends(period="monthly")))
+    trends = trends_answer(keeping.trends(period="monthly"), keeping.zone)
+    say("commonplace timeline trends --period monthly", _text_of(trends))
 
 
 def _zoom(keeping: TimelineKeeping, say: Say) -> str:
     """From the year to the decision; its ref."""
     for name, depth, why in _STEPS:
         words = f'"{name}"' if " " in name else name
-        shown = keeping.show(text=name, depth=depth)
-        say(f"commonplace timeline show {words}", f"{why}\n\n{_told(shown)}")
-    hour = keeping.show(text=_STEPS[-1][0]).facts["down"]
-    ref = next(str(x["ref"]) for x in hour if x["text"].startswith(DECISION[:40]))
+        say(f"commonplace timeline show {words}", f"{why}\n\n{_shown(keeping, name, depth)}")
+    hour = keeping.show(text=_STEPS[-1][0])
+    assert isinstance(hour, ShownPeriod)
+    ref = next(x.ref for x in hour.node.down if x.text.startswith(DECISION[:40]))
     why = "The raw entry itself, with its neighbours, and the way up again."
-    say(f"commonplace timeline show {ref}", f"{why}\n\n{_told(keeping.show(text=ref))}")
+    say(f"commonplace timeline show {ref}", f"{why}\n\n{_shown(keeping, ref)}")
     return ref
 
 
@@ -138,25 +140,25 @@ _STEPS = (
 )
 
 
-def _ask(desk: TimelineDesk, say: Say) -> None:
-    search = TimelineTools(desk=lambda: desk).toolset.tool("timeline_search")
+def _ask(service: TimelineService, say: Say) -> None:
+    search = TimelineTools(service=lambda: service).toolset.tool("timeline_search")
     query = "what did we decide about Postgres in october"
     why = "A time in the question is read out of it. The demo searches by words alone."
-    found = _told(search.call({"query": query, "limit": 2}))
+    found = _text_of(search.call({"query": query, "limit": 2}))
     say(f"commonplace timeline search {query}", f"{why}\n\n{found}")
 
 
 def _forget(keeping: TimelineKeeping, ref: str, say: Say) -> None:
-    gone = _told(keeping.delete(ref=ref))
-    left = [name for name, *_ in _STEPS if "Postgres" in keeping.show(text=name).text]
+    gone = _text_of(deleted_answer(*keeping.delete(ref=ref)))
+    left = [name for name, *_ in _STEPS if "Postgres" in _shown(keeping, name)]
     say(
         f"commonplace timeline delete {ref}",
-        "Deleting for privacy goes up through every summary: they are made anew from what is\n"
-        f"left.\n\n{gone}\nSummaries that still tell of it: {', '.join(left) or 'none'}.",
+        "Deleting for privacy goes up through every summary: they are made again from what is\n"
+        f"left.\n\n{gone}\nSummaries that still mention it: {', '.join(left) or 'none'}.",
     )
 
 
-def a_year(zone: tzinfo) -> Iterator[Draft]:
+def a_year(zone: tzinfo) -> Iterator[TimelineDraft]:
     """The entries of the year, the same at each run: a few a day, weekends and August quiet."""
     chance = random.Random(YEAR)  # noqa: S311  a story, not a secret
     day = datetime(YEAR, 1, 1)  # noqa: DTZ001  wall time, turned into an instant below
@@ -170,16 +172,16 @@ def a_year(zone: tzinfo) -> Iterator[Draft]:
         metadata = {"projects": ["bookings"], "tags": ["storage"], "action": action}
         at = from_local(_DECIDED_AT + timedelta(minutes=minutes), zone)
         # With a key its id is the same at each run.
-        yield Draft(content=text, at=at, metadata=metadata, key=f"demo {minutes}")
+        yield TimelineDraft(content=text, at=at, metadata=metadata, key=f"demo {minutes}")
 
 
-def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> Draft:
+def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> TimelineDraft:
     open_now = [each for each in _PROJECTS if day.month in _MONTHS[each[1]]]
     project, _, things = chance.choice(open_now)
     action, text = chance.choice(_DONE)
     thing = chance.choice(things)
     at = day + timedelta(hours=chance.randint(8, 17), minutes=chance.randint(0, 59))
-    return Draft(
+    return TimelineDraft(
         content=text.format(thing=f"{thing} of the {project}"),
         at=from_local(at, zone),
         metadata={"projects": [project], "tags": [thing], "action": action},
@@ -187,6 +189,10 @@ def _entry(day: datetime, chance: random.Random, zone: tzinfo) -> Draft:
     )
 
 
-def _told(answer: Answer) -> str:
+def _shown(keeping: TimelineKeeping, name: str, depth: int | None = None) -> str:
+    return _text_of(shown_answer(keeping.show(text=name, depth=depth), keeping.zone))
+
+
+def _text_of(answer: Answer) -> str:
     """An answer's text, without its notes: they speak of the model that the demo does without."""
     return answer.text.partition("\n\nNote: ")[0]

@@ -106,7 +106,7 @@ class Clockwork(Background):
 
 
 def _roll_up_some(app: App) -> tuple[int, bool]:
-    desk = app.timeline.desk()
+    desk = app.timeline.service()
     desk.feed()
     made = desk.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)
     if made and desk.rollups.list_due():

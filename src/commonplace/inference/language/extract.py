@@ -74,19 +74,19 @@ def _points(material: Material) -> tuple[Point, ...]:
     What is said several times is worth it once, where it was said first; the sentences of an entry
     stay in its order.
     """
-    told = [x for item in material.items for x in item.points]
-    told += _weighed([item for item in material.items if not item.points])
-    told.sort(key=lambda x: (x.at, x.ref))
+    points = [x for item in material.items for x in item.points]
+    points += _weighed([item for item in material.items if not item.points])
+    points.sort(key=lambda x: (x.at, x.ref))
     firsts: dict[str, Point] = {}
-    for point in told:
+    for point in points:
         firsts.setdefault(point.text.casefold().rstrip(f"{_ENDS}…: "), point)
-    told = list(firsts.values())
-    if not told:
+    points = list(firsts.values())
+    if not points:
         return ()
-    best = _spread(sorted(told, key=lambda x: -x.weight), material)
+    best = _spread(sorted(points, key=lambda x: -x.weight), material)
     decisions = [x for x in best if x.decision][: _DECISIONS[material.level]]
-    kept = {told[0], told[-1], *decisions, *best[: _SENTENCES[material.level]]}
-    return tuple(x for x in told if x in kept)
+    kept = {points[0], points[-1], *decisions, *best[: _SENTENCES[material.level]]}
+    return tuple(x for x in points if x in kept)
 
 
 def _spread(best: Sequence[Point], material: Material) -> list[Point]:
@@ -127,7 +127,7 @@ def _weight(words: frozenset[str], counts: Counter[str], most: int) -> float:
     if not words:
         return 0.0
     said = sum(counts[word] for word in words) / most
-    # Divided by the root: of two sentences with equally telling words the longer one tells more.
+    # Divided by the root: of two sentences with words of equal weight the longer one says more.
     return round(min(said / math.sqrt(len(words)) / 4, 1.0), 3)
 
 
@@ -211,8 +211,8 @@ def _entries(count: int) -> str:
 def _names(counts: Mapping[str, int]) -> str:
     shown = ranked(counts, _NAMES_SHOWN)
     more = len(counts) - len(shown)
-    told = ", ".join(f"{name} ({counts[name]:,})" for name in shown)
-    return f"{told} and {more} more" if more > 0 else told
+    named = ", ".join(f"{name} ({counts[name]:,})" for name in shown)
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _when(at: datetime, material: Material) -> str:

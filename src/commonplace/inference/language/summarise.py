@@ -154,7 +154,7 @@ def passages_of(material: Material) -> tuple[Passage, ...]:
     """What a model is shown of a period, oldest first, in at most `MOST_INPUT` characters or so.
 
     Longer entries are shortened to their share; where even shares are too short, entries are left
-    out evenly, and the model is told how many.
+    out evenly, and the question says how many.
     """
     # Of an entry that expired unquoted there is no text.
     items = tuple(x for x in material.items if x.text)
@@ -163,14 +163,14 @@ def passages_of(material: Material) -> tuple[Passage, ...]:
         # The first and the last are always among them.
         items = tuple(items[round(n * (len(items) - 1) / (most - 1))] for n in range(most))
     share = _share([len(item.text) for item in items])
-    told = [
+    passages = [
         Passage(origin=_origin(item.at, material), text=opening(item.text, share))
         if len(item.text) > share
         else Passage(origin=_origin(item.at, material), text=item.text)
         for item in items
     ]
     counted = Passage(origin="counted", text="\n".join(_counted(material, left=len(items))))
-    return (counted, *told)
+    return (counted, *passages)
 
 
 def lay_out(answer: Completion, material: Material, passages: Sequence[Passage]) -> str:
@@ -251,8 +251,8 @@ def _headed(lines: Sequence[str], material: Material, known: _Known) -> list[str
         raise Invalid(f"The summary of {material.key} has none of its headings.", hint=_RETRY)
     body: list[str] = []
     for name in _HEADINGS[material.level]:
-        if told := sections.get(name):
-            body += ["", f"**{name}**:", *told]
+        if section := sections.get(name):
+            body += ["", f"**{name}**:", *section]
     return body
 
 

@@ -5,25 +5,25 @@ Never begins or ends a transaction: the caller's holds all of it, or none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
 from commonplace.core.ids import check_key, key_id, new_id
-from commonplace.journals.timeline.database import entry_of, sql
 from commonplace.journals.timeline.entry import (
     KEYS,
     RAW,
-    Draft,
-    Entry,
+    TimelineDraft,
+    TimelineEntry,
     check_time,
     content_hash,
     pack_id,
     parse_content,
-    parse_metadata,
     parse_own_type,
     render_metadata,
 )
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class AddedEntry:
     """An entry that is recorded; is_new: False for one that its key had added before."""
 
-    entry: Entry
+    entry: TimelineEntry
     is_new: bool
 
 
@@ -63,24 +63,17 @@ class Adding:
         self._now = now
         self._noted = render_time(now)
         self._random_bytes = random_bytes
-        self._known = marks.known(conn, now)
+        self._zones = marks.zones(conn, now)
         self._last = 0
 
-    def add_all(self, drafts: Sequence[Draft]) -> list[Added]:
+    def add_all(self, drafts: Sequence[TimelineDraft]) -> list[AddedEntry]:
         """Add them in their order, and mark every period that holds one. Raises: Invalid."""
         raw: list[datetime] = []
         added = [self._add(draft, raw) for draft in drafts]
-        known = self._known
-        marked = self._marks.mark_new(self._conn, raw, change=self._last, known=known)
-        if marked is not known.marked:
-            self._known = replace(known, marked=marked)
+        self._marks.mark_new(self._conn, raw, change=self._last, zones=self._zones)
         return added
 
-    def keep(self) -> None:
-        """Keep for the next time what is known now that the transaction is committed."""
-        self._marks.keep(self._known)
-
-    def _add(self, draft: Draft, raw: list[datetime]) -> Added:
+    def _add(self, draft: TimelineDraft, raw: list[datetime]) -> AddedEntry:
         """Add one; the time of what is new raw activity goes into `raw`."""
         at = check_time(draft.at or self._now)
         if draft.key:
@@ -88,22 +81,20 @@ class Adding:
         else:
             made = draft.id or new_id(at, self._random_bytes(10))
         row = self.row(draft, at, made)
-        gone = self._find_gone(made) if draft.key else None
-        if gone is not None:
+        if draft.key and (gone := self._find("find_tombstone", pack_id(made))):
             # It was added once; that it is gone since is no reason to have it again.
-            return Added(entry=self._entry(draft, row, at, gone, status="deleted"), is_new=False)
+            return AddedEntry(entry=self._entry(row, at, gone[0], status="deleted"), is_new=False)
         done = self._conn.execute(sql()["add"], row)
         if not done.rowcount:
-            old = self._conn.execute(sql()["by_id"], {"id": made}).fetchone()
-            return Added(entry=entry_of(old), is_new=False)
+            return AddedEntry(entry=entry_of(self._find("by_id", made)), is_new=False)
         self._last = seq = done.lastrowid or 0
         if row["entry_type"] == RAW:
             raw.append(at)
-        return Added(entry=self._entry(draft, row, at, seq, status="active"), is_new=True)
+        return AddedEntry(entry=self._entry(row, at, seq, status="active"), is_new=True)
 
-    def row(self, draft: Draft, at: datetime, entry_id: str) -> dict[str, Any]:
-        """What somebody wrote as its row has it. Raises: Invalid."""
-        periods = self._marks.periods(at, self._known.zones.own).row
+    def row(self, draft: TimelineDraft, at: datetime, entry_id: str) -> dict[str, Any]:
+        """A draft as its row has it. Raises: Invalid."""
+        periods = self._marks.periods(at, self._zones.own).row
         content, kind = parse_content(draft.content), parse_own_type(draft.entry_type)
         metadata = render_metadata(draft.metadata)
         timestamp = self._noted if at is self._now else render_time(at)
@@ -121,10 +112,10 @@ class Adding:
         }
 
     def _entry(
-        self, draft: Draft, row: Mapping[str, Any], at: datetime, seq: int, *, status: str
-    ) -> Entry:
-        hour = self._marks.periods(at, self._known.zones.own).hour
-        return Entry(
+        self, row: Mapping[str, Any], at: datetime, seq: int, *, status: str
+    ) -> TimelineEntry:
+        hour = self._marks.periods(at, self._zones.own).hour
+        return TimelineEntry(
             seq=seq,
             id=row["id"],
             thread_id=self._owner,
@@ -133,7 +124,7 @@ class Adding:
             at=at,
             start=hour.start,
             end=hour.end,
-            metadata=parse_metadata(row["metadata"], draft.metadata),
+            metadata=json.loads(row["metadata"]),
             level=0,
             status=status,
             created=self._now,
@@ -141,6 +132,5 @@ class Adding:
             hash=row["hash"],
         )
 
-    def _find_gone(self, entry_id: str) -> int | None:
-        found = self._conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
-        return None if found is None else int(found[0])
+    def _find(self, query: str, entry_id: str | bytes) -> Any:
+        return self._conn.execute(sql()[query], {"id": entry_id}).fetchone()

@@ -1,4 +1,4 @@
-"""Owns the file of one owner's timeline: how it is opened, what a row is, and the log beside it.
+"""Owns the file of one owner's timeline: how it is opened, and the log beside it.
 
 Never decides what is due or shown; holds no transaction but those its callers begin.
 """
@@ -10,21 +10,18 @@ import logging
 import os
 import sqlite3
 from contextlib import suppress
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.core.clock import parse_time
-from commonplace.core.errors import CommonplaceError, Unavailable
+from commonplace.core.errors import Unavailable
 from commonplace.db.owned import OwnedDatabase, connect_erasing
-from commonplace.db.queries import read_queries
 from commonplace.db.sqlite import connect_read_only
-from commonplace.journals.timeline.entry import Entry
+from commonplace.journals.timeline.queries import sql
+from commonplace.journals.timeline.upgrade import upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-    from commonplace.db.owned import Writing
     from commonplace.db.sqlite import Database
 
 FILE_NAME = "journal.db"
@@ -34,17 +31,7 @@ LOG_BYTES = 1_000_000
 # A file beside it must grow before even a reader may come: its shared memory.
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 
-_PAGE = 4096
-_AHEAD = 512 * _PAGE
-_SECOND = 2
-
 _log = logging.getLogger(__name__)
-
-
-@cache
-def sql() -> Mapping[str, str]:
-    """The timeline's queries by name."""
-    return read_queries("commonplace.journals.timeline", "queries.sql")
 
 
 class TimelineDatabase(OwnedDatabase):
@@ -65,27 +52,17 @@ class TimelineDatabase(OwnedDatabase):
             adopt=adopt,
             open_connection=_connect,
         )
-        self._writes = 0
         # Where the disk is full, and nobody has the file open, it can still be read.
         self._spare: Database | None = None
 
     def _opened(self, open_connection: Callable[[Path], sqlite3.Connection]) -> Database:
-        from commonplace.journals.timeline.upgrade import upgrade
-
         database = super()._opened(open_connection)
         with database.using() as conn:
             upgrade(conn)
         return database
 
-    def writing(self) -> Writing:
-        """As everywhere; whoever writes a second time will go on, and finds the log lengthened."""
-        self._writes += 1
-        if self._writes == _SECOND:
-            self._lengthen()
-        return super().writing()
-
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         super().close()
         self._drop_spare()
 
@@ -110,17 +87,6 @@ class TimelineDatabase(OwnedDatabase):
         if spare is not None:
             spare.close()
 
-    def _lengthen(self) -> None:
-        """Fill the write-ahead log with zeros that are rolled back, unless it is long already.
-
-        A commit that overwrites the log is synced in half the time of one that lengthens it, for
-        then the file system has nothing to note. Where that cannot be done, commits are slower.
-        """
-        with suppress(sqlite3.Error, CommonplaceError, OSError), self.bare() as conn:
-            log = f"{os.path.realpath(self.path)}-wal"
-            if not conn.in_transaction and os.path.getsize(log) < _AHEAD:
-                _fill_log(conn)
-
     def log(self, **facts: object) -> None:
         """One line more in the log of rollups, three files at most; it holds no text of entries.
 
@@ -144,10 +110,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     if there and not all(os.access(x, os.W_OK) for x in (path, path.parent)):
         # Where nothing may be written, what is there can be read.
         return connect_read_only(path)
-    conn = connect_erasing(path)
-    # Before the log outgrows what it was lengthened to.
-    conn.execute(f"PRAGMA wal_autocheckpoint = {_AHEAD // _PAGE}")
-    return conn
+    return connect_erasing(path)
 
 
 def _make_room(path: Path) -> None:
@@ -155,47 +118,8 @@ def _make_room(path: Path) -> None:
     if not os.path.exists(path) or os.path.getsize(path) < LOG_BYTES:
         return
     older = path.with_name(f"{path.name}.1")
-    # Two processes may do so at once: whoever comes second finds nothing to move.
+    # Two processes may do so at once: the second finds nothing to move.
     with suppress(FileNotFoundError):
         os.replace(older, path.with_name(f"{path.name}.2"))
     with suppress(FileNotFoundError):
         os.replace(path, older)
-
-
-def _fill_log(conn: sqlite3.Connection) -> None:
-    kept = [conn.execute(f"PRAGMA {each}").fetchone()[0] for each in ("cache_size", "busy_timeout")]
-    # No room in memory: the pages go where they shall. No patience: it is not needed.
-    conn.execute("PRAGMA cache_size = 8")
-    conn.execute("PRAGMA busy_timeout = 0")
-    try:
-        conn.execute("BEGIN IMMEDIATE")
-        conn.execute(sql()["fill_log"], {"bytes": _AHEAD})
-    finally:
-        with suppress(sqlite3.Error):
-            conn.execute("ROLLBACK")
-        conn.execute(f"PRAGMA cache_size = {int(kept[0])}")
-        conn.execute(f"PRAGMA busy_timeout = {int(kept[1])}")
-
-
-def entry_of(row: tuple[Any, ...]) -> Entry:
-    """An entry from the columns that the queries read one in."""
-    (seq, entry_id, thread_id, content, entry_type, timestamp, start, end, metadata) = row[:9]
-    (level, status, created, updated, zone_name, digest, parent_id) = row[9:]
-    return Entry(
-        seq=seq,
-        id=entry_id,
-        thread_id=thread_id,
-        content=content,
-        entry_type=entry_type,
-        at=parse_time(timestamp),
-        start=parse_time(start),
-        end=parse_time(end),
-        metadata=json.loads(metadata),
-        level=level,
-        status=status,
-        created=parse_time(created),
-        updated=parse_time(updated),
-        zone_name=zone_name,
-        hash=digest,
-        parent_id=parent_id,
-    )

@@ -12,21 +12,31 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import shows_nothing
-from commonplace.core.rollups import LEVELS, PERIODS, Figures, Measure
 from commonplace.core.text import nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import tzinfo
 
     from commonplace.core.clock import Level
-    from commonplace.core.rollups import PeriodName
+
+PeriodName: TypeAlias = Literal["hourly", "daily", "weekly", "monthly", "yearly"]
+
+LEVELS: tuple[Level, ...] = ("hour", "day", "week", "month", "year")
+"""Lowest first; a level's number is its place here, from 1: raw entries are level 0."""
+
+PERIODS: Mapping[PeriodName, Level] = {
+    "hourly": "hour",
+    "daily": "day",
+    "weekly": "week",
+    "monthly": "month",
+    "yearly": "year",
+}
 
 JOURNAL = "timeline"
 RAW = "raw"
@@ -44,17 +54,16 @@ LATEST = datetime(9980, 1, 1, tzinfo=UTC)
 _MOST_NAMES = 100
 _TICK = timedelta(microseconds=1)
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
-_MEASURES = ("productivity_score", "hours_worked", "tasks_completed", "tasks_in_progress")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class TimelineEntry:
     """One entry. at: its time; of a rollup the last instant of its period.
 
     start, end: the period it is of, half-open; of a raw entry its hour. level: 0, or a rollup's
     number (1 hour … 5 year). zone_name: the zone that cut a rollup's period. hash: of all that
     readers see of it. sources: ids it was made from, stale: something of them changed since;
-    both are told only where one rollup is asked for.
+    both are filled only where one rollup is asked for.
     """
 
     seq: int
@@ -115,8 +124,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What somebody wants to add. at: None for now. key: the same twice is one entry.
+class TimelineDraft:
+    """An entry to be added. at: None for now. key: the same twice is one entry.
 
     id: of an entry that had one before, in another database; else one is made.
     """
@@ -168,12 +177,12 @@ def pack_id(entry_id: str) -> bytes:
     if made is not None and str(made) == entry_id:
         return made.bytes
     text = entry_id.encode("utf-8", "replace")
-    # The first byte tells whether a last one was added.
+    # The first byte says whether a last one was added.
     return b"+" + text + b"+" if len(text) == _PACKED - 1 else b"=" + text
 
 
 def unpack_id(packed: bytes | str) -> str:
-    """An id from what `pack_id` gave; one that is no tombstone's is as it is."""
+    """An id from what `pack_id` gave; a plain id stays as it is."""
     if isinstance(packed, str):
         return packed
     if len(packed) == _PACKED:
@@ -192,7 +201,7 @@ def check_time(at: datetime) -> datetime:
     Raises: Invalid for a naive one, and for one at the calendar's ends.
     """
     if at.tzinfo is None:
-        raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Give an aware instant.")
     if not is_in_reach(at):
         raise Invalid(
             f"Invalid at: {at.isoformat()} lies at an end of the calendar.",
@@ -223,7 +232,7 @@ def parse_type(text: str) -> str:
 
 
 def parse_own_type(text: str) -> str:
-    """A type that somebody may write. Raises: Invalid for another, rollups included."""
+    """A type that callers may write. Raises: Invalid for another, rollups included."""
     found = parse_type(text)
     if found not in {RAW, PROFILE}:
         raise Invalid(
@@ -250,18 +259,18 @@ _METADATA = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False
 
 def render_metadata(metadata: Mapping[str, Any]) -> str:
     """Metadata as it is stored: JSON, keys in order. Raises: Invalid where JSON cannot hold it."""
-    if not isinstance(metadata, dict) and not isinstance(metadata, Mapping):
-        raise Invalid("Invalid metadata: it is no object.", hint="Give names with their values.")
-    if _is_plain(metadata):
-        text = f"{{{', '.join([_pair(key, metadata[key]) for key in sorted(metadata)])}}}"
-    else:
-        try:
-            text = well_formed(_METADATA.encode(metadata))
-        except (TypeError, ValueError, RecursionError) as exc:
-            raise Invalid(
-                "Invalid metadata: JSON cannot hold it.",
-                hint="Use texts, numbers, lists and objects.",
-            ) from exc
+    if not isinstance(metadata, Mapping):
+        raise Invalid(
+            f"Invalid metadata: expected a JSON object, got {json_kind(metadata)}.",
+            hint="Give names with their values.",
+        )
+    try:
+        text = well_formed(_METADATA.encode(dict(metadata)))
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(
+            "Invalid metadata: JSON cannot hold it.",
+            hint="Use texts, numbers, lists and objects.",
+        ) from exc
     if len(text) > LONGEST_METADATA:
         raise Invalid(
             f"Invalid metadata: {len(text):,} characters.", hint="Put long texts into the content."
@@ -269,34 +278,12 @@ def render_metadata(metadata: Mapping[str, Any]) -> str:
     return text
 
 
-def parse_metadata(text: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata from what `render_metadata` made of `told`."""
-    if _is_plain(told):
-        return {key: told[key] if type(told[key]) is str else [*told[key]] for key in sorted(told)}
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-# Most metadata are texts and lists of texts in which JSON has nothing to escape. To write and read
-# those by hand costs a third: an add is little more than a synced commit.
-def _is_plain(metadata: Mapping[Any, Any]) -> bool:
-    for key, value in metadata.items():
-        if not _is_plain_text(key):
-            return False
-        if not (all(map(_is_plain_text, value)) if type(value) is list else _is_plain_text(value)):
-            return False
-    return True
-
-
-def _is_plain_text(value: object) -> bool:
-    return type(value) is str and value.isprintable() and '"' not in value and "\\" not in value
-
-
-def _pair(key: str, value: str | list[str]) -> str:
-    if type(value) is str:
-        return f'"{key}": "{value}"'
-    told = '", "'.join(value)
-    return f'"{key}": ["{told}"]' if value else f'"{key}": []'
+def json_kind(value: object) -> str:
+    """What JSON calls a value, with its article: `a list`, `a string`, `null`."""
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", str: "a string", list: "a list", int: "a number", float: "a number"}
+    return kinds.get(type(value), type(value).__name__)
 
 
 def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes:
@@ -307,56 +294,12 @@ def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes
 
 def names_of(metadata: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """The names under a key, once each: a list of texts, or one text. What is neither is none."""
-    told = metadata.get(key)
-    listed = [told] if isinstance(told, str) else told if isinstance(told, (list, tuple)) else ()
+    value = metadata.get(key)
+    listed = (
+        [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+    )
     names = (" ".join(x.split()) for x in listed if isinstance(x, str))
     return tuple(dict.fromkeys(x for x in names if x))[:_MOST_NAMES]
-
-
-def figures_of(entries: Iterable[tuple[datetime, Mapping[str, Any]]]) -> Figures:
-    """What is counted of raw entries of one hour: (time, metadata) of each."""
-    times: list[datetime] = []
-    counts: dict[str, dict[str, int]] = {}
-    measures: dict[str, Measure] = {}
-    for at, metadata in entries:
-        times.append(at)
-        for part, key in COUNTED:
-            for name in names_of(metadata, key):
-                counted = counts.setdefault(part, {})
-                counted[name] = counted.get(name, 0) + 1
-        for name in _MEASURES:
-            if (one := _measure(metadata.get(name))) is not None:
-                measures[name] = measures[name].merged(one) if name in measures else one
-    return Figures(
-        entries=len(times),
-        hours=1 if times else 0,
-        first=min(times, default=None),
-        last=max(times, default=None),
-        **{part: dict(sorted(counted.items())) for part, counted in counts.items()},
-        measures=dict(sorted(measures.items())),
-    )
-
-
-def counted_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What `figures_of` reads of an entry's metadata, and nothing else of it."""
-    kept: dict[str, Any] = {key: list(names_of(metadata, key)) for _, key in COUNTED}
-    kept |= {name: metadata.get(name) for name in _MEASURES if _measure(metadata.get(name))}
-    return {key: value for key, value in kept.items() if value != []}
-
-
-COUNTED = (
-    ("projects", "projects"),
-    ("tags", "tags"),
-    ("actions", "action"),
-    ("tools", "tools_used"),
-    ("moods", "sentiment"),
-)
-
-
-def _measure(told: object) -> Measure | None:
-    if isinstance(told, bool) or not isinstance(told, (int, float)):
-        return None
-    return Measure(count=1, total=told, least=told, most=told)
 
 
 def label_of(level: Level, start: datetime, zone: tzinfo) -> str:
@@ -377,7 +320,7 @@ def label_of(level: Level, start: datetime, zone: tzinfo) -> str:
             return key
 
 
-def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
+def doc_of(entry: TimelineEntry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
     """What the index holds of an entry. covers: refs that a rollup was made from."""
     level = parse_level(entry.level)
     day = local_date(entry.at, zone)
@@ -400,6 +343,6 @@ def doc_of(entry: Entry, zone: tzinfo, covers: tuple[str, ...] = ()) -> Doc:
     )
 
 
-def span_of(entry: Entry) -> Interval:
+def span_of(entry: TimelineEntry) -> Interval:
     """The period it is of."""
     return Interval(start=entry.start, end=entry.end)

@@ -16,10 +16,11 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.text import body_of
 from commonplace.core.values import Put, Since
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import LATEST, is_in_reach, ref_of, unpack_id
 from commonplace.journals.timeline.forgetting import blank, erase
+from commonplace.journals.timeline.marks import note_change
 from commonplace.journals.timeline.material import Fed
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Told:
+class _SyncResult:
     """What a run changed. blanked: rollups that quoted what is another entry now, or none."""
 
     changed: int = 0
@@ -48,12 +49,12 @@ class _Told:
 
 
 def list_fed(
-    journal: TimelineJournal, within: Interval, *, most: int
+    journal: TimelineJournal, interval: Interval, *, most: int
 ) -> list[tuple[datetime, str]]:
     """When and under which ref other journals add to a span, oldest first; of many the newest."""
-    assert within.start is not None
-    end = LATEST if within.end is None else within.end
-    asked = {"start": render_time(within.start), "end": render_time(end)}
+    assert interval.start is not None
+    end = LATEST if interval.end is None else interval.end
+    asked = {"start": render_time(interval.start), "end": render_time(end)}
     rows = journal.database.ask("fed_within", **asked)
     return [(parse_time(row[3]), row[1]) for row in rows[-most:]]
 
@@ -61,7 +62,12 @@ def list_fed(
 class Feeding:
     """Follows the sources of other journals, and opens their entries for rollups.
 
-    sources: called once. openers: what opens refs, by journal. See `timeline_material.Feed`.
+    Implements `material.Feed`.
+
+    Args:
+        journal: the timeline that they feed.
+        sources: the sources of the journals that feed it.
+        openers: what opens refs, by the name of the journal.
     """
 
     def __init__(
@@ -74,7 +80,7 @@ class Feeding:
         self._journal = journal
         self._sources = sources
         self._openers = openers
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def sync(self, *, forget: Callable[[list[str]], object] | None = None) -> int:
         """Note what other journals have more, other or no more; how many entries changed.
@@ -83,7 +89,7 @@ class Feeding:
         period that holds one of them is due again. A journal that cannot be read is passed
         over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
         """
-        done = _Told()
+        done = _SyncResult()
         for source in self._sources():
             mark = source.mark()
             known = self._journal.database.ask("fed_mark", source=source.name)
@@ -95,16 +101,34 @@ class Feeding:
                 while batch := list(islice(changes, _AT_ONCE)):
                     self._note(batch, done)
             except CommonplaceError as exc:
-                self._tell(source.name, exc)
+                self._report(source.name, exc)
                 continue
             with self._journal.database.writing() as conn:
                 conn.execute(sql()["set_fed_mark"], {"source": source.name, "mark": mark})
         if done.blanked:
             with suppress(CommonplaceError):
-                erase(self._journal)
+                erase(self._journal.database)
             if forget is not None:
                 forget(sorted(done.blanked))
         return done.changed
+
+    def count_outdated(self) -> int:
+        """How many entries that rollups may quote are gone or changed, and not noted yet.
+
+        A journal that cannot be read is passed over. Raises: Unavailable for the timeline itself.
+        """
+        count = 0
+        for source in self._sources():
+            known = self._journal.database.ask("fed_mark", source=source.name)
+            if not known or known[0][0] == source.mark():
+                continue
+            with suppress(CommonplaceError):
+                for change in source.scan(Since(mark=known[0][0], stamps=self._stamps)):
+                    ref = change.doc.ref if isinstance(change, Put) else change.ref
+                    old = self._journal.database.ask("find_fed", ref=ref)
+                    is_same = isinstance(change, Put) and old and old[0][2] == _hash(change.doc)
+                    count += bool(old) and not is_same
+        return count
 
     def read(self, refs: Sequence[str]) -> dict[str, Fed]:
         """The entries under these refs; see the port. Raises: Unavailable."""
@@ -128,30 +152,30 @@ class Feeding:
         """
         if not self._journal.exists:
             return []
-        done = _Told()
+        done = _SyncResult()
         with self._journal.database.writing() as conn:
             gone = [self._drop(conn, ref, done) for ref in refs]
         if any(gone):
-            erase(self._journal)
+            erase(self._journal.database)
         return sorted(done.blanked)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
         return dict(self._journal.database.ask("fed_stamps", **asked))
 
-    def _note(self, changes: Sequence[Change], done: _Told) -> None:
+    def _note(self, changes: Sequence[Change], done: _SyncResult) -> None:
         with self._journal.database.writing() as conn:
             for change in changes:
                 if not isinstance(change, Put):
                     done.changed += self._drop(conn, change.ref, done)
-                elif change.doc.kind in KINDS and change.doc.text.strip():
+                elif not is_in_reach(change.doc.at):
                     # What lies at an end of the calendar is in no period.
-                    put = self._put if is_in_reach(change.doc.at) else self._drop_doc
-                    done.changed += put(conn, change.doc, done)
+                    done.changed += self._drop(conn, change.doc.ref, done)
+                elif change.doc.kind in KINDS and change.doc.text.strip():
+                    done.changed += self._put(conn, change.doc, done)
 
-    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
-        said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
-        digest = hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]
+    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _SyncResult) -> bool:
+        digest = _hash(doc)
         old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
         row = {
             "ref": doc.ref,
@@ -167,35 +191,37 @@ class Feeding:
             self._blank_above(conn, old[0], done)
         now = self._journal.clock()
         # A change of no entry of ours: its number marks what is due again, as every change's does.
-        change = self._journal.note_change(conn, 0)
+        change = note_change(conn, 0)
         for at in {doc.at, *([parse_time(old[1])] if old else [])}:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
 
-    def _drop_doc(self, conn: sqlite3.Connection, doc: Doc, done: _Told) -> bool:
-        return self._drop(conn, doc.ref, done)
-
-    def _drop(self, conn: sqlite3.Connection, ref: str, done: _Told) -> bool:
+    def _drop(self, conn: sqlite3.Connection, ref: str, done: _SyncResult) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
         if old is None:
             return False
         self._blank_above(conn, old[0], done)
         conn.execute(sql()["unlink"], {"source": -old[0]})
         conn.execute(sql()["drop_fed"], {"seq": old[0]})
-        change = self._journal.note_change(conn, 0)
+        change = note_change(conn, 0)
         now = self._journal.clock()
         self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
 
-    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _Told) -> None:
+    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _SyncResult) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now = self._journal.clock()
         for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
-            blank(self._journal, conn, rollup, now)
+            blank(conn, self._journal.marks, rollup, now)
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
 
-    def _tell(self, name: str, exc: CommonplaceError) -> None:
-        if name not in self._told:
-            self._told.add(name)
+    def _report(self, name: str, exc: CommonplaceError) -> None:
+        if name not in self._reported:
+            self._reported.add(name)
             _log.warning("%s does not feed the timeline: %s", name, exc)
+
+
+def _hash(doc: Doc) -> bytes:
+    said = "\n".join((doc.at.isoformat(), *doc.tags, doc.said))
+    return hashlib.sha256(said.encode("utf-8", "replace")).digest()[:8]

@@ -1,6 +1,6 @@
 """Owns one owner's timeline: entries are added, read, listed, altered and deleted here.
 
-Never says an entry is recorded before it is; never rolls up, which `timeline_rollups` does.
+Never says an entry is recorded before it is; never rolls up, which `rollups` does.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.adding import Added, Adding
-from commonplace.journals.timeline.database import TimelineDatabase, entry_of, sql
+from commonplace.journals.timeline.adding import AddedEntry, Adding
+from commonplace.journals.timeline.database import TimelineDatabase
 from commonplace.journals.timeline.entry import (
     JOURNAL,
+    LEVELS,
     RAW,
-    Draft,
-    Entry,
+    TimelineDraft,
+    TimelineEntry,
     check_time,
     doc_of,
     find_rollup_key,
@@ -33,7 +33,10 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     unpack_id,
 )
-from commonplace.journals.timeline.marks import Marks
+from commonplace.journals.timeline.forgetting import erase, remove
+from commonplace.journals.timeline.marks import Marks, note_change
+from commonplace.journals.timeline.original import adopt, is_original
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,10 +46,13 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.values import Change, Interval
-    from commonplace.journals.timeline.open import TimelinePages
-    from commonplace.journals.timeline.source import TimelineSource
+    from commonplace.journals.timeline.forgetting import Rollup
 
 MOST_LISTED = 1000
+_AT_ONCE = 500
+_LAST_YEAR = 9990
+_LONGEST_SEQ = 18  # digits of a number that SQLite holds
+_BEYOND = "9999-12-31T23:59:59.999999Z"
 
 # A rollup of a level ends at the most so long after a span that it overlaps.
 LONGEST: tuple[timedelta, ...] = (
@@ -71,15 +77,20 @@ class Deleted:
 class Listed:
     """Entries newest first, and where the next ones begin; cursor is empty at the end."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TimelineEntry, ...]
     cursor: str = ""
 
 
 class TimelineJournal:
     """One owner's timeline, there or not; nothing is made before the first write. Thread-safe.
 
-    folder: where `journal.db` lies. zone: what cuts periods, unless the owner has one of their own.
-    prepare: called before the folder is made.
+    Args:
+        folder: where `journal.db` lies.
+        owner: whose it is.
+        zone: what cuts periods, unless the owner has set a zone.
+        clock: the present instant.
+        random_bytes: makes the random part of an id.
+        prepare: called before the folder is made.
     """
 
     def __init__(
@@ -131,12 +142,12 @@ class TimelineJournal:
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
-    ) -> Added:
+    ) -> AddedEntry:
         """Record one entry. The same key twice is one entry: the first.
 
         Raises: Invalid for a blank or overlong text, another type, or metadata beyond JSON.
         """
-        draft = Draft(
+        draft = TimelineDraft(
             content=content,
             entry_type=entry_type,
             at=at,
@@ -145,27 +156,24 @@ class TimelineJournal:
         )
         return self.add_many([draft])[0]
 
-    def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
+    def add_many(self, drafts: Sequence[TimelineDraft]) -> list[AddedEntry]:
         """Record several entries in one transaction: all of them, or none.
 
         Raises: Invalid, as `add` does.
         """
         now = self.clock()
         with self.database.writing() as conn:
-            adding = self._adding(conn, now)
-            added = adding.add_all(drafts)
-        adding.keep()
-        return added
+            return self._adding(conn, now).add_all(drafts)
 
     def _adding(self, conn: sqlite3.Connection, now: datetime) -> Adding:
         return Adding(
             conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
         )
 
-    def read(self, entry_id: str) -> Entry:
+    def read(self, entry_id: str) -> TimelineEntry:
         """The entry with an id, archived or not; a rollup with what it was made from.
 
-        Raises: NotFound, which tells an expired and a deleted entry from one that never was.
+        Raises: NotFound, which says whether the entry expired, was deleted, or never existed.
         """
         entry_id = well_formed(entry_id)
         entry = self.find(entry_id)
@@ -183,7 +191,7 @@ class TimelineJournal:
             )
         raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
 
-    def find(self, entry_id: str) -> Entry | None:
+    def find(self, entry_id: str) -> TimelineEntry | None:
         """The entry with an id, as `read` gives it; None where there is none."""
         with self.database.reading() as conn:
             if conn is None:
@@ -191,14 +199,14 @@ class TimelineJournal:
             row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
             return None if row is None else self.whole(conn, entry_of(row))
 
-    def profile(self) -> Entry | None:
+    def profile(self) -> TimelineEntry | None:
         """The newest snapshot of who the owner is."""
         found = self.database.ask("profile")
         return entry_of(found[0]) if found else None
 
     def list_entries(
         self,
-        within: Interval,
+        interval: Interval,
         *,
         level: int | None = None,
         types: Sequence[str] = (),
@@ -214,7 +222,7 @@ class TimelineJournal:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
         if level is not None and not 0 <= level <= len(LEVELS):
             raise Invalid(f"Invalid level: {level}.", hint=f"Use 0 to {len(LEVELS)}.")
-        asked = _asked(within, types, limit + 1, cursor)
+        asked = _asked(interval, types, limit + 1, cursor)
         with self.database.reading() as conn:
             if conn is None:
                 return Listed(entries=())
@@ -237,16 +245,16 @@ class TimelineJournal:
         content: str | None = None,
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Entry:
+    ) -> TimelineEntry:
         """Alter an entry; what is None stays. Every rollup of its time, old and new, is due again.
 
         Raises: NotFound; Invalid for a rollup, which follows what it is made from.
         """
         now = self.clock()
         with self.database.writing() as conn:
-            old = self.own(conn, entry_id)
+            old = self._read_written(conn, entry_id)
             moved = old.at if at is None else check_time(at)
-            draft = Draft(
+            draft = TimelineDraft(
                 content=old.content if content is None else content,
                 entry_type=old.entry_type,
                 metadata=old.metadata if metadata is None else dict(metadata),
@@ -255,7 +263,7 @@ class TimelineJournal:
             conn.execute(sql()["update"], {**row, "seq": old.seq})
             if (draft.content, draft.metadata) != (old.content, old.metadata):
                 conn.execute(sql()["note_erasing"], {"erasing": True})
-            change = self.note_change(conn, old.seq)
+            change = note_change(conn, old.seq)
             for when in {old.at, moved} if old.entry_type == RAW else ():
                 self.marks.mark(conn, when, change=change, now=now)
             return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
@@ -264,14 +272,22 @@ class TimelineJournal:
         """Delete an entry for good, its text in every rollup that it went into included.
 
         Nothing of the text stays in the file; the index is the caller's: it forgets `refs`, and
-        files the rollups again that are made anew. A profile goes likewise.
+        files the rollups that are made again. A profile is deleted likewise.
         Raises: NotFound; Invalid for a rollup; Unavailable.
         """
-        from commonplace.journals.timeline.forgetting import delete
+        entry_id = well_formed(entry_id)
+        above: list[Rollup] = []
+        with self.database.writing() as conn:
+            gone = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
+            # One that was deleted before is gone from every table, and perhaps not from every byte.
+            if gone is None or gone[1]:
+                entry = self._read_written(conn, entry_id) if gone is None else gone[0]
+                above = remove(conn, self.marks, entry_id, entry, now=self.clock())
+        erase(self.database)
+        refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
+        return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
 
-        return delete(self, well_formed(entry_id))
-
-    def docs(self, entries: Sequence[Entry]) -> list[Change]:
+    def docs(self, entries: Sequence[TimelineEntry]) -> list[Change]:
         """What the index should hold of these entries now."""
         zone = self.zone
         changes: list[Change] = []
@@ -291,7 +307,7 @@ class TimelineJournal:
             ref_of(unpack_id(name)) if source > 0 else name for source, name, *_ in found if name
         )
 
-    def whole(self, conn: sqlite3.Connection, entry: Entry) -> Entry:
+    def whole(self, conn: sqlite3.Connection, entry: TimelineEntry) -> TimelineEntry:
         """An entry with what stands around it: what it went into, and what it was made from."""
         parents = conn.execute(sql()["parents"], {"source": entry.seq}).fetchall()
         parent = entry.parent_id or next((row[1] for row in parents), None)
@@ -323,45 +339,34 @@ class TimelineJournal:
                 found[ref] = frozenset(ref_of(name) for (name,) in rows)
         return found
 
-    def note_change(self, conn: sqlite3.Connection, seq: int) -> int:
-        """Note in the log that an entry changed, or went; the change's number."""
-        return conn.execute(sql()["change"], {"entry": seq}).lastrowid or 0
-
     def tallies(self) -> Iterator[tuple[str, str, int, datetime, datetime]]:
         """(type, status, how many, time of the first, of the last) of all entries."""
         for kind, status, count, first, last in self.database.ask("tallies"):
             yield kind, status, count, parse_time(first), parse_time(last)
 
-    def source(self) -> TimelineSource:
-        """The timeline as the index follows it."""
-        from commonplace.journals.timeline.source import TimelineSource
-
-        return TimelineSource(self)
-
-    def pages(self) -> TimelinePages:
-        """The timeline as whoever opens a ref sees it."""
-        from commonplace.journals.timeline.open import TimelinePages
-
-        return TimelinePages(self)
-
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self.database.close()
 
     def _adopt(self, path: Path) -> None:
         """Take over a file of the program that this journal's design was first built in."""
-        from commonplace.journals.timeline.original import adopt, is_original
-
         if is_original(path):
-            adopt(
-                path,
-                lambda folder: TimelineJournal(
-                    folder, owner=self.owner, zone=self._zone, clock=self.clock
-                ),
-            )
+            adopt(path, self._fill)
 
-    def own(self, conn: sqlite3.Connection, entry_id: str) -> Entry:
-        """An entry that somebody wrote. Raises: NotFound, Invalid for a rollup."""
+    def _fill(self, folder: Path, drafts: Iterator[TimelineDraft]) -> int:
+        """Make a timeline of the same owner from drafts; how many entries it has."""
+        with closing(
+            TimelineJournal(folder, owner=self.owner, zone=self._zone, clock=self.clock)
+        ) as made:
+            count = 0
+            while batch := list(islice(drafts, _AT_ONCE)):
+                count += sum(added.is_new for added in made.add_many(batch))
+            with made.database.bare() as conn:
+                conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    def _read_written(self, conn: sqlite3.Connection, entry_id: str) -> TimelineEntry:
+        """An entry that a caller added. Raises: NotFound, Invalid for a rollup."""
         row = conn.execute(sql()["by_id"], {"id": well_formed(entry_id)}).fetchone()
         if row is None:
             self.read(entry_id)
@@ -375,7 +380,7 @@ class TimelineJournal:
         return entry
 
 
-def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
+def _asked(interval: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
     before, _, seq = cursor.partition("/")
     is_cursor = cursor.isascii() and seq.isdecimal() and len(before) == len(_BEYOND)
     if cursor and not (is_cursor and len(seq) <= _LONGEST_SEQ):
@@ -383,9 +388,9 @@ def _asked(within: Interval, types: Sequence[str], limit: int, cursor: str) -> d
             f"Invalid cursor: {opening(cursor, 60)!r}.", hint="Use the one a list has given."
         )
     return {
-        "start": render_time(within.start) if within.start else "",
-        "end": render_time(within.end) if within.end else _BEYOND,
-        "until": within.end,
+        "start": render_time(interval.start) if interval.start else "",
+        "end": render_time(interval.end) if interval.end else _BEYOND,
+        "until": interval.end,
         "before": before or _BEYOND,
         "before_seq": int(seq or 0),
         "types": json.dumps(list(types)) if types else "",
@@ -399,8 +404,3 @@ def _of_level(asked: dict[str, Any], level: int) -> dict[str, Any]:
     reach = _BEYOND if is_far else render_time(until + LONGEST[level])
     values = {key: value for key, value in asked.items() if key != "until"}
     return {**values, "level": level, "reach": reach}
-
-
-_LAST_YEAR = 9990
-_LONGEST_SEQ = 18  # digits of a number that SQLite holds
-_BEYOND = "9999-12-31T23:59:59.999999Z"

@@ -12,20 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.clock import parse_time, period_key, render_time
-from commonplace.core.rollups import (
-    MADE_FROM,
-    Figures,
-    Item,
-    Material,
-    Point,
-    merged,
-    parse_figures,
-    ranked,
-    render_figures,
-)
-from commonplace.journals.timeline.database import sql
-from commonplace.journals.timeline.entry import JOURNAL, figures_of, ref_of, unpack_id
-from commonplace.journals.timeline.marks import Span, smaller_of
+from commonplace.core.rollups import Figures, Item, Material, Point, ranked
+from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
+from commonplace.journals.timeline.marks import MADE_FROM, PeriodSpan, smaller_of
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -68,7 +59,7 @@ class Part:
     names: tuple[str, ...]
     link: tuple[int, bytes] | None = None
     figures: Figures = field(default_factory=Figures)
-    span: Span | None = None
+    span: PeriodSpan | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +70,12 @@ class Gathered:
     are not rolled up. empty: those in which nothing was. expected: how many there are in all.
     """
 
-    span: Span
+    span: PeriodSpan
     key: str
     parts: tuple[Part, ...] = ()
     figures: Figures = field(default_factory=Figures)
-    missing: tuple[Span, ...] = ()
-    empty: tuple[Span, ...] = ()
+    missing: tuple[PeriodSpan, ...] = ()
+    empty: tuple[PeriodSpan, ...] = ()
     expected: int = 0
 
     @cached_property
@@ -134,12 +125,12 @@ class Gathered:
         )
 
 
-def bare(span: Span) -> Gathered:
+def bare(span: PeriodSpan) -> Gathered:
     """A period in which nothing was recorded."""
     return Gathered(span=span, key=period_key(span.start, span.level, span.zone))
 
 
-def gather(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
+def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> Gathered:
     """All that a period is made from, read in one transaction of the caller's."""
     return _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
 
@@ -154,7 +145,7 @@ def read_fed(found: Gathered, feed: Feed | None) -> Gathered:
         return found
     read = {} if feed is None else feed.read(refs)
     parts: list[Part] = []
-    told: list[tuple[datetime, Mapping[str, Any]]] = []
+    counted: list[tuple[datetime, Mapping[str, Any]]] = []
     for part in found.parts:
         fed = read.get(part.item.ref)
         if part.item.journal == JOURNAL:
@@ -162,24 +153,24 @@ def read_fed(found: Gathered, feed: Feed | None) -> Gathered:
         elif fed is not None:
             item = replace(part.item, text=fed.text, is_private=fed.is_private)
             parts.append(replace(part, item=item))
-            told.append((item.at, fed.metadata))
-    figures = merged([found.figures, figures_of(told)])
+            counted.append((item.at, fed.metadata))
+    figures = merged([found.figures, figures_of(counted)])
     # Both are of one hour.
     figures = replace(figures, hours=min(figures.hours, 1))
     return replace(found, parts=tuple(parts), figures=figures)
 
 
-def _of_entries(conn: sqlite3.Connection, span: Span) -> Gathered:
+def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> Gathered:
     asked = {"start": render_time(span.start), "end": render_time(span.end)}
     parts: list[Part] = []
-    told: list[tuple[datetime, Mapping[str, Any]]] = []
+    counted: list[tuple[datetime, Mapping[str, Any]]] = []
     for seq, entry_id, timestamp, content, metadata, digest in conn.execute(
         sql()["raw_within"], asked
     ):
         at = parse_time(timestamp)
         item = Item(ref=ref_of(entry_id), at=at, text=content)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
-        told.append((at, json.loads(metadata) if metadata != "{}" else {}))
+        counted.append((at, json.loads(metadata) if metadata != "{}" else {}))
     for seq, packed, timestamp, facts, points, digest in conn.execute(
         sql()["expired_within"], asked
     ):
@@ -187,32 +178,32 @@ def _of_entries(conn: sqlite3.Connection, span: Span) -> Gathered:
         text = "\n".join(x.text for x in quoted)
         item = Item(ref=ref_of(entry_id), at=at, text=text, points=quoted)
         parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
-        told.append((at, json.loads(facts)))
+        counted.append((at, json.loads(facts)))
     for seq, ref, journal, timestamp, digest in conn.execute(sql()["fed_within"], asked):
         item = Item(ref=ref, at=parse_time(timestamp), text="", journal=journal)
         parts.append(Part(item=item, names=(ref,), link=(-seq, digest)))
-    return replace(bare(span), parts=tuple(parts), figures=figures_of(told))
+    return replace(bare(span), parts=tuple(parts), figures=figures_of(counted))
 
 
-def _of_rollups(conn: sqlite3.Connection, span: Span, owner: str) -> Gathered:
+def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> Gathered:
     smaller = MADE_FROM[span.level]
     assert smaller is not None
     pieces = smaller_of(span)
     made = _children(conn, replace(span, level=smaller), owner)
     unmade = [x for x in pieces if x.start not in made]
-    missing = _recorded(conn, unmade)
-    told = tuple(x for x in made.values() if x.figures.entries)
+    missing = [x for x in unmade if has_raw(conn, x)]
+    filled = tuple(x for x in made.values() if x.figures.entries)
     return replace(
         bare(span),
-        parts=told,
-        figures=merged(x.figures for x in told),
+        parts=filled,
+        figures=merged([x.figures for x in filled]),
         missing=tuple(missing),
         empty=tuple(x for x in unmade if x not in missing),
         expected=len(pieces),
     )
 
 
-def _children(conn: sqlite3.Connection, around: Span, owner: str) -> dict[datetime, Part]:
+def _children(conn: sqlite3.Connection, around: PeriodSpan, owner: str) -> dict[datetime, Part]:
     """The rollups of a level in a span, by when they begin."""
     asked = {
         "thread_id": owner,
@@ -225,7 +216,7 @@ def _children(conn: sqlite3.Connection, around: Span, owner: str) -> dict[dateti
     return {x.span.start: x for x in parts if x.span is not None}
 
 
-def _child(row: tuple[Any, ...], around: Span) -> Part:
+def _child(row: tuple[Any, ...], around: PeriodSpan) -> Part:
     seq, entry_id, start, end, content, kind, digest, figures, points, is_private = row
     counted = parse_figures(json.loads(figures))
     began = parse_time(start)
@@ -242,25 +233,7 @@ def _child(row: tuple[Any, ...], around: Span) -> Part:
     return Part(item=item, names=(entry_id,), link=(seq, digest), figures=counted, span=span)
 
 
-def _recorded(conn: sqlite3.Connection, pieces: Sequence[Span]) -> list[Span]:
-    """Those of some periods, oldest first, in which anything was recorded.
-
-    Periods that follow one another are asked about at once: most are nights, or days off.
-    """
-    runs: list[list[Span]] = []
-    for piece in pieces:
-        if runs and runs[-1][-1].end == piece.start:
-            runs[-1].append(piece)
-        else:
-            runs.append([piece])
-    found: list[Span] = []
-    for run in runs:
-        if has_raw(conn, replace(run[0], end=run[-1].end)):
-            found += [x for x in run if has_raw(conn, x)]
-    return found
-
-
-def has_raw(conn: sqlite3.Connection, span: Span) -> bool:
+def has_raw(conn: sqlite3.Connection, span: PeriodSpan) -> bool:
     """Whether anything was recorded in a period and is still there."""
     asked = {"start": render_time(span.start), "end": render_time(span.end)}
     return bool(conn.execute(sql()["has_raw"], asked).fetchone()[0])
@@ -271,7 +244,7 @@ def facts_of(
 ) -> dict[str, Any]:
     """What a rollup's metadata holds, in the design's keys and ours; numbers from rows alone."""
     figures = found.figures
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "source_entry_count": len(found.parts),
         "entries": figures.entries,
         "hours_active": figures.hours,
@@ -286,20 +259,20 @@ def facts_of(
         "rollup_cost_tokens": tokens,
     }
     if figures.first and figures.last:
-        told |= {"first": render_time(figures.first), "last": render_time(figures.last)}
+        facts |= {"first": render_time(figures.first), "last": render_time(figures.last)}
     if found.expected:
-        told["coverage"] = {"present": len(found.parts), "expected": found.expected}
-    return told | _carried(figures)
+        facts["coverage"] = {"present": len(found.parts), "expected": found.expected}
+    return facts | _carried(figures)
 
 
 def _carried(figures: Figures) -> dict[str, Any]:
     """What entries' own metadata held; nothing where none did."""
-    told: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for name, measure in figures.measures.items():
-        told[name] = round(measure.mean if name == "productivity_score" else measure.total, 6)
+        facts[name] = round(measure.mean if name == "productivity_score" else measure.total, 6)
     if figures.moods:
-        told["sentiment"] = ranked(figures.moods, 1)[0]
-    return told
+        facts["sentiment"] = ranked(figures.moods, 1)[0]
+    return facts
 
 
 def render_points(points: Sequence[Point]) -> str:

@@ -14,21 +14,22 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening, well_formed
-from commonplace.journals.timeline.database import entry_of
 from commonplace.journals.timeline.entry import (
     PROFILE,
     RAW,
-    Draft,
+    TimelineDraft,
     check_time,
+    json_kind,
     parse_content,
     render_metadata,
 )
+from commonplace.journals.timeline.queries import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.journals.timeline.adding import Added
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.adding import AddedEntry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
 PROFILE_TYPE = "profile"
@@ -44,8 +45,8 @@ _KNOWN = {*_TEXTS, *_TYPES, *_TIMES, *_THREADS, "id", "metadata"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """One memory as another system had it. at: None where it tells no time. thread: whose it is.
+class MemoryLine:
+    """One memory as another system had it. at: None where it names no time. thread: whose it is.
 
     key: the same for the same memory, however often it is read.
     """
@@ -59,25 +60,25 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedMemories:
     """What an import came to. profile: the snapshot made of profile memories, new or not."""
 
-    added: tuple[Entry, ...]
+    added: tuple[TimelineEntry, ...]
     repeated: int
-    profile: Entry | None
+    profile: TimelineEntry | None
 
 
 class MemoryBackend:
     """A memory system's storage on one owner's timeline: the design's second phase.
 
-    filed: told of what was added, so that it is found at once.
+    filed: called with what was added, so that it is found at once.
     """
 
     def __init__(
         self,
         journal: TimelineJournal,
         *,
-        filed: Callable[[Sequence[Entry]], object] = lambda _entries: None,
+        filed: Callable[[Sequence[TimelineEntry]], object] = lambda _entries: None,
     ) -> None:
         self._journal = journal
         self._filed = filed
@@ -107,8 +108,8 @@ class MemoryBackend:
         return [entry_of(row).as_dict() for row in rows]
 
     def import_memories(
-        self, text: str, *, thread: str = "", tell: Callable[[int, int], None] | None = None
-    ) -> Imported:
+        self, text: str, *, thread: str = "", progress: Callable[[int, int], None] | None = None
+    ) -> ImportedMemories:
         """Bring in memories from JSON lines, each once however often it is read; see `parse`.
 
         One profile snapshot is made of all profile memories, at the time of the newest. thread:
@@ -119,21 +120,21 @@ class MemoryBackend:
         drafts = [_draft(x) for x in memories if x.type != PROFILE_TYPE]
         if profiles:
             drafts.append(_profile(profiles))
-        done: list[Added] = []
+        done: list[AddedEntry] = []
         for start in range(0, len(drafts), _AT_ONCE):
             done += self._journal.add_many(drafts[start : start + _AT_ONCE])
-            if tell is not None:
-                tell(len(done), len(drafts) - len(done))
+            if progress is not None:
+                progress(len(done), len(drafts) - len(done))
         new = tuple(x.entry for x in done if x.is_new)
         self._filed(new)
-        return Imported(
+        return ImportedMemories(
             added=new,
             repeated=len(done) - len(new),
             profile=done[-1].entry if profiles else None,
         )
 
 
-def parse_memories(text: str) -> Iterator[Memory]:
+def parse_memories(text: str) -> Iterator[MemoryLine]:
     """Memories from JSON lines, blank ones aside, in their order.
 
     A line is an object with `content` (or `text`, `memory`), and may have `type` (else `fact`),
@@ -149,50 +150,55 @@ def parse_memories(text: str) -> Iterator[Memory]:
         except Invalid as exc:
             raise Invalid(f"Line {number}: {exc.message}", hint=exc.hint) from exc
         except (ValueError, RecursionError) as exc:
-            raise Invalid(f"Line {number} is no JSON.", hint="Give one object a line.") from exc
+            raise Invalid(
+                f"Line {number} is not JSON.", hint="Give one JSON object a line."
+            ) from exc
 
 
-def _memory(told: object) -> Memory:
-    if not isinstance(told, dict):
-        raise Invalid("It is no object.", hint='Use {"type": "fact", "content": "…"}.')
-    content = parse_content(str(_first(told, _TEXTS) or ""))
-    kind = _parse_memory_type(str(_first(told, _TYPES) or "fact"))
-    at = _instant(_first(told, _TIMES))
-    own = told.get("metadata")
-    rest = {key: value for key, value in told.items() if key not in _KNOWN}
+def _memory(fields: object) -> MemoryLine:
+    if not isinstance(fields, dict):
+        raise Invalid(
+            f"Expected a JSON object, got {json_kind(fields)}.",
+            hint='Use {"type": "fact", "content": "…"}.',
+        )
+    content = parse_content(str(_first(fields, _TEXTS) or ""))
+    kind = _parse_memory_type(str(_first(fields, _TYPES) or "fact"))
+    at = _instant(_first(fields, _TIMES))
+    own = fields.get("metadata")
+    rest = {key: value for key, value in fields.items() if key not in _KNOWN}
     metadata = {
         "migrated_from": MIGRATED_FROM,
         **rest,
         **(own if isinstance(own, dict) else {}),
         "memory_type": kind,
     }
-    name = told.get("id")
+    name = fields.get("id")
     if name is not None:
         metadata["memory_id"] = name
     render_metadata(metadata)
-    thread = str(_first(told, _THREADS) or "")
+    thread = str(_first(fields, _THREADS) or "")
     when = "" if at is None else render_time(at)
     said = str(name) if name is not None else f"{kind}\n{when}\n{content}"
     digest = hashlib.sha256(well_formed(f"{thread}\n{said}").encode()).hexdigest()
-    return Memory(
+    return MemoryLine(
         type=kind, content=content, at=at, thread=thread, key=f"memory {digest}", metadata=metadata
     )
 
 
-def _first(told: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    return next((told[key] for key in keys if told.get(key) not in (None, "")), None)
+def _first(fields: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((fields[key] for key in keys if fields.get(key) not in (None, "")), None)
 
 
-def _instant(told: object) -> datetime | None:
-    if told is None:
+def _instant(value: object) -> datetime | None:
+    if value is None:
         return None
     try:
-        at = datetime.fromisoformat(str(told).strip())
-        # What cannot be told in UTC has no place in a calendar of ours.
+        at = datetime.fromisoformat(str(value).strip())
+        # What cannot be value in UTC has no place in a calendar of ours.
         return check_time((at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC))
     except (ValueError, OverflowError) as exc:
         raise Invalid(
-            f"Invalid time: {opening(str(told), 60)!r}.", hint="Use ISO 8601, or leave it out."
+            f"Invalid time: {opening(str(value), 60)!r}.", hint="Use ISO 8601, or leave it out."
         ) from exc
 
 
@@ -203,7 +209,7 @@ def _parse_memory_type(text: str) -> str:
     return well_formed(kind)
 
 
-def _of_thread(memories: list[Memory], thread: str) -> list[Memory]:
+def _of_thread(memories: list[MemoryLine], thread: str) -> list[MemoryLine]:
     """Those of one thread; of a file that knows one alone, all. Raises: Invalid."""
     threads = sorted({x.thread for x in memories})
     if thread:
@@ -216,25 +222,27 @@ def _of_thread(memories: list[Memory], thread: str) -> list[Memory]:
     return memories
 
 
-def _draft(memory: Memory) -> Draft:
-    return Draft(content=memory.content, at=memory.at, metadata=memory.metadata, key=memory.key)
+def _draft(memory: MemoryLine) -> TimelineDraft:
+    return TimelineDraft(
+        content=memory.content, at=memory.at, metadata=memory.metadata, key=memory.key
+    )
 
 
-def _profile(memories: Sequence[Memory]) -> Draft:
+def _profile(memories: Sequence[MemoryLine]) -> TimelineDraft:
     """One snapshot of all profile memories, the oldest first, each said once."""
     start = datetime.min.replace(tzinfo=UTC)
-    told = sorted(memories, key=lambda x: x.at or start)
-    content = "\n".join(dict.fromkeys(x.content.strip() for x in told))
+    ordered = sorted(memories, key=lambda x: x.at or start)
+    content = "\n".join(dict.fromkeys(x.content.strip() for x in ordered))
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
-    newest = told[-1]
-    return Draft(
+    newest = ordered[-1]
+    return TimelineDraft(
         content=parse_content(content),
         entry_type=PROFILE,
         at=newest.at,
         metadata={
             "memory_type": PROFILE_TYPE,
             "migrated_from": newest.metadata["migrated_from"],
-            "memories": len(told),
+            "memories": len(ordered),
         },
         key=f"profile {digest}",
     )

@@ -14,14 +14,14 @@ from commonplace.core.values import Glimpse, Page
 from commonplace.journals.timeline.entry import JOURNAL, TYPES, names_of, ref_of
 
 if TYPE_CHECKING:
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
 _LONGEST_ID = 300
 
 
 class TimelinePages:
-    """The timeline as whoever opens a ref sees it; see `core.ports.OpensRefs`."""
+    """Opens the refs of a timeline for people and models; see `core.ports.OpensRefs`."""
 
     journal = JOURNAL
     kinds = TYPES
@@ -52,7 +52,7 @@ class TimelinePages:
             sources=self._sources(entry),
         )
 
-    def _neighbour(self, query: str, entry: Entry) -> Glimpse | None:
+    def _neighbour(self, query: str, entry: TimelineEntry) -> Glimpse | None:
         rows = self._journal.database.ask(query, timestamp=render_time(entry.at), seq=entry.seq)
         for entry_id, timestamp, content in rows:
             return _glimpse(entry_id, timestamp, content)
@@ -62,7 +62,7 @@ class TimelinePages:
         found = self._journal.database.ask("by_id", id=entry_id) if entry_id else ()
         return next((_glimpse(row[1], row[5], row[3]) for row in found), None)
 
-    def _sources(self, entry: Entry) -> tuple[Glimpse, ...]:
+    def _sources(self, entry: TimelineEntry) -> tuple[Glimpse, ...]:
         """What a rollup was made from: entries that are kept, and refs of other journals."""
         found = []
         for source, name, timestamp, *_ in self._journal.database.ask("links", rollup=entry.seq):

@@ -1,7 +1,7 @@
 """Owns taking over a database of the program this journal's design was first built in.
 
 Never alters that database: it is kept beside ours as `journal.original.db`. Its rollups joined
-texts of windows that were no periods; those of which the entries are there are made anew.
+texts of windows that were no periods; those of which the entries are there are made again.
 """
 
 from __future__ import annotations
@@ -13,25 +13,28 @@ import shutil
 import sqlite3
 from contextlib import closing, suppress
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.core.fence import shows_nothing
 from commonplace.core.files import locked, sync_folder
 from commonplace.db.sqlite import connect_read_only, translated
-from commonplace.journals.timeline.entry import PROFILE, RAW, Draft, check_time, render_metadata
+from commonplace.journals.timeline.entry import (
+    PROFILE,
+    RAW,
+    TimelineDraft,
+    check_time,
+    render_metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from commonplace.journals.timeline.journal import TimelineJournal
 
 KEPT_NAME = "journal.original.db"
 
 _ADOPTING = "adopting"
-_AT_ONCE = 500
 _COLUMNS = ("id", "content", "entry_type", "timestamp", "metadata", "status", "period_start")
 
 _log = logging.getLogger(__name__)
@@ -57,10 +60,14 @@ def _is_original(path: Path) -> bool:
         return _has(conn, "journal_entries") and not _has(conn, "applied_migrations")
 
 
-def adopt(path: Path, make: Callable[[Path], TimelineJournal]) -> None:
+def adopt(path: Path, fill: Callable[[Path, Iterator[TimelineDraft]], int]) -> None:
     """Put a timeline of ours in the place of such a file; may be called again after a crash.
 
-    make: makes a timeline in a folder. Raises: Unavailable.
+    Args:
+        path: of the journal file.
+        fill: makes a timeline in a folder from drafts, and says how many entries it has.
+
+    Raises: Unavailable.
     """
     folder = path.parent
     with locked(folder):
@@ -68,12 +75,8 @@ def adopt(path: Path, make: Callable[[Path], TimelineJournal]) -> None:
             return  # another process was faster
         aside = folder / _ADOPTING
         shutil.rmtree(aside, ignore_errors=True)
-        journal = make(aside)
         with translated(path), closing(connect_read_only(path)) as conn:
-            count = _copy(conn, journal)
-        with journal.database.bare() as own:
-            own.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        journal.close()
+            count = fill(aside, _drafts(conn))
         _swap(path, aside / path.name)
         shutil.rmtree(aside, ignore_errors=True)
     _log.info("Took over %d entries; the old database is %s.", count, folder / KEPT_NAME)
@@ -84,43 +87,30 @@ def _has(conn: sqlite3.Connection, table: str) -> bool:
     return conn.execute(query, (table,)).fetchone() is not None
 
 
-def _copy(conn: sqlite3.Connection, journal: TimelineJournal) -> int:
+def _drafts(conn: sqlite3.Connection) -> Iterator[TimelineDraft]:
     known = {row[1] for row in conn.execute("PRAGMA table_info(journal_entries)")}
     columns = ", ".join(x if x in known else f"NULL AS {x}" for x in _COLUMNS)
     rows = conn.execute(f"SELECT {columns} FROM journal_entries ORDER BY timestamp, rowid")  # noqa: S608  names of our own
     entries = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
     times = sorted(x["timestamp"] or "" for x in entries if x["entry_type"] == RAW)
-    drafts = _drafts(entries, lambda start, end: _is_between(times, start, end))
-    count = 0
-    while batch := list(islice(drafts, _AT_ONCE)):
-        count += sum(added.is_new for added in journal.add_many(batch))
-    return count
-
-
-def _drafts(
-    entries: list[dict[str, Any]], has_entries: Callable[[str, str], bool]
-) -> Iterator[Draft]:
     for each in entries:
         if each["status"] == "deleted":
             continue
         kind, metadata = each["entry_type"], _metadata(each["metadata"])
         if kind not in {RAW, PROFILE}:
-            if has_entries(each["period_start"] or "", each["timestamp"] or ""):
+            start, end = each["period_start"] or "", each["timestamp"] or ""
+            if start and any(start <= x <= end for x in times):
                 continue
             # Its entries are gone: what it says is all there is of them.
             metadata, kind = {**metadata, "original_type": kind}, RAW
         with suppress(Invalid):
-            yield Draft(
+            yield TimelineDraft(
                 id=each["id"],
                 content=_checked(each["content"]),
                 entry_type=kind,
                 at=_instant(each["timestamp"]),
                 metadata=metadata,
             )
-
-
-def _is_between(times: list[str], start: str, end: str) -> bool:
-    return bool(start) and any(start <= x <= end for x in times)
 
 
 def _checked(content: object) -> str:
@@ -140,11 +130,11 @@ def _instant(text: object) -> datetime:
 
 def _metadata(text: object) -> dict[str, Any]:
     try:
-        told = json.loads(text) if isinstance(text, str) else {}
-        render_metadata(told)
+        parsed = json.loads(text) if isinstance(text, str) else {}
+        render_metadata(parsed)
     except (ValueError, Invalid):
         return {"original_metadata": str(text)[:1000]}
-    return told if isinstance(told, dict) else {"original_metadata": told}
+    return parsed if isinstance(parsed, dict) else {"original_metadata": parsed}
 
 
 def _swap(path: Path, made: Path) -> None:

@@ -2,24 +2,16 @@
 -- stands where the index of rollups alone is to serve: a bound value does not tell SQLite that it may.
 
 -- name: state
--- What tells this file from another, the owner's own zone, and how far the log of changes is pruned.
+-- What distinguishes this file from another, the owner's own zone, and how far the log of changes is pruned.
 SELECT name, zone, pruned FROM state;
 
 -- name: zones
 -- The owner's own zone, and those that have cut periods; one row without a series where none has.
 SELECT state.zone, series.tz FROM state LEFT JOIN series ORDER BY series.number;
 
--- name: data_version
--- Another number than before where another connection wrote meanwhile.
-PRAGMA data_version;
-
 -- name: set_zone
--- The owner's own zone; empty for the zone of whoever opens the file.
+-- The owner's own zone; empty for the zone of the process.
 UPDATE state SET zone = :zone;
-
--- name: fill_log
--- Zeros that are rolled back at once; the write-ahead log stays as long as they made it.
-INSERT INTO fed_marks (journal, mark) VALUES ('', zeroblob(:bytes));
 
 -- name: add
 -- One entry of its owner's; one with an id that is there is left alone. Entries and changes are
@@ -38,7 +30,7 @@ INSERT INTO journal_entries (
 ) ON CONFLICT (id) DO NOTHING;
 
 -- name: change
--- Note that an entry changed, as its own number tells that it was added; the change's number marks
+-- Note that an entry changed, as its own number says that it was added; the change's number marks
 -- what must be rolled up again.
 INSERT INTO changes (seq, entry) VALUES (
     (SELECT max(
@@ -81,7 +73,7 @@ UPDATE journal_entries SET status = :status, updated_at = :now WHERE seq = :seq;
 DELETE FROM journal_entries WHERE seq = :seq;
 
 -- name: bury
--- What is gone can still be told from what never was.
+-- What is gone stays distinct from what never existed.
 INSERT OR REPLACE INTO tombstones (seq, id, expired) VALUES (:seq, :id, :expired);
 
 -- name: find_tombstone
@@ -110,7 +102,7 @@ ON CONFLICT (tz, level, period_start) DO UPDATE SET mark = excluded.mark;
 
 -- name: mark_new
 -- Every period that holds a new entry must be rolled up. Where one must be already nothing is
--- written: the entry's number tells of it, and `unmark` looks there.
+-- written: the entry's number shows it, and `unmark` looks there.
 INSERT INTO dirty (tz, level, period_start, period_end, mark) VALUES
     (:tz, 1, :hour, :hour_end, :mark),
     (:tz, 2, :day, :day_end, :mark),
@@ -345,7 +337,7 @@ GROUP BY entry_type, status;
 -- name: reach
 -- When the first and the last of all that is counted was: of what is kept, of what expired, and of
 -- what other journals add.
-WITH told (first, last) AS (
+WITH bounds (first, last) AS (
     SELECT
         (SELECT timestamp FROM journal_entries
          WHERE rollup_level = 0 AND entry_type = 'raw' ORDER BY timestamp LIMIT 1),
@@ -356,7 +348,7 @@ WITH told (first, last) AS (
     UNION ALL
     SELECT (SELECT min(timestamp) FROM fed), (SELECT max(timestamp) FROM fed)
 )
-SELECT min(first), max(last) FROM told;
+SELECT min(first), max(last) FROM bounds;
 
 -- name: by_id
 -- An entry by its id.
@@ -398,7 +390,7 @@ ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 
 -- name: range
 -- Shown entries of a level that overlap a span, newest first, from a place on. A rollup's time is
--- the last instant of its period, and it begins no earlier than `reach` tells.
+-- the last instant of its period, and it begins no earlier than `reach` says.
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries
@@ -410,7 +402,7 @@ WHERE rollup_level = :level AND timestamp >= :start AND timestamp < :reach
 ORDER BY timestamp DESC, seq DESC LIMIT :limit;
 
 -- name: all_shown
--- Every shown entry of a level, in the order of time, for whoever knows none of them.
+-- Every shown entry of a level, in the order of time, for an index that knows none of them.
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries
@@ -498,7 +490,7 @@ WITH RECURSIVE up (seq) AS (
 SELECT e.id FROM up JOIN journal_entries AS e ON e.seq = up.seq;
 
 -- name: forget_inputs
--- Rollups in a span are made anew, whatever they were made from.
+-- Rollups in a span are made again, whatever they were made from.
 UPDATE rollups SET input_hash = x''
 WHERE seq IN (
     SELECT seq FROM journal_entries
@@ -596,7 +588,7 @@ PRAGMA quick_check(1);
 INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);
 
 -- name: rebuild_words
--- The word index is made anew from the active entries.
+-- The word index is rebuilt from the active entries.
 INSERT INTO journal_fts (journal_fts) VALUES ('rebuild');
 
 -- name: has_old_bases

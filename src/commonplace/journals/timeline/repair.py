@@ -1,4 +1,4 @@
-"""Owns what `doctor` says of a timeline's file, and the little it may mend there.
+"""Owns what `doctor` says of a timeline's file, and the little it may repair there.
 
 Never alters an entry: what is damaged is named, and its owner has a backup or has not.
 """
@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.forgetting import erase, is_erasing
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import TimelineJournal
 
 _BACKUP = "Restore it from a backup, or set it aside: a new one is begun then."
 
 
-def find_problems(journal: TimelineJournal) -> Iterator[Problem]:
-    """What is wrong with a timeline's file now; changes nothing."""
+def find_problems(journal: TimelineJournal, feeding: Feeding | None = None) -> Iterator[Problem]:
+    """What is wrong with a timeline's file and its summaries now; changes nothing.
+
+    feeding: what follows the journals whose entries count in the summaries.
+    """
     path = journal.database.path
     try:
         with journal.database.reading() as conn:
@@ -31,13 +35,20 @@ def find_problems(journal: TimelineJournal) -> Iterator[Problem]:
         elif not _words_fit(journal):
             yield Problem(
                 what=f"{path} has a word index that does not fit its entries.",
-                hint="Repair makes it anew from the entries.",
+                hint="Repair rebuilds it from the entries.",
                 repairable=True,
             )
-        elif is_erasing(journal):
+        elif is_erasing(journal.database):
             yield Problem(
                 what=f"{path} may hold bytes of what was deleted.",
                 hint="Repair erases them.",
+                repairable=True,
+            )
+        elif journal.exists and feeding is not None and (count := feeding.count_outdated()):
+            entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
+            yield Problem(
+                what=f"{path} may quote {entries} that another program deleted or changed.",
+                hint="Repair takes them out of every summary.",
                 repairable=True,
             )
     except Corrupted as exc:
@@ -58,9 +69,9 @@ def repair(journal: TimelineJournal) -> list[str]:
         if not _words_fit(journal):
             with journal.database.writing() as conn:
                 conn.execute(sql()["rebuild_words"])
-            done.append(f"Made the word index of {path} anew.")
-        if is_erasing(journal):
-            erase(journal)
+            done.append(f"Rebuilt the word index of {path} from its entries.")
+        if is_erasing(journal.database):
+            erase(journal.database)
             done.append(f"Erased from {path} what was deleted.")
     except Corrupted:
         pass  # `find_problems` names what is wrong

@@ -1,280 +1,79 @@
-"""Owns letting go of detail: only what a rollup covers that exists, is fresh and was read back.
+"""How long detail of each level is kept, once retention is switched on: read from one setting.
 
-Off unless it is asked for. Archived first, and in no search; deleted later, with a tombstone, so
-that links say what it was. Pinned entries and profiles stay.
+Pure; deletes nothing. Off is the default: text is cheap, and what is gone is gone.
 """
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from commonplace.core.clock import parse_time, render_time
-from commonplace.core.errors import CommonplaceError
-from commonplace.core.retention import ARCHIVED, NAMES
-from commonplace.core.rollups import LEVELS, parse_figures
-from commonplace.core.values import Interval
-from commonplace.journals.timeline.database import entry_of, sql
-from commonplace.journals.timeline.entry import (
-    EARLIEST,
-    content_hash,
-    counted_of,
-    pack_id,
-    parse_level,
-    ref_of,
-    render_metadata,
-    rollup_id,
-    unpack_id,
-)
-from commonplace.journals.timeline.journal import LONGEST
-from commonplace.journals.timeline.marks import made_into, span_at
-from commonplace.journals.timeline.material import parse_points, render_points
+from commonplace.core.errors import Invalid
+from commonplace.core.text import opening
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Mapping
 
-    from commonplace.core.retention import Retention
-    from commonplace.core.rollups import Point
-    from commonplace.journals.timeline.rollups import Rollups
+NAMES = ("raw", "hourly", "daily", "weekly", "monthly", "yearly")
+"""The levels as they are named here, by their number."""
 
-_AT_ONCE = 500
-_LOOSE_SHARE = 4
+DESIGN: Mapping[str, timedelta] = {
+    "raw": timedelta(hours=24),
+    "hourly": timedelta(hours=48),
+    "daily": timedelta(days=90),
+    "weekly": timedelta(days=365),
+    "monthly": timedelta(days=365 * 7),
+}
+"""The design's table; years, profiles and pinned entries stay."""
 
+ARCHIVED = timedelta(days=7)
+"""How long what is past its time is archived, and in no search, before it is deleted."""
 
-@dataclass(slots=True, kw_only=True)
-class LetGo:
-    """What was let go of, by level. kept: past its time, and not covered yet."""
-
-    archived: dict[str, int] = field(default_factory=dict)
-    deleted: dict[str, int] = field(default_factory=dict)
-    kept: dict[str, int] = field(default_factory=dict)
+_HINT = "Use off, design, or levels such as design,raw=30d,hourly=never."
+_LENGTH = re.compile(r"(?P<count>[1-9][0-9]{0,5})(?P<unit>[hdwy])")
+_UNITS = {
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
-    """An entry whose time is past."""
+class Retention:
+    """How long each level is kept, by its name; a level that is not named is never deleted."""
 
-    seq: int
-    id: str
-    kind: str
-    at: datetime
-    span: Interval
-    metadata: dict[str, Any]
-    content: str
-    hash: bytes
+    keep: Mapping[str, timedelta]
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is ever deleted."""
+        return bool(self.keep)
+
+    def of(self, level: int) -> timedelta | None:
+        """How long a level is kept, by its number; None for ever."""
+        return self.keep.get(NAMES[level])
 
 
-def let_go(rollups: Rollups, retention: Retention, *, dry_run: bool = False) -> LetGo:
-    """Archive and delete what retention no longer keeps; smaller periods first.
+KEEP_ALL = Retention({})
+"""Nothing is ever deleted."""
 
-    Whatever is due is rolled up before. dry_run: only tell. May be called any number of times.
-    Raises: Unavailable.
-    """
-    done = LetGo()
-    if not retention.is_on or not rollups.journal.exists:
-        return done
-    if not dry_run:
-        rollups.catch_up()
-    now = rollups.journal.clock()
-    for level, name in enumerate(NAMES):
-        keep = retention.of(level)
-        if keep is None:
+
+def parse_retention(text: str) -> Retention:
+    """`off`, `design`, and overrides: `design,raw=30d`, `raw=never`. Raises: Invalid."""
+    keep: dict[str, timedelta] = {}
+    for part in (x.strip().lower() for x in text.split(",")):
+        name, is_level, length = (x.strip() for x in part.partition("="))
+        if not is_level and name in {"", "off"}:
             continue
-        for status, before in (("archived", now - keep - ARCHIVED), ("active", now - keep)):
-            run = _Run(rollups, level, status, dry_run=dry_run)
-            gone, kept = run.pass_over(before)
-            told = done.archived if status == "active" else done.deleted
-            told[name] = told.get(name, 0) + gone
-            done.kept[name] = done.kept.get(name, 0) + kept
-    if not dry_run and any(done.deleted.values()):
-        _tidy(rollups)
-    return done
-
-
-class _Run:
-    """One pass over the entries of a level and a status whose time is past."""
-
-    def __init__(self, rollups: Rollups, level: int, status: str, *, dry_run: bool) -> None:
-        self._journal = rollups.journal
-        self._rows = rollups.rows
-        self._level = level
-        self._status = status
-        self._dry_run = dry_run
-        self._read_back: dict[int, bool] = {}
-
-    def pass_over(self, before: datetime) -> tuple[int, int]:
-        """How many were let go of, and how many must stay since nothing covers them."""
-        gone = kept = 0
-        after, after_seq = "", 0
-        while True:
-            with self._journal.database.writing() as conn:
-                asked = {"level": self._level, "status": self._status, "limit": _AT_ONCE}
-                place = {"after": after, "after_seq": after_seq, "before": render_time(before)}
-                # What was read back in one transaction is as it was until its end.
-                self._read_back.clear()
-                rows = conn.execute(sql()["past"], {**asked, **place}).fetchall()
-                past = [_past(row) for row in rows]
-                free = [x for x in past if x.metadata.get("pinned") is not True]
-                covered = [x for x in free if self._is_covered(conn, x)]
-                if not self._dry_run:
-                    self._let_go(conn, covered)
-            gone += sum(bool(x.content) for x in covered)
-            kept += len(free) - len(covered)
-            if len(rows) < _AT_ONCE:
-                return gone, kept
-            after, after_seq = rows[-1][3], rows[-1][0]
-
-    def _is_covered(self, conn: sqlite3.Connection, past: _Past) -> bool:
-        """Whether each rollup that must cover an entry is there, fresh, and reads as kept.
-
-        One that expired was covered itself, and what it counted is left of the entries.
-        """
-        level = parse_level(self._level)
-        if level is not None and not past.content:
-            return True  # nothing happened in it
-        if level == "week":
-            return self._months_cover(conn, past)
-        asked = {"source": past.seq, "hash": past.hash}
-        covering: set[str] = set()
-        for rollup, number, packed in conn.execute(sql()["covering"], asked).fetchall():
-            if packed is not None:
-                covering |= {x for x in LEVELS if unpack_id(packed).startswith(rollup_id(x, ""))}
-            elif number is not None and self._reads_back(conn, rollup):
-                covering.add(LEVELS[number - 1])
-        return covering.issuperset(made_into(level))
-
-    def _months_cover(self, conn: sqlite3.Connection, past: _Past) -> bool:
-        """A week is in no larger period: the months in which its days lie cover it."""
-        zone = self._journal.marks.zone(conn)
-        start, end = past.span.start, past.span.end
-        assert start is not None
-        assert end is not None
-        for span in {span_at(start, "month", zone), span_at(past.at, "month", zone)}:
-            found = self._rows.find(conn, span)
-            if found is None and not self._rows.is_expired(conn, span):
-                return False
-            if found is not None and not self._reads_back(conn, found.seq):
-                return False
-        return True
-
-    def _reads_back(self, conn: sqlite3.Connection, seq: int) -> bool:
-        """Whether a rollup is whole as it lies in the file, and nothing of it changed since."""
-        if seq not in self._read_back:
-            self._read_back[seq] = self._is_whole(conn, seq)
-        return self._read_back[seq]
-
-    def _is_whole(self, conn: sqlite3.Connection, seq: int) -> bool:
-        row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
-        facts = conn.execute(sql()["rollup_facts"], {"seq": seq}).fetchone()
-        if row is None or facts is None:
-            return False
-        rollup = entry_of(row)
-        asked = {"tz": rollup.zone_name, "level": rollup.level}
-        dirty = conn.execute(
-            sql()["find_dirty"], {**asked, "period_start": render_time(rollup.start)}
-        ).fetchone()
-        kept = content_hash(rollup.content, row[8], rollup.entry_type, row[5])
-        is_whole = kept == rollup.hash and bool(rollup.content)
-        return dirty is None and is_whole and parse_figures(json.loads(facts[3])).entries > 0
-
-    def _let_go(self, conn: sqlite3.Connection, covered: Sequence[_Past]) -> None:
-        now = render_time(self._journal.clock())
-        if self._status == "active":
-            for each in covered:
-                values = {"seq": each.seq, "status": "archived", "now": now}
-                conn.execute(sql()["set_status"], values)
-                self._journal.note_change(conn, each.seq)
-            return
-        for each in covered:
-            conn.execute(sql()["drop"], {"seq": each.seq})
-            if each.content:
-                facts = {"seq": each.seq, "id": pack_id(each.id), "expired": True}
-                conn.execute(sql()["bury"], facts)
-            self._journal.note_change(conn, each.seq)
-        if covered and self._level:
-            self._trim_quotes(conn, covered)
-        elif covered:
-            self._expire(conn, covered)
-
-    def _expire(self, conn: sqlite3.Connection, gone: Sequence[_Past]) -> None:
-        """Keep of raw entries what figures count of them, and what rollups quote of them."""
-        quoted = self._quoted_around(conn, gone)
-        for each in gone:
-            left = {
-                "timestamp": render_time(each.at),
-                "seq": each.seq,
-                "hash": each.hash,
-                "facts": render_metadata(counted_of(each.metadata)),
-                "points": render_points(quoted.get(ref_of(each.id), ())),
-            }
-            conn.execute(sql()["expire"], left)
-
-    def _trim_quotes(self, conn: sqlite3.Connection, gone: Sequence[_Past]) -> None:
-        """Keep no sentence of an expired entry that only rollups quoted which are gone now."""
-        around = _around(gone)
-        asked = {**around, "thread_id": self._journal.owner}
-        if conn.execute(sql()["is_dirty_around"], asked).fetchone()[0]:
-            return  # one that is to be made again may quote it
-        quoted = self._quoted_around(conn, gone)
-        for seq, packed, timestamp, points in conn.execute(
-            sql()["quoted_within"], around
-        ).fetchall():
-            still = quoted.get(ref_of(unpack_id(packed)), ())
-            left = render_points([x for x in parse_points(points) if x in still])
-            if left != points:
-                values = {"timestamp": timestamp, "seq": seq, "points": left}
-                conn.execute(sql()["keep_points"], values)
-
-    def _quoted_around(
-        self, conn: sqlite3.Connection, gone: Sequence[_Past]
-    ) -> dict[str, list[Point]]:
-        """What rollups that are there quote of the time of these, by the ref of the entry.
-
-        In the order of the entry, for an hour quotes all that what is made of it does.
-        """
-        around = _around(gone)
-        start = parse_time(around["start"])
-        quoted: dict[str, list[Point]] = {}
-        for level, longest in enumerate(LONGEST):
-            low = render_time(max(start - longest, EARLIEST))
-            asked = {**around, "thread_id": self._journal.owner, "level": level, "low": low}
-            for (points,) in conn.execute(sql()["points_around"], asked):
-                for point in parse_points(points):
-                    known = quoted.setdefault(point.ref, [])
-                    if point not in known:
-                        known.append(point)
-        return quoted
-
-
-def _past(row: tuple[Any, ...]) -> _Past:
-    seq, entry_id, kind, timestamp, start, end, metadata, content, digest = row
-    span = Interval(start=parse_time(start), end=parse_time(end))
-    told = json.loads(metadata)
-    return _Past(seq, entry_id, kind, parse_time(timestamp), span, told, content, digest)
-
-
-def _around(gone: Sequence[_Past]) -> dict[str, str]:
-    """The time of these: of the periods of rollups, and of raw entries the instants."""
-    starts = [x.span.start or x.at for x in gone]
-    ends = [x.span.end or x.at for x in gone]
-    return {"start": render_time(min(starts)), "end": render_time(max(ends))}
-
-
-def _tidy(rollups: Rollups) -> None:
-    """Give back to the disk what is no longer used, and forget changes of what is gone."""
-    database = rollups.journal.database
-    with database.writing() as conn:
-        seq = conn.execute(sql()["prune_to"]).fetchone()[0]
-        conn.execute(sql()["prune_changes"], {"seq": seq})
-        conn.execute(sql()["note_pruned"], {"seq": seq})
-        conn.execute(sql()["merge_words"])
-    # Another process that reads keeps the file as it is: the next time does.
-    with suppress(CommonplaceError), database.bare() as conn:
-        pages, loose = conn.execute(sql()["pages"]).fetchone()
-        if loose * _LOOSE_SHARE > pages:
-            conn.execute("VACUUM")
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if not is_level and name == "design":
+            keep |= DESIGN
+        elif name in NAMES and length in {"never", "off"}:
+            keep.pop(name, None)
+        elif name in NAMES and (found := _LENGTH.fullmatch(length)):
+            keep[name] = int(found["count"]) * _UNITS[found["unit"]]
+        else:
+            raise Invalid(f"Invalid retention: {opening(part, 60)!r}.", hint=_HINT)
+    return Retention(keep)

@@ -1,7 +1,7 @@
 """Owns having a model put rollups into words: which, one at a time, and what becomes of a failure.
 
 Never holds a transaction while a model is asked, and stores a text only where the rollup is still
-made from the same: whoever is killed in between has lost that one answer and nothing else.
+made from the same: a process that is killed in between loses that one answer and nothing else.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
-from commonplace.core.rollups import LEVELS, MOST_FAILURES, NoSummary, Summary
+from commonplace.core.rollups import NoSummary, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.database import entry_of, sql
-from commonplace.journals.timeline.entry import content_hash, render_metadata
-from commonplace.journals.timeline.marks import span_of_row
+from commonplace.journals.timeline.entry import LEVELS, content_hash, render_metadata
+from commonplace.journals.timeline.marks import note_change, span_of_row
 from commonplace.journals.timeline.material import facts_of, gather, read_fed
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.material import Gathered
     from commonplace.journals.timeline.rollups import Rollups
 
-Tell: TypeAlias = "Callable[[int, int], None]"
+Progress: TypeAlias = "Callable[[int, int], None]"
 
 CLAIM = timedelta(minutes=15)
 """How long a rollup is one process's: longer than any model may take."""
@@ -45,12 +45,15 @@ RECENT: Mapping[Level, timedelta] = {
 """What ended so lately comes before all else. A month that did has no day that is older than the
 days here, so that it is asked for once."""
 
+MOST_FAILURES = 3
+"""After so many failed tries a summariser is not asked again until a period's material changes."""
+
 MOST_IN_A_ROW = 3
 """After so many periods that got no summary, one after the other, it is the model's fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class LevelSummariser:
     """A summariser, and the levels it is asked for."""
 
     summariser: Summariser
@@ -78,9 +81,9 @@ class _Turn:
 
     most: int | None
     ends: float | None
-    tell: Tell | None
+    progress: Progress | None
     failed: set[int] = field(default_factory=set)
-    told: Reworded = field(default_factory=Reworded)
+    result: Reworded = field(default_factory=Reworded)
 
 
 class Rewording:
@@ -92,7 +95,7 @@ class Rewording:
     def __init__(
         self,
         rollups: Rollups,
-        writers: Sequence[Writer],
+        writers: Sequence[LevelSummariser],
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -102,38 +105,46 @@ class Rewording:
         self._monotonic = monotonic
 
     def run(
-        self, *, most: int | None = None, within_s: float | None = None, tell: Tell | None = None
+        self,
+        *,
+        most: int | None = None,
+        within_s: float | None = None,
+        progress: Progress | None = None,
     ) -> Reworded:
         """Put into words what has only an extractive text, smaller periods before larger.
 
         The last weeks come first: under a cap a long past takes days, and is read less. What a new
         text makes stale is rolled up again before its own turn, so that each is asked for once.
-        most, within_s: stop after so many, or before one more is begun after so long. tell: called
-        with (put into words so far, how many have an extractive text still).
+
+        Args:
+            most: stop after so many.
+            within_s: begin no more after so long.
+            progress: called with how many are in words, and how many have an extractive text still.
+
         Raises: Unavailable where the journal cannot be read or written.
         """
         ends = None if within_s is None else self._monotonic() + within_s
-        turn = _Turn(most=most, ends=ends, tell=tell)
+        turn = _Turn(most=most, ends=ends, progress=progress)
         now = self._journal.clock()
         recent = {level: render_time(now - kept) for level, kept in RECENT.items()}
         for since in (recent, dict.fromkeys(LEVELS, "")):
             for level, start in since.items():
                 writer = next((x for x in self._writers if level in x.levels), None)
-                if writer is not None and not turn.told.stopped:
+                if writer is not None and not turn.result.stopped:
                     self._rollups.catch_up()
                     self._reword_level(level, writer.summariser, start, turn)
-        # What the new texts made stale has its extractive text again, whoever writes it anew.
+        # What the new texts made stale has its extractive text again.
         self._rollups.catch_up()
-        return turn.told
+        return turn.result
 
     def _reword_level(self, level: Level, summariser: Summariser, start: str, turn: _Turn) -> None:
         """The rollups of a level that end after an instant, the oldest first."""
-        told = turn.told
+        result = turn.result
         after = (start, 0, 0)
         in_a_row = 0
-        while not told.stopped and (turn.most is None or told.done < turn.most):
+        while not result.stopped and (turn.most is None or result.done < turn.most):
             if turn.ends is not None and self._monotonic() >= turn.ends:
-                told.stopped = "The time that was given is up."
+                result.stopped = "The time that was given is up."
                 return
             entry = self._next(level, summariser.generator, after)
             if entry is None:
@@ -141,17 +152,17 @@ class Rewording:
             after = (render_time(entry.end), entry.level, entry.seq)
             if entry.seq in turn.failed:
                 continue
-            failed = told.failed
-            self._reword(entry, summariser, told)
-            if turn.tell is not None:
-                turn.tell(told.done, self._left())
-            if told.failed == failed:
+            failed = result.failed
+            self._reword(entry, summariser, result)
+            if turn.progress is not None:
+                turn.progress(result.done, self._left())
+            if result.failed == failed:
                 in_a_row = 0
                 continue
             turn.failed.add(entry.seq)
             in_a_row += 1
             if in_a_row == MOST_IN_A_ROW:
-                told.stopped = f"{in_a_row} periods in a row got no summary of use."
+                result.stopped = f"{in_a_row} periods in a row got no usable summary."
 
     def _left(self) -> int:
         """How many have an extractive text, whether or not a model may or will be asked."""
@@ -159,7 +170,9 @@ class Rewording:
         ((count,),) = self._journal.database.ask("count_upgradable", levels=levels)
         return int(count)
 
-    def _next(self, level: Level, generator: str, after: tuple[str, int, int]) -> Entry | None:
+    def _next(
+        self, level: Level, generator: str, after: tuple[str, int, int]
+    ) -> TimelineEntry | None:
         """The next rollup of a level that has only an extractive text."""
         end, number, seq = after
         found = self._journal.database.ask(
@@ -177,7 +190,7 @@ class Rewording:
         (row,) = self._journal.database.ask("by_seq", seq=found[0][0])
         return entry_of(row)
 
-    def _reword(self, entry: Entry, summariser: Summariser, told: Reworded) -> None:
+    def _reword(self, entry: TimelineEntry, summariser: Summariser, result: Reworded) -> None:
         """One rollup, if it is not another's, and still made from what is there."""
         gathered = self._gathered(entry)
         if gathered is None:
@@ -192,27 +205,27 @@ class Rewording:
             summary = summariser.summarise(found.material(self._journal.owner))
             done = self._commit(entry, found, token, summary)
         except (Unavailable, Denied) as exc:
-            failure, told.stopped = "no answer", str(exc)
+            failure, result.stopped = "no answer", str(exc)
             self._unclaim(entry)
         except Invalid as exc:
             failure = "no summary"
-            told.failed += 1
+            result.failed += 1
             summary = exc.spent if isinstance(exc, NoSummary) else summary
             if self._note_failure(entry, token, summary) >= MOST_FAILURES:
-                told.poisoned.append(found.key)
+                result.poisoned.append(found.key)
         except BaseException:
             self._unclaim(entry)
             raise
         took = self._monotonic() - began
         self._rollups.log(found, summary, took_s=took, done=done, failure=failure)
-        told.done += done
-        told.tokens += summary.tokens_in + summary.tokens_out
-        if summary.cost_usd is None or told.cost_usd is None:
-            told.cost_usd = None
+        result.done += done
+        result.tokens += summary.tokens_in + summary.tokens_out
+        if summary.cost_usd is None or result.cost_usd is None:
+            result.cost_usd = None
         else:
-            told.cost_usd += summary.cost_usd
+            result.cost_usd += summary.cost_usd
 
-    def _gathered(self, entry: Entry) -> tuple[Gathered, bytes] | None:
+    def _gathered(self, entry: TimelineEntry) -> tuple[Gathered, bytes] | None:
         """What a rollup is made from, with the token it has of that; None where it is due."""
         with self._journal.database.reading() as conn:
             if conn is None:
@@ -226,23 +239,23 @@ class Rewording:
         if facts is None or is_due:
             return None
         if found.missing:
-            # Retention has let go of smaller ones.
+            # Retention has deleted smaller ones.
             found = self._rollups.computed(span, whole=True)
         else:
             found = read_fed(found, self._rollups.feed)
         return (found, facts[1]) if found.items else None
 
-    def _claim(self, entry: Entry) -> bool:
+    def _claim(self, entry: TimelineEntry) -> bool:
         now = self._journal.clock()
         asked = {"seq": entry.seq, "now": render_time(now), "until": render_time(now + CLAIM)}
         with self._journal.database.writing() as conn:
             return conn.execute(sql()["claim"], asked).rowcount == 1
 
-    def _unclaim(self, entry: Entry) -> None:
+    def _unclaim(self, entry: TimelineEntry) -> None:
         with self._journal.database.writing() as conn:
             conn.execute(sql()["unclaim"], {"seq": entry.seq})
 
-    def _note_failure(self, entry: Entry, token: bytes, summary: Summary) -> int:
+    def _note_failure(self, entry: TimelineEntry, token: bytes, summary: Summary) -> int:
         """Count a failure of this material, and what it cost; how many there are now."""
         asked = {"seq": entry.seq, "generator": summary.generator, "input_hash": token}
         with self._journal.database.writing() as conn:
@@ -261,7 +274,9 @@ class Rewording:
             }
             conn.execute(sql()["spend"], cost)
 
-    def _commit(self, entry: Entry, found: Gathered, token: bytes, summary: Summary) -> bool:
+    def _commit(
+        self, entry: TimelineEntry, found: Gathered, token: bytes, summary: Summary
+    ) -> bool:
         """Store a text; False where the rollup is made from something else by now."""
         journal = self._journal
         now = journal.clock()
@@ -282,6 +297,6 @@ class Rewording:
             if not conn.execute(sql()["set_text"], text).rowcount:
                 return False
             conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
-            change = journal.note_change(conn, entry.seq)
+            change = note_change(conn, entry.seq)
             journal.marks.mark_spans(conn, journal.marks.above(found.span), change=change)
         return True

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
-from commonplace.core.rollups import LEVELS, Figures, Item, Summary, merged, parse_figures
+from commonplace.core.rollups import Figures, Item, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.database import sql
-from commonplace.journals.timeline.entry import ROLLUP_TYPES, Entry, ref_of, rollup_id
+from commonplace.journals.timeline.entry import (
+    LEVELS,
+    ROLLUP_TYPES,
+    TimelineEntry,
+    ref_of,
+    rollup_id,
+)
+from commonplace.journals.timeline.figures import merged, parse_figures
 from commonplace.journals.timeline.marks import (
     Due,
-    Span,
+    PeriodSpan,
     bounds,
     is_open,
     smaller_of,
@@ -36,6 +42,7 @@ from commonplace.journals.timeline.material import (
     has_raw,
     read_fed,
 )
+from commonplace.journals.timeline.queries import sql
 from commonplace.journals.timeline.stored import RollupRows, key_of
 
 if TYPE_CHECKING:
@@ -64,8 +71,12 @@ class DueLevel:
 class Rollups:
     """The rollups of one owner's timeline. Any number of processes may do this at once.
 
-    extractive: the summariser that always stands. grace: what more a period waits for late entries
-    than its level does. feed: what opens entries of other journals. monotonic: measures durations.
+    Args:
+        journal: the timeline that is rolled up.
+        extractive: the summariser without a model, whose text always stands first.
+        grace: how much longer than its level says a period waits for late entries.
+        feed: what opens entries of other journals.
+        monotonic: measures durations.
     """
 
     def __init__(
@@ -95,13 +106,19 @@ class Rollups:
     def catch_up(self, *, most: int | None = None, within_s: float | None = None) -> int:
         """Roll up what is due, the oldest first, smaller periods before larger; how many were made.
 
-        most, within_s: stop after so many, or so long. May be called at any time, any number of
-        times, in any number of processes: the rollups are the same. Raises: Unavailable.
+        May be called at any time, any number of times, in any number of processes: the rollups are
+        the same.
+
+        Args:
+            most: stop after so many.
+            within_s: begin no more after so long.
+
+        Raises: Unavailable.
         """
         began = self.monotonic()
         made = 0
         # What cannot be made now, since a journal it is fed by does not answer, holds up no other.
-        waiting: set[Span] = set()
+        waiting: set[PeriodSpan] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
             due = [x for x in self._due(left + len(waiting)) if x not in waiting]
@@ -118,12 +135,20 @@ class Rollups:
 
     def read(
         self, level: Level, at: datetime, *, partial: bool = False, stores: bool = True
-    ) -> Entry | None:
+    ) -> TimelineEntry | None:
         """The rollup of the period that holds an instant, rolled up now where it is due.
 
-        None for a period that is still open; with `partial` it is computed, marked so and stored
-        nowhere. One in which nothing was recorded is an entry without text. stores: False for
-        whoever may only read: what is due is computed then. Raises: Unavailable.
+        Args:
+            level: of the period.
+            at: an instant that it holds.
+            partial: compute a period that is still open; marked so, and stored nowhere.
+            stores: False where the caller may only read: what is due is computed then.
+
+        Returns:
+            None for a period that is still open, without `partial`; an entry without text for one
+            in which nothing was recorded.
+
+        Raises: Unavailable.
         """
         now = self.journal.clock()
         with self.journal.database.reading() as conn:
@@ -137,22 +162,22 @@ class Rollups:
         if not self.journal.exists:
             return self._nothing(span)
         if not stores:
-            return self._told(span)
+            return self._compute_closed(span)
         try:
             self.settle(span)
         except Unavailable:
-            # What cannot be written now, on a disk that is full say, can be told all the same.
-            return self._told(span)
+            # What cannot be written now, on a disk that is full say, is computed all the same.
+            return self._compute_closed(span)
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._stored(conn, span)
             return self._nothing(span) if found is None or conn is None else found
 
-    def _told(self, span: Span) -> Entry:
+    def _compute_closed(self, span: PeriodSpan) -> TimelineEntry:
         """A closed period's rollup, computed and not stored."""
-        told = self.compute(span)
-        return replace(told, metadata={**told.metadata, "partial": False})
+        found = self.compute(span)
+        return replace(found, metadata={**found.metadata, "partial": False})
 
-    def settle(self, span: Span) -> None:
+    def settle(self, span: PeriodSpan) -> None:
         """Roll up a period and, before, what it is made from, as far as either is due.
 
         Of a period that goes on only what is over in it.
@@ -173,7 +198,7 @@ class Rollups:
         self.roll_up(span)
 
     def rebuild(self, level: Level, at: datetime) -> int:
-        """Make a period's rollup and all it is made from anew, from the entries; how many.
+        """Make a period's rollup and all it is made from again, from the entries; how many.
 
         What still goes on of it is left open.
         """
@@ -189,7 +214,7 @@ class Rollups:
         now = self.journal.clock()
         return sum(not is_open(each, now, self.grace) for each in spans)
 
-    def roll_up(self, span: Span) -> bool:
+    def roll_up(self, span: PeriodSpan) -> bool:
         """Make one rollup if it is due; whether anything was written.
 
         What it is made from and was never rolled up is made first. Another process that is faster
@@ -207,7 +232,9 @@ class Rollups:
                     continue
                 return False
             if self._is_made(found):
-                return self._take_mark(due)
+                with self.journal.database.writing() as conn:
+                    self.rows.unmark(conn, due)
+                return False
             if self._made_of(found, due):
                 return True
         return False
@@ -224,7 +251,7 @@ class Rollups:
         self.log(found, summary, took_s=self.monotonic() - began, done=done)
         return done
 
-    def figures(self, span: Span) -> Figures:
+    def figures(self, span: PeriodSpan) -> Figures:
         """What is counted in a period now, whether or not it is rolled up."""
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._fresh(conn, span)
@@ -235,16 +262,12 @@ class Rollups:
                 return Figures()
         return self.computed(span).figures
 
-    def is_expired(self, span: Span) -> bool:
-        """Whether retention let go of the rollup of a period, and nothing changed in it since."""
+    def is_expired(self, span: PeriodSpan) -> bool:
+        """Whether retention deleted the rollup of a period, and nothing changed in it since."""
         with self.journal.database.reading() as conn:
             return conn is not None and self._is_expired(conn, span)
 
-    def compute_at(self, level: Level, at: datetime) -> Entry:
-        """The period that holds an instant as its rollup would be now; see `compute`."""
-        return self.compute(span_at(at, level, self.journal.zone))
-
-    def compute(self, span: Span) -> Entry:
+    def compute(self, span: PeriodSpan) -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
         found = self.computed(span)
         summary = self._summarised(found)
@@ -253,7 +276,7 @@ class Rollups:
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
-    def computed(self, span: Span, *, whole: bool = False) -> Gathered:
+    def computed(self, span: PeriodSpan, *, whole: bool = False) -> Gathered:
         """What a period is made from, smaller ones computed where they are not made.
 
         What a journal adds that does not answer now is left out; whole: Unavailable is raised.
@@ -276,7 +299,7 @@ class Rollups:
         if due:
             made = (self._part(x, whole=whole) for x in due)
             parts += [x for x in made if x.figures.entries]
-            figures = merged(x.figures for x in parts)
+            figures = merged([x.figures for x in parts])
             found = replace(found, parts=tuple(parts), figures=figures, missing=())
         return found
 
@@ -309,7 +332,7 @@ class Rollups:
     def _bounds(self) -> dict[str, str]:
         return bounds(self.journal.clock(), self.grace)
 
-    def _made_or_due(self, conn: sqlite3.Connection, whole: Span) -> set[Span]:
+    def _made_or_due(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
         asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
         times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
@@ -326,11 +349,11 @@ class Rollups:
         rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
         return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
 
-    def _due(self, limit: int) -> list[Span]:
+    def _due(self, limit: int) -> list[PeriodSpan]:
         rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
         return [span_of_row(*row) for row in rows]
 
-    def _gather(self, span: Span) -> tuple[Due | None, Gathered | None]:
+    def _gather(self, span: PeriodSpan) -> tuple[Due | None, Gathered | None]:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return None, None
@@ -359,19 +382,19 @@ class Rollups:
                 at = own.end
         return False
 
-    def _make(self, spans: tuple[Span, ...]) -> bool:
+    def _make(self, spans: tuple[PeriodSpan, ...]) -> bool:
         """Make smaller rollups that a larger one lacks; whether none is lacking now."""
         self._mark(*spans)
         for each in spans:
             self.roll_up(each)
         return not any(self._is_marked(x) for x in spans)
 
-    def _mark(self, *spans: Span) -> None:
+    def _mark(self, *spans: PeriodSpan) -> None:
         with self.journal.database.writing() as conn:
             change = conn.execute(sql()["last_change"]).fetchone()[0]
             self.journal.marks.mark_spans(conn, spans, change=change)
 
-    def _is_marked(self, span: Span) -> bool:
+    def _is_marked(self, span: PeriodSpan) -> bool:
         with self.journal.database.reading() as conn:
             return conn is not None and self.rows.mark_of(conn, span) is not None
 
@@ -384,25 +407,20 @@ class Rollups:
             facts = conn.execute(sql()["rollup_facts"], {"seq": old.seq}).fetchone()
             return bool(facts[1] == found.input_hash)
 
-    def _take_mark(self, due: Due) -> bool:
-        with self.journal.database.writing() as conn:
-            self.rows.unmark(conn, due)
-        return False
-
-    def _stored(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+    def _stored(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
         """The same with what it went into and was made from."""
         found = self.rows.find(conn, span)
         return None if found is None else self.journal.whole(conn, found)
 
-    def _is_expired(self, conn: sqlite3.Connection, span: Span) -> bool:
-        """Whether retention let go of a rollup, and nothing changed in its period since."""
+    def _is_expired(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+        """Whether retention deleted a rollup, and nothing changed in its period since."""
         return self.rows.is_expired(conn, span) and self.rows.mark_of(conn, span) is None
 
-    def _fresh(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+    def _fresh(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
 
-    def _part(self, span: Span, *, whole: bool) -> Part:
+    def _part(self, span: PeriodSpan, *, whole: bool) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
         found = self.computed(span, whole=whole)
         summary = self._summarised(found)
@@ -417,7 +435,7 @@ class Rollups:
         )
         return Part(item=item, names=found.names, figures=found.figures, span=span)
 
-    def _nothing(self, span: Span) -> Entry:
+    def _nothing(self, span: PeriodSpan) -> TimelineEntry:
         found = bare(span)
         facts = facts_of(found, generator=self.extractive.generator)
         with self.journal.database.reading() as conn:

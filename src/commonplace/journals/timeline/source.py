@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.database import entry_of, sql
-from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS, ref_of, unpack_id
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from commonplace.core.values import Change, Since
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
 _AT_ONCE = 500
@@ -69,7 +68,7 @@ class TimelineSource:
     def _changed(self, seq: int, since: Since) -> Iterator[Change]:
         changed = iter([entry for entry, _ in self._ask("changed_since", seq=seq)])
         while batch := list(islice(changed, _AT_ONCE)):
-            entries: list[Entry] = []
+            entries: list[TimelineEntry] = []
             for number in batch:
                 row = self._ask("by_seq", seq=number)
                 if row:
@@ -91,7 +90,7 @@ class TimelineSource:
                 after = {"timestamp": render_time(entries[-1].at), "seq": entries[-1].seq}
         yield from (Drop(ref) for ref in sorted(known.keys() - seen))
 
-    def _differing(self, entries: Sequence[Entry], since: Since) -> Iterator[Change]:
+    def _differing(self, entries: Sequence[TimelineEntry], since: Since) -> Iterator[Change]:
         for change in self._journal.docs(entries):
             ref = change.doc.ref if isinstance(change, Put) else change.ref
             known = since.stamps(ref).get(ref)

@@ -10,26 +10,26 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, period_key, render_time
-from commonplace.core.rollups import render_figures
-from commonplace.journals.timeline.database import entry_of, sql
+from commonplace.core.rollups import Summary
 from commonplace.journals.timeline.entry import (
     ROLLUP_TYPES,
-    Entry,
+    TimelineEntry,
     content_hash,
     last_instant,
     pack_id,
     render_metadata,
     rollup_id,
 )
-from commonplace.journals.timeline.marks import zone_name
+from commonplace.journals.timeline.figures import render_figures
+from commonplace.journals.timeline.marks import note_change, zone_name
 from commonplace.journals.timeline.material import bare, facts_of, render_points
+from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from commonplace.core.rollups import Summary
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.journals.timeline.marks import Due, Span
+    from commonplace.journals.timeline.marks import Due, PeriodSpan
     from commonplace.journals.timeline.material import Gathered
 
 _ASTRAY = timedelta(hours=40)
@@ -45,14 +45,14 @@ class RollupRows:
         self._journal = journal
         self._generator = generator
 
-    def find(self, conn: sqlite3.Connection, span: Span) -> Entry | None:
+    def find(self, conn: sqlite3.Connection, span: PeriodSpan) -> TimelineEntry | None:
         """The rollup of a period as its row has it."""
         asked = {**key_of(span), "thread_id": self._journal.owner}
         row = conn.execute(sql()["by_period"], asked).fetchone()
         return None if row is None else entry_of(row)
 
-    def is_expired(self, conn: sqlite3.Connection, span: Span) -> bool:
-        """Whether retention let go of the rollup of a period."""
+    def is_expired(self, conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+        """Whether retention deleted the rollup of a period."""
         suffix = self._journal.marks.suffix(conn, span.zone_name)
         key = period_key(span.start, span.level, span.zone)
         return self._expired(conn, rollup_id(span.level, key, suffix)) is not None
@@ -62,7 +62,7 @@ class RollupRows:
         found = conn.execute(sql()["find_tombstone"], {"id": pack_id(entry_id)}).fetchone()
         return found[0] if found is not None and found[1] else None
 
-    def mark_of(self, conn: sqlite3.Connection, span: Span) -> int | None:
+    def mark_of(self, conn: sqlite3.Connection, span: PeriodSpan) -> int | None:
         """The change since which a period is to be rolled up again; None where it is not."""
         found = conn.execute(sql()["find_dirty"], key_of(span)).fetchone()
         return None if found is None else int(found[0])
@@ -91,7 +91,7 @@ class RollupRows:
             entry = self.entry(span, found, content=summary.text, facts=facts, suffix=suffix)
             seq = self._put(conn, entry, old)
             self._put_facts(conn, seq, found, summary)
-            change = journal.note_change(conn, seq)
+            change = note_change(conn, seq)
             journal.marks.mark_spans(conn, journal.marks.above(span), change=change)
             for empty in found.empty if span.level != "day" else ():
                 self._put_empty(conn, empty, suffix)
@@ -100,11 +100,11 @@ class RollupRows:
         return True
 
     def entry(
-        self, span: Span, found: Gathered, *, content: str, facts: dict[str, Any], suffix: str
-    ) -> Entry:
+        self, span: PeriodSpan, found: Gathered, *, content: str, facts: dict[str, Any], suffix: str
+    ) -> TimelineEntry:
         """A rollup as it is stored, or would be."""
         now = self._journal.clock()
-        return Entry(
+        return TimelineEntry(
             seq=0,
             id=rollup_id(span.level, found.key, suffix),
             thread_id=self._journal.owner,
@@ -122,7 +122,9 @@ class RollupRows:
             sources=found.names,
         )
 
-    def _put(self, conn: sqlite3.Connection, entry: Entry, old: Entry | None) -> int:
+    def _put(
+        self, conn: sqlite3.Connection, entry: TimelineEntry, old: TimelineEntry | None
+    ) -> int:
         metadata = render_metadata(entry.metadata)
         timestamp = render_time(entry.at)
         row = {
@@ -164,24 +166,22 @@ class RollupRows:
         }
         conn.execute(sql()["set_rollup"], facts)
         conn.execute(sql()["drop_links"], {"rollup": seq})
-        links = ({"rollup": seq, "source": source, "hash": told} for source, told in found.links)
+        links = (
+            {"rollup": seq, "source": source, "hash": digest} for source, digest in found.links
+        )
         conn.executemany(sql()["add_link"], links)
 
-    def _put_empty(self, conn: sqlite3.Connection, span: Span, suffix: str) -> None:
+    def _put_empty(self, conn: sqlite3.Connection, span: PeriodSpan, suffix: str) -> None:
         """Record that nothing happened in a period, so that it differs from one not looked at."""
         if self.find(conn, span) is not None or self.mark_of(conn, span) is not None:
             return
         found = bare(span)
-        generator = self._generator
-        facts = facts_of(found, generator=generator)
+        facts = facts_of(found, generator=self._generator)
         entry = self.entry(span, found, content="", facts=facts, suffix=suffix)
         seq = self._put(conn, entry, None)
-        told = {"seq": seq, "period_key": found.key, "input_hash": found.input_hash, "points": "[]"}
-        rest = {"generator": generator, "is_private": 0}
-        figures = _json(render_figures(found.figures))
-        conn.execute(sql()["set_rollup"], {**told, **rest, "figures": figures})
+        self._put_facts(conn, seq, found, Summary(text="", generator=self._generator))
 
-    def _drop_replaced(self, conn: sqlite3.Connection, span: Span) -> None:
+    def _drop_replaced(self, conn: sqlite3.Connection, span: PeriodSpan) -> None:
         """What another zone cut is kept until this one has its own, and no longer."""
         asked = {
             "thread_id": self._journal.owner,
@@ -195,10 +195,10 @@ class RollupRows:
             if span.interval.holds(began + (ended - began) / 2):
                 conn.execute(sql()["drop"], {"seq": seq})
                 conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
-                self._journal.note_change(conn, seq)
+                note_change(conn, seq)
 
 
-def key_of(span: Span) -> dict[str, Any]:
+def key_of(span: PeriodSpan) -> dict[str, Any]:
     """A period as rows name it."""
     return {
         "tz": span.zone_name,
@@ -207,5 +207,5 @@ def key_of(span: Span) -> dict[str, Any]:
     }
 
 
-def _json(told: dict[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

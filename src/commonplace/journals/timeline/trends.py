@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import Figures, merged, ranked
+from commonplace.core.rollups import Figures, ranked
+from commonplace.journals.timeline.figures import merged
 from commonplace.journals.timeline.marks import span_at
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.journals.timeline.marks import Span
+    from commonplace.journals.timeline.marks import PeriodSpan
     from commonplace.journals.timeline.rollups import Rollups
 
 MOST_PERIODS = 1000
@@ -54,25 +55,25 @@ class Trends:
                 {
                     "period": x.key,
                     "start": x.start.isoformat(),
-                    **_told(x.figures),
+                    **_figures_dict(x.figures),
                     **({"expired": True} if x.expired else {}),
                 }
                 for x in self.periods
             ],
-            "total": _told(self.total),
+            "total": _figures_dict(self.total),
         }
 
 
-def list_trends(rollups: Rollups, within: Interval, level: Level) -> Trends:
+def list_trends(rollups: Rollups, interval: Interval, level: Level) -> Trends:
     """The periods of a level that overlap a span, from the first entry to the last, or until now.
 
     Raises: Invalid where they are more than 1,000.
     """
-    periods = [_trend(rollups, span) for span in _spans(rollups, within, level)]
-    return Trends(level=level, periods=tuple(periods), total=merged(x.figures for x in periods))
+    periods = [_trend(rollups, span) for span in _spans(rollups, interval, level)]
+    return Trends(level=level, periods=tuple(periods), total=merged([x.figures for x in periods]))
 
 
-def _trend(rollups: Rollups, span: Span) -> Trend:
+def _trend(rollups: Rollups, span: PeriodSpan) -> Trend:
     figures = rollups.figures(span)
     key = period_key(span.start, span.level, span.zone)
     return Trend(
@@ -94,40 +95,40 @@ def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
     return None
 
 
-def counted(journal: TimelineJournal, within: Interval) -> tuple[datetime, datetime] | None:
-    """The first and the last time of which trends of a span tell; None where nothing is recorded.
+def counted(journal: TimelineJournal, interval: Interval) -> tuple[datetime, datetime] | None:
+    """The first and the last time that trends of a span cover; None where nothing is recorded.
 
-    What is still to come is only told where the span has an end.
+    What is still to come counts only where the span has an end.
     """
     reached = reach(journal)
     if reached is None:
         return None
     first, last = reached
-    if within.end is None:
+    if interval.end is None:
         last = max(first, min(last, journal.clock()))
-    return first if within.start is None else max(first, within.start), last
+    return first if interval.start is None else max(first, interval.start), last
 
 
-def _spans(rollups: Rollups, within: Interval, level: Level) -> Iterator[Span]:
-    found = counted(rollups.journal, within)
+def _spans(rollups: Rollups, interval: Interval, level: Level) -> Iterator[PeriodSpan]:
+    found = counted(rollups.journal, interval)
     if found is None:
         return
     zone: tzinfo = rollups.journal.zone
     at, last = found
     for _ in range(MOST_PERIODS):
-        if at > last or (within.end is not None and at >= within.end):
+        if at > last or (interval.end is not None and at >= interval.end):
             return
         span = span_at(at, level, zone)
         yield span
         at = span.end
-    if at <= last and (within.end is None or at < within.end):
+    if at <= last and (interval.end is None or at < interval.end):
         raise Invalid(
             f"More than {MOST_PERIODS:,} periods of a {level}.",
             hint="Ask for a shorter time, or a larger period.",
         )
 
 
-def _told(figures: Figures) -> dict[str, Any]:
+def _figures_dict(figures: Figures) -> dict[str, Any]:
     return {
         "entries": figures.entries,
         "hours_active": figures.hours,

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from commonplace.core.clock import parse_time, render_time
-from commonplace.core.rollups import parse_figures
 from commonplace.db.sqlite import transaction
-from commonplace.journals.timeline.database import sql
 from commonplace.journals.timeline.entry import (
-    COUNTED,
     find_rollup_key,
     ref_of,
     render_metadata,
     unpack_id,
 )
+from commonplace.journals.timeline.figures import COUNTED, parse_figures
+from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:
     import sqlite3

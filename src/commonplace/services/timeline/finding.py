@@ -12,19 +12,25 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import LEVELS
 from commonplace.core.values import Filter, Interval
-from commonplace.journals.timeline.entry import JOURNAL, ROLLUP_TYPES, parse_level, parse_type
+from commonplace.journals.timeline.entry import (
+    JOURNAL,
+    LEVELS,
+    ROLLUP_TYPES,
+    parse_level,
+    parse_type,
+)
 from commonplace.journals.timeline.marks import span_at
 from commonplace.journals.timeline.trends import reach
 from commonplace.search import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.values import By, Hit
-    from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.rollups import Rollups
+    from commonplace.search.finder import Finder
 
 MOST = 100
 
@@ -35,71 +41,15 @@ _PERIOD_FIRST = "How that time went stands before what is near the question."
 
 # A question of these words alone is about its time, whatever bears them.
 _OF_A_TIME = frozenset(
-    [
-        *(
-            "what",
-            "which",
-            "how",
-            "show",
-            "tell",
-            "give",
-            "list",
-            "me",
-            "us",
-            "i",
-            "we",
-            "you",
-            "my",
-            "our",
-        ),
-        *(
-            "was",
-            "were",
-            "is",
-            "are",
-            "am",
-            "did",
-            "do",
-            "does",
-            "doing",
-            "done",
-            "have",
-            "has",
-            "had",
-            "been",
-            "be",
-        ),
-        *(
-            "the",
-            "a",
-            "an",
-            "on",
-            "in",
-            "of",
-            "to",
-            "at",
-            "with",
-            "about",
-            "for",
-            "up",
-            "all",
-            "most",
-            "there",
-        ),
-        *("work", "worked", "working", "works", "busy", "go", "goes", "going", "gone", "went"),
-        *(
-            "happen",
-            "happened",
-            "happening",
-            "happens",
-            "accomplish",
-            "accomplished",
-            "achieve",
-            "achieved",
-        ),
-        *("progress", "summarize", "summarise", "summary", "sum", "recap", "overview", "review"),
-        *("things", "stuff", "everything", "anything"),
-    ]
+    _WORD.findall(
+        "what which how show tell give list me us i we you my our"
+        " was were is are am did do does doing done have has had been be"
+        " the a an on in of to at with about for up all most there"
+        " work worked working works busy go goes going gone went"
+        " happen happened happening happens accomplish accomplished achieve achieved"
+        " progress summarize summarise summary sum recap overview review"
+        " things stuff everything anything"
+    )
 )
 
 
@@ -110,7 +60,7 @@ class TimelineHit:
     also: refs of what says the same, among them what it is a summary of, or what summarises it.
     """
 
-    entry: Entry
+    entry: TimelineEntry
     score: float | None = None
     similarity: float | None = None
     by: By | None = None
@@ -128,125 +78,117 @@ class TimelineFound:
     notes: tuple[str, ...] = ()
 
 
-def find(
-    desk: TimelineDesk,
-    query: str,
-    *,
-    within: Interval | None,
-    types: Sequence[str],
-    limit: int,
-) -> TimelineFound:
-    """See `TimelineDesk.find`."""
-    from commonplace.core.when.inside import find_when
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineSearch:
+    """Searches one owner's timeline. stores: whether a summary that is due is made and kept."""
 
-    if not 1 <= limit <= MOST:
-        raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
-    kinds = tuple(dict.fromkeys(parse_type(x) for x in types))
-    phrase = ""
-    if within is None and query.strip():
-        read = find_when(query, now=desk.clock(), zone=desk.zone)
-        if not read.vague:  # else its bounds are a guess, and would hide entries
-            within, phrase = read.interval, read.phrase
-            query = read.text or query
-    if not query.strip():
-        listed = desk.list_entries(within or Interval(), types=kinds, limit=limit)
-        hits = tuple(TimelineHit(entry=x) for x in listed.entries)
-        return TimelineFound(hits=hits, interval=within)
-    return _asked(desk, query, within=within, kinds=kinds, limit=limit, phrase=phrase)
+    rollups: Rollups
+    finder: Callable[[], Finder]
+    stores: bool
 
+    def find(
+        self, query: str, *, interval: Interval | None, types: Sequence[str], limit: int
+    ) -> TimelineFound:
+        """The best entries for a question; see `TimelineService.find`. Raises: Invalid."""
+        from commonplace.core.when.inside import find_when
 
-def _asked(
-    desk: TimelineDesk,
-    query: str,
-    *,
-    within: Interval | None,
-    kinds: tuple[str, ...],
-    limit: int,
-    phrase: str,
-) -> TimelineFound:
-    from commonplace.search.finder import Question
+        if not 1 <= limit <= MOST:
+            raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST}.")
+        kinds = tuple(dict.fromkeys(parse_type(x) for x in types))
+        journal, phrase = self.rollups.journal, ""
+        if interval is None and query.strip():
+            read = find_when(query, now=journal.clock(), zone=journal.zone)
+            if not read.vague:  # else its bounds are a guess, and would hide entries
+                interval, phrase = read.interval, read.phrase
+                query = read.text or query
+        if not query.strip():
+            listed = journal.list_entries(interval or Interval(), types=kinds, limit=limit)
+            hits = tuple(TimelineHit(entry=x) for x in listed.entries)
+            return TimelineFound(hits=hits, interval=interval)
+        found = replace(self._asked(query, interval, kinds, limit), phrase=phrase)
+        is_of_a_time = _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
+        by_words = any(hit.by != "meaning" for hit in found.hits) and not is_of_a_time
+        if interval is None or by_words:
+            return found
+        return self._of_the_time(found, interval, kinds, limit)
 
-    found = desk.finder().find(
-        Question(
-            text=query,
-            within=Filter(within=within or Interval(), journals=(JOURNAL,), kinds=kinds),
-            limit=limit,
-            floor=policy.TIMELINE_FLOOR,
-            policy=policy.TIMELINE,
-            fitting=policy.fitting_kinds(within),
+    def _asked(
+        self, query: str, interval: Interval | None, kinds: tuple[str, ...], limit: int
+    ) -> TimelineFound:
+        from commonplace.search.finder import Question
+
+        found = self.finder().find(
+            Question(
+                text=query,
+                within=Filter(within=interval or Interval(), journals=(JOURNAL,), kinds=kinds),
+                limit=limit,
+                floor=policy.TIMELINE_FLOOR,
+                policy=policy.TIMELINE,
+                fitting=policy.fitting_kinds(interval),
+            )
         )
-    )
-    hits = tuple(x for hit in found.hits if (x := _hit(desk, hit)) is not None)
-    asked = TimelineFound(hits=hits, interval=within, phrase=phrase, notes=found.notes)
-    told = any(hit.by != "meaning" for hit in hits) and not _is_of_a_time(query)
-    return asked if within is None or told else _of_the_time(desk, asked, within, kinds, limit)
+        hits = tuple(x for hit in found.hits if (x := self._hit(hit)) is not None)
+        return TimelineFound(hits=hits, interval=interval, notes=found.notes)
+
+    def _of_the_time(
+        self, found: TimelineFound, interval: Interval, kinds: tuple[str, ...], limit: int
+    ) -> TimelineFound:
+        """The same with the periods that fit the time before it, for no word led anywhere.
+
+        "What was I doing last week" is answered by the week's summary, whatever words it holds;
+        what is merely near in meaning is any of its hours. Without either, what lies in the time
+        is listed.
+        """
+        near = {hit.entry.ref: hit for hit in found.hits}
+        periods = [*islice(self._fitting(interval, kinds), max(limit // 2, 1) if near else limit)]
+        if not periods and not near:
+            listed = self.rollups.journal.list_entries(
+                interval, types=kinds, limit=limit + len(LEVELS)
+            ).entries
+            # Of a month without an entry the year says nothing, unless years are asked for.
+            periods = [x for x in listed if kinds or not x.level or _lies_in(x, interval)]
+        if not periods:
+            return found
+        hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]
+        note = _PERIOD_FIRST if found.hits else _LISTED
+        return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
+
+    def _fitting(self, interval: Interval, kinds: tuple[str, ...]) -> Iterator[TimelineEntry]:
+        """The summaries that fit a span, newest first, made now where they are due.
+
+        One that goes on is computed.
+        """
+        journal = self.rollups.journal
+        now = journal.clock()
+        interval = interval if interval.end is not None else replace(interval, end=now)
+        number = policy.fitting_level(interval)
+        level = parse_level(number) if number else None
+        reached = reach(journal)
+        if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
+            return
+        assert interval.start is not None
+        assert interval.end is not None
+        at = min(interval.end, max(reached[1], now)) - _TICK
+        while at >= max(interval.start, reached[0]):
+            found = self.rollups.read(level, at, partial=True, stores=self.stores)
+            if found is not None and found.content:
+                yield found
+            at = span_at(at, level, journal.zone).start - _TICK
+
+    def _hit(self, hit: Hit) -> TimelineHit | None:
+        entry = self.rollups.journal.find(hit.doc.ref.removeprefix(f"{JOURNAL}:"))
+        if entry is None or entry.status != "active":
+            return None
+        return TimelineHit(
+            entry=entry,
+            score=hit.score,
+            similarity=hit.similarity,
+            by=hit.by,
+            excerpt=hit.excerpt,
+            also=hit.also,
+        )
 
 
-def _is_of_a_time(query: str) -> bool:
-    return _OF_A_TIME.issuperset(_WORD.findall(query.casefold()))
-
-
-def _of_the_time(
-    desk: TimelineDesk,
-    found: TimelineFound,
-    within: Interval,
-    kinds: tuple[str, ...],
-    limit: int,
-) -> TimelineFound:
-    """The same with the periods that fit the time before it, for no word led anywhere.
-
-    "What was I doing last week" is answered by the week's summary, whatever words it holds; what is
-    merely near in meaning is any of its hours. Without either, what lies in the time is listed.
-    """
-    near = {hit.entry.ref: hit for hit in found.hits}
-    periods = [*islice(_fitting(desk, within, kinds), max(limit // 2, 1) if near else limit)]
-    if not periods and not near:
-        listed = desk.list_entries(within, types=kinds, limit=limit + len(LEVELS)).entries
-        # Of a month in which nothing happened the year tells nothing, unless years are asked for.
-        periods = [x for x in listed if kinds or not x.level or _lies_in(x, within)]
-    if not periods:
-        return found
-    hits = [near.pop(entry.ref, TimelineHit(entry=entry)) for entry in periods]
-    note = _PERIOD_FIRST if found.hits else _LISTED
-    return replace(found, hits=(*hits, *near.values())[:limit], notes=(*found.notes, note))
-
-
-def _lies_in(entry: Entry, within: Interval) -> bool:
-    begins = within.start is None or entry.start >= within.start
-    return begins and (within.end is None or entry.end <= within.end)
-
-
-def _fitting(desk: TimelineDesk, within: Interval, kinds: tuple[str, ...]) -> Iterator[Entry]:
-    """The summaries that fit a span, newest first, made now where they are due.
-
-    One that goes on is computed.
-    """
-    now = desk.clock()
-    within = within if within.end is not None else replace(within, end=now)
-    number = policy.fitting_level(within)
-    level = parse_level(number) if number else None
-    reached = reach(desk.journal)
-    if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
-        return
-    assert within.start is not None
-    assert within.end is not None
-    at = min(within.end, max(reached[1], now)) - _TICK
-    while at >= max(within.start, reached[0]):
-        found = desk.rollups.read(level, at, partial=True, stores=desk.rolls_up)
-        if found is not None and found.content:
-            yield found
-        at = span_at(at, level, desk.zone).start - _TICK
-
-
-def _hit(desk: TimelineDesk, hit: Hit) -> TimelineHit | None:
-    entry = desk.journal.find(hit.doc.ref.removeprefix(f"{JOURNAL}:"))
-    if entry is None or entry.status != "active":
-        return None
-    return TimelineHit(
-        entry=entry,
-        score=hit.score,
-        similarity=hit.similarity,
-        by=hit.by,
-        excerpt=hit.excerpt,
-        also=hit.also,
-    )
+def _lies_in(entry: TimelineEntry, interval: Interval) -> bool:
+    begins = interval.start is None or entry.start >= interval.start
+    return begins and (interval.end is None or entry.end <= interval.end)

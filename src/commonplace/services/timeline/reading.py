@@ -1,6 +1,6 @@
-"""What is read of a timeline beyond single verbs: the time that was asked for, the open period.
+"""How a period or a time of the timeline is read from what a person or a model wrote.
 
-Says nothing in words, and stores nothing.
+Never asks a journal.
 """
 
 from __future__ import annotations
@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_period_key, period, render_interval
 from commonplace.core.errors import Invalid
-from commonplace.core.rollups import LEVELS
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
 from commonplace.core.when.phrases import parse_since, parse_until, parse_when, read_interval
-from commonplace.journals.timeline.entry import JOURNAL, NAMES
-from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS
 from commonplace.services.times import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.clock import Level
-    from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.services.times import Timed
 
 
 def find_id(text: str) -> str:
@@ -31,7 +28,7 @@ def find_id(text: str) -> str:
     return entry_id if journal == JOURNAL else ""
 
 
-def read_within(desk: TimelineDesk, **phrases: str) -> Interval | None:
+def parse_interval(service: Timed, **phrases: str) -> Interval | None:
     """The time that `when`, `since` and `until` have in common; None where none is given.
 
     Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it. `start` and `end`
@@ -40,7 +37,7 @@ def read_within(desk: TimelineDesk, **phrases: str) -> Interval | None:
     given = {name: phrase for name, phrase in phrases.items() if phrase.strip()}
     if not given:
         return None
-    now, zone = desk.clock(), desk.zone
+    now, zone = service.clock(), service.zone
     if [*given] == ["when"]:
         with naming("when"):
             key = find_period_key(given["when"], zone)
@@ -71,27 +68,12 @@ _PARSERS: dict[str, Callable[..., object]] = {
 }
 
 
-def find_open(desk: TimelineDesk, within: Interval, level: Level) -> Entry | None:
-    """The period of a level that goes on, where it lies in a span and something is recorded in it.
-
-    Computed now, and stored nowhere.
-    """
-    now = desk.clock()
-    span = span_at(now, level, desk.zone)
-    if within.start is not None and span.end <= within.start:
-        return None
-    if within.end is not None and span.start >= within.end:
-        return None
-    found = desk.rollup(NAMES[level], now, partial=True)
-    return found if found is not None and found.partial and found.content else None
-
-
-def read_named(desk: TimelineDesk, text: str, *, argument: str = "at") -> Interval:
+def read_named(service: Timed, text: str, *, argument: str = "at") -> Interval:
     """The time that names a period: its name (`2026-W41`, `2026-10-07 14`), or a phrase.
 
     Raises: Invalid, naming the argument, also for what has no beginning or has not begun.
     """
-    now, zone = desk.clock(), desk.zone
+    now, zone = service.clock(), service.zone
     with naming(argument):
         key = find_period_key(text, zone)
         found = parse_when(text, now=now, zone=zone) if key is None else key[1]
@@ -103,21 +85,21 @@ def read_named(desk: TimelineDesk, text: str, *, argument: str = "at") -> Interv
     return found
 
 
-def read_period(desk: TimelineDesk, text: str) -> tuple[Level, Interval]:
+def read_period(service: Timed, text: str) -> tuple[Level, Interval]:
     """The one period that a text names, by its name or by a phrase such as `last week`.
 
-    Raises: Invalid, also for a time that is no hour, day, week, month or year.
+    Raises: Invalid, also for a time that is not one hour, day, week, month or year.
     """
     with naming("period"):
-        key = find_period_key(text, desk.zone)
-    named = read_named(desk, text, argument="period")
+        key = find_period_key(text, service.zone)
+    named = read_named(service, text, argument="period")
     if key is not None:
         return key
     assert named.start is not None
     for level in LEVELS:
-        if period(named.start, level, desk.zone) == named:
+        if period(named.start, level, service.zone) == named:
             return level, named
     raise Invalid(
-        f"Invalid period: {opening(text, 60)!r} is no single hour, day, week, month or year.",
+        f"Invalid period: {opening(text, 60)!r} is not one hour, day, week, month or year.",
         hint="Use one such as 2026, 2026-10, 2026-W41, 2026-10-07, '2026-10-07 14' or last week.",
     )

@@ -1,6 +1,6 @@
-"""What the timeline's tools, commands and library work with: one owner's journal, rollups, search.
+"""The timeline's verbs, shared by tools, commands and library: one owner's journal and its search.
 
-Says nothing in words: it writes, files what was written, and finds; others render.
+Values in, values out: `tools.timeline` puts them into words.
 """
 
 from __future__ import annotations
@@ -9,56 +9,68 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.core.clock import parse_instant
 from commonplace.core.errors import CommonplaceError, Invalid
-from commonplace.core.retention import KEEP_ALL
-from commonplace.core.rollups import PERIODS
 from commonplace.core.text import nearest, opening
-from commonplace.journals.timeline.entry import RAW
+from commonplace.journals.timeline.entry import NAMES, PERIODS, RAW
+from commonplace.journals.timeline.expiry import apply_retention
 from commonplace.journals.timeline.forgetting import erase, is_erasing
-from commonplace.journals.timeline.retention import let_go
+from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.retention import KEEP_ALL
 from commonplace.journals.timeline.trends import list_trends
-from commonplace.services.timeline.context import Context, assemble
-from commonplace.services.timeline.finding import TimelineFound, find
+from commonplace.search.policy import fitting_level
+from commonplace.services.timeline.context import assemble, check_budget, recent_rollups
+from commonplace.services.timeline.finding import TimelineSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from commonplace.core.clock import Clock, Level
-    from commonplace.core.retention import Retention
     from commonplace.core.values import Interval
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.expiry import RetentionResult
     from commonplace.journals.timeline.feed import Feeding
     from commonplace.journals.timeline.journal import Deleted, Listed, TimelineJournal
-    from commonplace.journals.timeline.retention import LetGo
+    from commonplace.journals.timeline.retention import Retention
     from commonplace.journals.timeline.rollups import Rollups
     from commonplace.journals.timeline.trends import Trends
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+    from commonplace.services.timeline.context import Context
+    from commonplace.services.timeline.finding import TimelineFound
 
+_CONTEXT_HITS = 12
+_CONTEXT_ROLLUPS = 6
 _AT_ONCE = 400
 _AT_ONCE_S = 0.5
 _AFTER_DELETING_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class RecordedEntry:
     """An entry that is recorded. is_new: False where its key had added it before.
 
-    notes: what whoever wrote it must know, such as that it is not found by meaning yet.
+    notes: what the caller must know, such as that it is not found by meaning yet.
     """
 
-    entry: Entry
+    entry: TimelineEntry
     is_new: bool
     notes: tuple[str, ...] = ()
 
 
-class TimelineDesk:
-    """One owner's timeline and what finds it. filing, finder: opened at the first use.
+class TimelineService:
+    """The verbs of one owner's timeline: each writes, files what was written, or finds.
 
-    retention: what `run_due` lets go of. feeding: follows other journals. rolls_up: whether what is
-    due is rolled up before anything is read, for half a second at most.
+    Args:
+        journal: what is recorded.
+        rollups: what sums it up.
+        filing: what keeps the index behind the journal; opened at the first use.
+        finder: what searches the index; opened at the first use.
+        clock: the present instant.
+        retention: what `run_due` archives and deletes.
+        feeding: what follows other journals; None where none feeds the timeline.
+        rolls_up: whether what is due is rolled up before anything is read, for half a second at
+            the most.
     """
 
     def __init__(
@@ -110,10 +122,10 @@ class TimelineDesk:
             return 0
         return self.feeding.sync(forget=lambda refs: self.filing().forget(refs))
 
-    def run_due(self, *, dry_run: bool = False) -> tuple[int, LetGo]:
-        """Roll up all that is due, then let go of what retention no longer keeps.
+    def run_due(self, *, dry_run: bool = False) -> tuple[int, RetentionResult]:
+        """Roll up all that is due, then archive and delete what retention no longer keeps.
 
-        How many rollups were made, and what was let go of; dry_run: would be, and nothing is made.
+        How many rollups were made, and what retention did; dry_run: would do, and nothing is made.
         May be called at any time and as often as one likes. Raises: Unavailable.
         """
         if not dry_run:
@@ -121,7 +133,7 @@ class TimelineDesk:
             self._erase()
             self.feed()
         made = 0 if dry_run else self.rollups.catch_up()
-        return made, let_go(self.rollups, self.retention, dry_run=dry_run)
+        return made, apply_retention(self.rollups, self.retention, dry_run=dry_run)
 
     def add(
         self,
@@ -131,7 +143,7 @@ class TimelineDesk:
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
-    ) -> Written:
+    ) -> RecordedEntry:
         """Record an entry, then file it. Raises: Invalid, Unavailable."""
         added = self.journal.add(
             content,
@@ -141,7 +153,7 @@ class TimelineDesk:
             idempotency_key=idempotency_key,
         )
         notes = self._file([added.entry]) if added.is_new else ()
-        return Written(entry=added.entry, is_new=added.is_new, notes=notes)
+        return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
 
     def update(
         self,
@@ -150,10 +162,10 @@ class TimelineDesk:
         content: str | None = None,
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Written:
+    ) -> RecordedEntry:
         """Alter an entry, then file it. Raises: Invalid, NotFound, Unavailable."""
         entry = self.journal.update(entry_id, content=content, at=at, metadata=metadata)
-        return Written(entry=entry, is_new=False, notes=self._file([entry]))
+        return RecordedEntry(entry=entry, is_new=False, notes=self._file([entry]))
 
     def delete(self, entry_id: str) -> tuple[Deleted, tuple[str, ...]]:
         """Delete an entry for good, and take its text out of every rollup, index and vector.
@@ -174,20 +186,21 @@ class TimelineDesk:
         self,
         query: str,
         *,
-        within: Interval | None = None,
+        interval: Interval | None = None,
         types: Sequence[str] = (),
         limit: int = 10,
     ) -> TimelineFound:
-        """The best entries for a question; a time in it is read where `within` is not given.
+        """The best entries for a question; a time in it is read where `interval` is not given.
 
         A blank question lists what lies in the time, newest first. Raises: Invalid, Unavailable.
         """
         self.keep_up()
-        return find(self, query, within=within, types=types, limit=limit)
+        search = TimelineSearch(rollups=self.rollups, finder=self.finder, stores=self.rolls_up)
+        return search.find(query, interval=interval, types=types, limit=limit)
 
     def list_entries(
         self,
-        within: Interval,
+        interval: Interval,
         *,
         level: int | None = None,
         types: Sequence[str] = (),
@@ -197,12 +210,12 @@ class TimelineDesk:
         """What overlaps a span, newest first; see `TimelineJournal.list_entries`."""
         self.keep_up()
         return self.journal.list_entries(
-            within, level=level, types=types, limit=limit, cursor=cursor
+            interval, level=level, types=types, limit=limit, cursor=cursor
         )
 
     def rollup(
         self, period: str, at: datetime | None = None, *, partial: bool = False
-    ) -> Entry | None:
+    ) -> TimelineEntry | None:
         """The rollup of a period (`hourly` … `yearly`) that holds an instant, else now.
 
         None for an open one, unless it is asked for as partial. Raises: Invalid, Unavailable.
@@ -211,28 +224,47 @@ class TimelineDesk:
         level, when = parse_period(period), at or self.clock()
         return self.rollups.read(level, when, partial=partial, stores=self.rolls_up)
 
+    def find_open(self, interval: Interval, level: Level) -> TimelineEntry | None:
+        """The period of a level that goes on, computed now and stored nowhere.
+
+        None where it lies outside the time, or nothing is recorded in it.
+        """
+        now = self.clock()
+        span = span_at(now, level, self.zone)
+        if interval.start is not None and span.end <= interval.start:
+            return None
+        if interval.end is not None and span.start >= interval.end:
+            return None
+        found = self.rollup(NAMES[level], now, partial=True)
+        return found if found is not None and found.partial and found.content else None
+
     def context(self, query: str, *, budget_tokens: int = 1200) -> Context:
         """What a prompt should hold: the profile, fitting rollups, the nearest entries."""
-        return assemble(self, query, budget_tokens=budget_tokens)
+        check_budget(budget_tokens)
+        # Without a question the summaries of the last while stand above: what is new follows them.
+        found = self.find(query, types=() if query.strip() else (RAW,), limit=_CONTEXT_HITS)
+        if found.interval is None:
+            rollups = recent_rollups(self.rollups, stores=self.rolls_up)
+        else:
+            number = fitting_level(found.interval) or 1
+            listed = self.journal.list_entries(found.interval, level=number, limit=_CONTEXT_ROLLUPS)
+            rollups = iter(listed.entries)
+        return assemble(self.journal, found, rollups, budget_tokens=budget_tokens)
 
-    def trends(self, within: Interval, *, level: Level = "day") -> Trends:
+    def trends(self, interval: Interval, *, level: Level = "day") -> Trends:
         """Counts, active hours, projects and tags of each period in a span. Raises: Invalid."""
         self.keep_up()
-        return list_trends(self.rollups, within, level)
-
-    def parse_at(self, text: str) -> datetime | None:
-        """The instant a text names, in the owner's zone where it names none; None for blank."""
-        return parse_instant(text, self.zone) if text.strip() else None
+        return list_trends(self.rollups, interval, level)
 
     def _erase(self) -> None:
         """Erase once what was deleted before and is left, as where that process was killed."""
         if not self._is_erased:
             self._is_erased = True
             with suppress(CommonplaceError):
-                if is_erasing(self.journal):
-                    erase(self.journal)
+                if is_erasing(self.journal.database):
+                    erase(self.journal.database)
 
-    def _file(self, entries: Sequence[Entry]) -> tuple[str, ...]:
+    def _file(self, entries: Sequence[TimelineEntry]) -> tuple[str, ...]:
         return self.filing().file(self.journal.docs(entries)).notes
 
 

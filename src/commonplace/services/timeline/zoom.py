@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.core.clock import local_date, period, period_key, render_instant
-from commonplace.core.fence import visible_line
-from commonplace.core.rollups import LEVELS, MADE_FROM
+from commonplace.core.clock import period, period_key
 from commonplace.core.text import body_of, first_words
-from commonplace.journals.timeline.entry import JOURNAL, RAW, label_of
+from commonplace.journals.timeline.entry import JOURNAL, LEVELS, RAW
 from commonplace.journals.timeline.feed import list_fed
+from commonplace.journals.timeline.marks import MADE_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval, Page
-    from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.journal import TimelineJournal
 
 MOST_LINES = 400
 """Lines of a way down that goes as far as it may; where there would be more it ends higher up."""
@@ -36,7 +35,7 @@ _PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class PeriodNode:
     """One step: a period, or an entry in an hour (level None).
 
     count: raw entries it stands for. lost: those of them to which no step below it leads, since
@@ -51,22 +50,9 @@ class Node:
     count: int = 1
     lost: int = 0
     more: bool = False
-    down: tuple[Node, ...] = field(default=())
+    down: tuple[PeriodNode, ...] = field(default=())
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same as JSON holds it."""
-        return {
-            "level": self.level or RAW,
-            "period": self.key or None,
-            "timestamp": self.at.isoformat(),
-            "ref": visible_line(self.ref) or None,
-            "entries": self.count,
-            "no_longer_kept": self.lost,
-            "text": visible_line(self.text),
-            "down": [node.as_dict() for node in self.down],
-        }
-
-    def cut(self, depth: int) -> Node:
+    def cut(self, depth: int) -> PeriodNode:
         """The same with so many steps below it."""
         if not depth:
             return replace(self, down=(), more=self.more or bool(self.down))
@@ -83,14 +69,14 @@ class Node:
 
 
 def way_down(
-    desk: TimelineDesk, level: Level, within: Interval, *, depth: int | None = None
-) -> Node:
+    journal: TimelineJournal, level: Level, interval: Interval, *, depth: int | None = None
+) -> PeriodNode:
     """A period with what lies in it, so many steps down, else as many as a page of lines holds.
 
     Roll up what is due before. Of very many entries the newest 20,000 are steps; what is older
     ends at its hours.
     """
-    kept: dict[int, list[Entry]] = {}
+    kept: dict[int, list[TimelineEntry]] = {}
     unread: set[int] = set()
     for number in _numbers(level):
         lines = sum(len(each) for each in kept.values())
@@ -99,13 +85,13 @@ def way_down(
             unread.add(number)
             continue
         most = MOST_SHOWN if depth is None else MOST_READ
-        kept[number], is_whole = _read(desk, within, number, most)
+        kept[number], is_whole = _read(journal, interval, number, most)
         if not is_whole:
             unread.add(number)
     since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    way = _Way(desk, since, unread, list_fed(desk.journal, within, most=MOST_READ))
-    found = way.node(level, within, kept)
+    way = _Way(journal, since, unread, list_fed(journal, interval, most=MOST_READ))
+    found = way.node(level, interval, kept)
     return found.cut(deepest(found) if depth is None else depth)
 
 
@@ -119,17 +105,19 @@ def _numbers(level: Level) -> list[int]:
     return [*numbers, 0]
 
 
-def _read(desk: TimelineDesk, within: Interval, number: int, most: int) -> tuple[list[Entry], bool]:
+def _read(
+    journal: TimelineJournal, interval: Interval, number: int, most: int
+) -> tuple[list[TimelineEntry], bool]:
     """What is stored of one level and begins in a span, oldest first; whether that is all."""
-    found: list[Entry] = []
+    found: list[TimelineEntry] = []
     cursor = ""
     while len(found) < (most if not number else MOST_READ):
-        page = desk.journal.list_entries(within, level=number, limit=_PAGE, cursor=cursor)
+        page = journal.list_entries(interval, level=number, limit=_PAGE, cursor=cursor)
         found += page.entries
         cursor = page.cursor
         if not cursor:
             break
-    inside = (x for x in found if within.holds(x.start if number else x.at))
+    inside = (x for x in found if interval.holds(x.start if number else x.at))
     return sorted(inside, key=lambda x: (x.at, x.seq)), not cursor
 
 
@@ -141,42 +129,45 @@ class _Way:
 
     def __init__(
         self,
-        desk: TimelineDesk,
+        journal: TimelineJournal,
         since: datetime | None,
         unread: set[int],
         fed: Sequence[tuple[datetime, str]],
     ) -> None:
         self._fed = fed
-        self._desk = desk
-        self._zone = desk.zone
+        self._journal = journal
+        self._zone = journal.zone
         self._since = since
         self._unread = unread
 
-    def node(self, level: Level, within: Interval, kept: Mapping[int, list[Entry]]) -> Node:
+    def node(
+        self, level: Level, interval: Interval, kept: Mapping[int, list[TimelineEntry]]
+    ) -> PeriodNode:
         """A period and what lies below it. kept: what lies in it, by level."""
-        assert within.start is not None
+        assert interval.start is not None
         number = LEVELS.index(level) + 1
-        mine = next((x for x in kept.get(number, ()) if x.start == within.start), None)
+        mine = next((x for x in kept.get(number, ()) if x.start == interval.start), None)
         inside = {
-            n: [x for x in each if within.holds(x.start if n else x.at)] for n, each in kept.items()
+            n: [x for x in each if interval.holds(x.start if n else x.at)]
+            for n, each in kept.items()
         }
         smaller = MADE_FROM[level]
-        fed = self._fed_in(within)
+        fed = self._fed_in(interval)
         if smaller is None:
-            down = tuple(_leaves(self._desk, mine, inside[0], fed))
+            down = tuple(_leaves(self._journal, mine, inside[0], fed))
         else:
             pieces = _pieces(smaller, inside, [at for at, _ in fed], self._zone)
             down = tuple(self.node(smaller, each, inside) for each in pieces)
         there = sum(node.count for node in down)
         count = max(_counted(mine), there)
         if smaller is None:
-            is_read = self._since is None or within.start >= self._since
+            is_read = self._since is None or interval.start >= self._since
         else:
             is_read = LEVELS.index(smaller) + 1 not in self._unread
-        return Node(
+        return PeriodNode(
             level=level,
-            key=period_key(within.start, level, self._zone),
-            at=within.start,
+            key=period_key(interval.start, level, self._zone),
+            at=interval.start,
             ref="" if mine is None else mine.ref,
             text="" if mine is None else first_words(mine.content),
             count=count,
@@ -185,16 +176,16 @@ class _Way:
             down=down,
         )
 
-    def _fed_in(self, within: Interval) -> Sequence[tuple[datetime, str]]:
-        assert within.start is not None
-        low = bisect_left(self._fed, (within.start, ""))
-        if within.end is None:
+    def _fed_in(self, interval: Interval) -> Sequence[tuple[datetime, str]]:
+        assert interval.start is not None
+        low = bisect_left(self._fed, (interval.start, ""))
+        if interval.end is None:
             return self._fed[low:]
-        return self._fed[low : bisect_left(self._fed, (within.end, ""))]
+        return self._fed[low : bisect_left(self._fed, (interval.end, ""))]
 
 
 def _pieces(
-    level: Level, inside: Mapping[int, list[Entry]], fed: Sequence[datetime], zone: tzinfo
+    level: Level, inside: Mapping[int, list[TimelineEntry]], fed: Sequence[datetime], zone: tzinfo
 ) -> list[Interval]:
     """The periods of a level in which anything lies, oldest first."""
     stored = [x.start for n in _numbers(level) if n for x in inside.get(n, ()) if _counted(x)]
@@ -204,29 +195,29 @@ def _pieces(
 
 
 def _leaves(
-    desk: TimelineDesk,
-    hour: Entry | None,
-    entries: Sequence[Entry],
+    journal: TimelineJournal,
+    hour: TimelineEntry | None,
+    entries: Sequence[TimelineEntry],
     fed: Sequence[tuple[datetime, str]],
-) -> Iterator[Node]:
+) -> Iterator[PeriodNode]:
     """The raw entries of an hour, and what other journals gave to it: their refs alone.
 
     fed: what they add now; an hour that is rolled up knows what it was made from.
     """
     for entry in entries:
         text = first_words(entry.content)
-        yield Node(level=None, key="", at=entry.at, ref=entry.ref, text=text)
+        yield PeriodNode(level=None, key="", at=entry.at, ref=entry.ref, text=text)
     if hour is None:
         for at, ref in fed:
-            yield Node(level=None, key="", at=at, ref=ref, text="")
+            yield PeriodNode(level=None, key="", at=at, ref=ref, text="")
         return
-    whole = desk.journal.find(hour.id) if _counted(hour) > len(entries) else None
+    whole = journal.find(hour.id) if _counted(hour) > len(entries) else None
     for name in () if whole is None else whole.sources:
         if ":" in name:
-            yield Node(level=None, key="", at=hour.start, ref=name, text="")
+            yield PeriodNode(level=None, key="", at=hour.start, ref=name, text="")
 
 
-def with_others(node: Node, read: Callable[[str], Page | None]) -> Node:
+def with_others(node: PeriodNode, read: Callable[[str], Page | None]) -> PeriodNode:
     """The same with the time and the first words of what other journals gave.
 
     read: opens a ref of another journal; None for what cannot be opened now.
@@ -242,40 +233,14 @@ def with_others(node: Node, read: Callable[[str], Page | None]) -> Node:
     return replace(node, down=down)
 
 
-def _counted(entry: Entry | None) -> int:
+def _counted(entry: TimelineEntry | None) -> int:
     counted = 0 if entry is None else entry.metadata.get("entries", 0)
     return counted if isinstance(counted, int) else 0
 
 
-def deepest(node: Node) -> int:
+def deepest(node: PeriodNode) -> int:
     """How many steps down a page of lines can hold."""
     depth = 1
     while depth < len(LEVELS) and node.lines_to(depth + 1) <= MOST_LINES:
         depth += 1
     return depth
-
-
-def node_lines(node: Node, zone: tzinfo, *, indent: int = 0) -> Iterator[str]:
-    """What lies below a node, each in a line, deeper ones indented."""
-    for each in node.down:
-        yield visible_line(f"{'  ' * indent}{_line(each, zone)}")
-        yield from node_lines(each, zone, indent=indent + 1)
-    if node.lost:
-        yield f"{'  ' * indent}({node.lost:,} no longer kept)"
-
-
-def _line(node: Node, zone: tzinfo) -> str:
-    if node.level is None:
-        return f"{render_instant(node.at, zone)[-5:]}  {node.text}  {node.ref}"
-    count = f"{node.count:,} {'entry' if node.count == 1 else 'entries'}"
-    ref = f"  {node.ref}" if node.ref else ""
-    return f"{_name(node, zone)}  {count}{ref}"
-
-
-def _name(node: Node, zone: tzinfo) -> str:
-    """`14:00`, `7 October 2026 (Wed)`: what a reader goes by."""
-    if node.level == "hour":
-        return node.key.partition("T")[2][:2] + ":00" + ("b" if node.key.endswith("b") else "")
-    if node.level == "day":
-        return f"{node.key} {local_date(node.at, zone):%a}"
-    return f"{node.key} {label_of(node.level, node.at, zone)}" if node.level else ""

@@ -14,8 +14,8 @@ from commonplace.core.values import Answer
 from commonplace.journals.memory.entry import parse_kind, ref_of
 from commonplace.services.memory.finding import IntentAsked, MemoryQuestion
 from commonplace.services.times import naming, read_at
+from commonplace.tools.answers import answer_of
 from commonplace.tools.memory.lines import found_answer, list_answer, saved_answer, stats_answer
-from commonplace.tools.timeline.lines import answer_of
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""How the timeline is told: entries, rollups and lists as text for a model and as plain facts.
+"""The timeline in words: entries, rollups and lists as text for a model and as plain facts.
 
 Pure: never asks a journal or a clock. Stored text is always fenced, and nothing is shortened
 without a sign of it.
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant, render_interval, render_time
 from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, opening
-from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     label_of,
@@ -20,39 +19,38 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     span_of,
 )
-from commonplace.tools.recall.lines import CAUTION
+from commonplace.tools.answers import (
+    CAUTION,
+    answer_of,
+    first_refs,
+    interval_facts,
+    rounded,
+    time_lines,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import tzinfo
 
-    from commonplace.journals.timeline.entry import Entry
+    from commonplace.core.values import Answer, Interval
+    from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.services.timeline.finding import TimelineHit
 
-TOLD = 8000
-"""Characters of stored text that a list tells, shared among its entries."""
+MOST_SHOWN = 8000
+"""Characters of stored text that a list shows, shared among its entries."""
 
 SOURCES_SHOWN = 50
 _SHORTEST, _LONGEST = 200, 2000
 _NAMES_SHOWN = 20
 _LONGEST_NAME = 80
-_SAME_SHOWN = 5
-
-
-def answer_of(lines: Sequence[str], facts: Mapping[str, Any], notes: Sequence[str] = ()) -> Answer:
-    """An answer, with its notes below the text and among the facts."""
-    text = "\n".join(lines)
-    if notes:
-        text += "\n\n" + "\n".join(f"Note: {note}" for note in notes)
-    return Answer(text=text, facts={**facts, "notes": list(notes)})
 
 
 def share_of(count: int) -> int:
-    """How many characters of each of so many entries are told."""
-    return max(_SHORTEST, min(_LONGEST, TOLD // max(count, 1)))
+    """How many characters of each of so many entries are shown."""
+    return max(_SHORTEST, min(_LONGEST, MOST_SHOWN // max(count, 1)))
 
 
-def state_of(entry: Entry) -> str:
+def state_of(entry: TimelineEntry) -> str:
     """What is true of a rollup: `partial`, `stale`, `empty` or `whole`; empty for what is none."""
     if not entry.level:
         return ""
@@ -63,28 +61,28 @@ def state_of(entry: Entry) -> str:
     return "whole" if entry.content else "empty"
 
 
-def when_of(entry: Entry, zone: tzinfo) -> str:
+def when_of(entry: TimelineEntry, zone: tzinfo) -> str:
     """When it was: an instant, or the period that a rollup is of."""
     if entry.level:
         return render_interval(span_of(entry), zone)
     return render_instant(entry.at, zone)
 
 
-def title_of(entry: Entry, zone: tzinfo) -> str:
+def title_of(entry: TimelineEntry, zone: tzinfo) -> str:
     """The time of an entry in few words: `October 2026`, `2026-10-07 14:05`."""
     level = parse_level(entry.level)
     return label_of(level, entry.start, zone) if level else render_instant(entry.at, zone)
 
 
-def label_line(entry: Entry, zone: tzinfo) -> str:
+def label_line(entry: TimelineEntry, zone: tzinfo) -> str:
     """What the fence of an entry names: ref, time, type, and what is not as it seems."""
     state = state_of(entry)
     odd = f", {state}" if state in {"partial", "stale"} else ""
     return f"{entry.ref} {title_of(entry, zone)} {entry.entry_type}{odd}"
 
 
-def entry_facts(entry: Entry, zone: tzinfo, text: str) -> dict[str, Any]:
-    """An entry as plain data. text: as much of it as is told."""
+def entry_facts(entry: TimelineEntry, zone: tzinfo, text: str) -> dict[str, Any]:
+    """An entry as plain data. text: as much of it as is shown."""
     return {
         "ref": visible_line(entry.ref),
         "entry_type": entry.entry_type,
@@ -100,13 +98,13 @@ def entry_facts(entry: Entry, zone: tzinfo, text: str) -> dict[str, Any]:
     }
 
 
-def _names(entry: Entry, key: str) -> list[str]:
+def _names(entry: TimelineEntry, key: str) -> list[str]:
     found = names_of(entry.metadata, key)
     return [visible_line(opening(name, _LONGEST_NAME)) for name in found[:_NAMES_SHOWN]]
 
 
 def hit_text(hit: TimelineHit, query: str, share: int) -> str:
-    """What is told of a hit: the part of it that bears most words of the question."""
+    """What is shown of a hit: the part of it that bears most words of the question."""
     return excerpt(hit.entry.content, query, share)
 
 
@@ -114,10 +112,10 @@ def hit_facts(hit: TimelineHit, zone: tzinfo, text: str) -> dict[str, Any]:
     """A hit as plain data; score, similarity and by are null where it was only listed."""
     return {
         **entry_facts(hit.entry, zone, text),
-        "score": _rounded(hit.score),
-        "similarity": _rounded(hit.similarity),
+        "score": rounded(hit.score),
+        "similarity": rounded(hit.similarity),
         "by": hit.by,
-        "also": _some(hit.also),
+        "also": first_refs(hit.also),
     }
 
 
@@ -127,13 +125,13 @@ def hit_lines(number: int, hit: TimelineHit, zone: tzinfo, text: str) -> list[st
     lines = ["", f"{number}.{score} {when_of(hit.entry, zone)}"]
     lines.append(fenced(text, label_line(hit.entry, zone)))
     if hit.also:
-        lines.append(f"Same: {', '.join(_some(hit.also))}")
+        lines.append(f"Same: {', '.join(first_refs(hit.also))}")
     return lines
 
 
 def list_answer(
-    entries: Sequence[Entry],
-    within: Interval | None,
+    entries: Sequence[TimelineEntry],
+    interval: Interval | None,
     *,
     cursor: str,
     zone: tzinfo,
@@ -144,42 +142,23 @@ def list_answer(
     share: characters of each; None for what a list of so many has room for.
     """
     share = share or share_of(len(entries))
-    told = [opening(entry.content, share) for entry in entries]
-    lines = time_lines(within, zone)
+    texts = [opening(entry.content, share) for entry in entries]
+    lines = time_lines(interval, zone)
     lines += [CAUTION] if entries else ["No entries found."]
-    for entry, text in zip(entries, told, strict=True):
+    for entry, text in zip(entries, texts, strict=True):
         lines += ["", fenced(text, label_line(entry, zone))]
     if cursor:
         lines += ["", f"More: give cursor {cursor!r}."]
     facts = {
         "count": len(entries),
-        "interval": interval_facts(within),
+        "interval": interval_facts(interval),
         "cursor": cursor,
-        "entries": [entry_facts(x, zone, text) for x, text in zip(entries, told, strict=True)],
+        "entries": [entry_facts(x, zone, text) for x, text in zip(entries, texts, strict=True)],
     }
     return answer_of(lines, facts)
 
 
-def time_lines(within: Interval | None, zone: tzinfo, phrase: str = "") -> list[str]:
-    """The time that was kept to, and the words it was read from."""
-    if within is None:
-        return []
-    read = f", read from {visible_line(opening(phrase, 60))!r}" if phrase else ""
-    return [f"Time: {render_interval(within, zone)}{read}"]
-
-
-def interval_facts(within: Interval | None) -> dict[str, str | None] | None:
-    """A time as plain data."""
-    if within is None:
-        return None
-    start, end = within.start, within.end
-    return {
-        "since": start.isoformat() if start else None,
-        "until": end.isoformat() if end else None,
-    }
-
-
-def rollup_answer(entry: Entry, zone: tzinfo, notes: Sequence[str] = ()) -> Answer:
+def rollup_answer(entry: TimelineEntry, zone: tzinfo, notes: Sequence[str] = ()) -> Answer:
     """A rollup whole, how fresh it is, and the refs of what it was made from."""
     refs = source_refs(entry)
     lines = [f"Period: {label_line(entry, zone)}", f"Time: {when_of(entry, zone)}"]
@@ -205,23 +184,23 @@ def rollup_answer(entry: Entry, zone: tzinfo, notes: Sequence[str] = ()) -> Answ
     return answer_of(lines, facts, notes)
 
 
-def source_refs(entry: Entry) -> list[str]:
+def source_refs(entry: TimelineEntry) -> list[str]:
     """The refs of what a rollup was made from, oldest first; those of other journals as well."""
     named = (name if ":" in name else f"{JOURNAL}:{name}" for name in entry.sources)
     return [visible_line(ref) for ref in named]
 
 
-def rollup_metadata(entry: Entry) -> dict[str, Any]:
-    """What a rollup's metadata holds, names shortened; without what is told beside it."""
-    told: dict[str, Any] = {}
+def rollup_metadata(entry: TimelineEntry) -> dict[str, Any]:
+    """What a rollup's metadata holds, names shortened; without what is shown beside it."""
+    shown: dict[str, Any] = {}
     for key, value in entry.metadata.items():
         if key in {"source_entries", "period", "partial"}:
             continue
-        told[key] = _names(entry, key) if isinstance(value, list) else value
-    return told
+        shown[key] = _names(entry, key) if isinstance(value, list) else value
+    return shown
 
 
-def _freshness(entry: Entry, zone: tzinfo) -> str:
+def _freshness(entry: TimelineEntry, zone: tzinfo) -> str:
     made = f"made {render_instant(entry.updated, zone)} by {_maker(entry)}"
     match state_of(entry):
         case "partial":
@@ -234,15 +213,5 @@ def _freshness(entry: Entry, zone: tzinfo) -> str:
             return f"whole, {made}"
 
 
-def _maker(entry: Entry) -> str:
+def _maker(entry: TimelineEntry) -> str:
     return visible_line(str(entry.metadata.get("llm_model") or "extraction, without a model"))
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 3)
-
-
-def _some(refs: Sequence[str]) -> list[str]:
-    rest = len(refs) - _SAME_SHOWN
-    shown = [visible_line(ref) for ref in refs[:_SAME_SHOWN]]
-    return [*shown, *([f"and {rest} more"] if rest > 0 else [])]

@@ -1,6 +1,6 @@
 """The timeline in words for a model: record what happens, find it, read how a period went.
 
-Decides nothing about periods or ranking: it reads arguments, asks the desk, renders.
+Decides nothing about periods or ranking: it reads arguments, asks the service, renders.
 """
 
 from __future__ import annotations
@@ -9,32 +9,35 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
-from commonplace.core.rollups import PERIODS, PeriodName
 from commonplace.core.text import opening
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
-from commonplace.journals.timeline.entry import LONGEST
-from commonplace.services.timeline.reading import find_id, find_open, read_named, read_within
+from commonplace.journals.timeline.entry import LEVELS, LONGEST, PERIODS, PeriodName
+from commonplace.services.timeline.reading import find_id, parse_interval, read_named
 from commonplace.services.times import naming, read_at
-from commonplace.tools.recall.lines import CAUTION, TOKEN_BYTES, tokens_of
-from commonplace.tools.timeline.lines import (
+from commonplace.tools.answers import (
+    CAUTION,
     answer_of,
+    interval_facts,
+    time_lines,
+    tokens_of,
+)
+from commonplace.tools.timeline.lines import (
     entry_facts,
     hit_facts,
     hit_lines,
     hit_text,
-    interval_facts,
     list_answer,
     rollup_answer,
     share_of,
-    time_lines,
 )
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commonplace.journals.timeline.entry import Entry
-    from commonplace.services.timeline.service import TimelineDesk, Written
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.services.timeline.service import RecordedEntry, TimelineService
 
 RangeLevel: TypeAlias = Literal["all", "raw", "hourly", "daily", "weekly", "monthly", "yearly"]
 
@@ -54,11 +57,11 @@ _AROUND_TOKENS = 60
 class TimelineTools:
     """The timeline's verbs with text answers; `toolset` is what doors offer.
 
-    desk: opened at the first call of a tool, so that listing the tools opens nothing.
+    service: opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
-    def __init__(self, desk: Callable[[], TimelineDesk]) -> None:
-        self._desk = desk
+    def __init__(self, service: Callable[[], TimelineService]) -> None:
+        self._service = service
 
     @property
     def toolset(self) -> Toolset:
@@ -102,15 +105,15 @@ class TimelineTools:
         Use it for each step worth counting; summaries of its hour and day follow by themselves.
         Returns its ref.
         """
-        desk = self._desk()
-        written = desk.add(
+        service = self._service()
+        written = service.add(
             content,
             entry_type=entry_type,
-            at=read_at(desk, at),
+            at=read_at(service, at),
             metadata=metadata,
             idempotency_key=idempotency_key,
         )
-        return _written(written, desk)
+        return _written(written, service)
 
     def timeline_search(
         self,
@@ -129,22 +132,23 @@ class TimelineTools:
         Use it for 'what was I working on last week'. A summary that fits the time asked for comes
         first; what it was made from is named beside it.
         """
-        desk = self._desk()
-        within = read_within(desk, when=when, since=since, until=until)
+        service = self._service()
+        interval = parse_interval(service, when=when, since=since, until=until)
         with naming("query", about="The query "):
-            found = desk.find(query, within=within, types=entry_types, limit=limit)
+            found = service.find(query, interval=interval, types=entry_types, limit=limit)
         share = share_of(len(found.hits))
         texts = [hit_text(hit, query, share) for hit in found.hits]
-        lines = time_lines(found.interval, desk.zone, found.phrase)
+        lines = time_lines(found.interval, service.zone, found.phrase)
         lines += [CAUTION] if found.hits else [NOTHING]
         for number, (hit, text) in enumerate(zip(found.hits, texts, strict=True), 1):
-            lines += hit_lines(number, hit, desk.zone, text)
+            lines += hit_lines(number, hit, service.zone, text)
         facts = {
             "count": len(found.hits),
             "interval": interval_facts(found.interval),
             "read_from": opening(found.phrase, 120),
             "results": [
-                hit_facts(hit, desk.zone, text) for hit, text in zip(found.hits, texts, strict=True)
+                hit_facts(hit, service.zone, text)
+                for hit, text in zip(found.hits, texts, strict=True)
             ],
         }
         return answer_of(lines, facts, found.notes)
@@ -164,19 +168,19 @@ class TimelineTools:
         Use it to go through a time, or from a summary down to its entries. The period that still
         goes on is computed and marked partial; a ref alone is opened whole.
         """
-        desk = self._desk()
+        service = self._service()
         entry_id = find_id(when)
         if entry_id:
-            entry = desk.journal.read(entry_id)
-            return list_answer([entry], None, cursor="", zone=desk.zone, share=LONGEST)
-        within = read_within(desk, when=when, start=start, end=end)
+            entry = service.journal.read(entry_id)
+            return list_answer([entry], None, cursor="", zone=service.zone, share=LONGEST)
+        interval = parse_interval(service, when=when, start=start, end=end)
         number = None if level == "all" else _LEVELS.index(level)
         first = None
         if number and not cursor.strip():
-            first = find_open(desk, within or Interval(), PERIODS[_period(level)])
+            first = service.find_open(interval or Interval(), LEVELS[number - 1])
         room = limit - (first is not None)
-        listed = desk.list_entries(
-            within or Interval(),
+        listed = service.list_entries(
+            interval or Interval(),
             level=number,
             types=("raw",) if level == "raw" else (),
             limit=max(room, 1),
@@ -187,7 +191,7 @@ class TimelineTools:
             # A clock that was set back opens a period again that is rolled up already.
             stored = [x for x in entries[:room] if x.id != first.id]
             entries, more = (first, *stored), more if room else _after(first, entries)
-        return list_answer(entries, within, cursor=more, zone=desk.zone)
+        return list_answer(entries, interval, cursor=more, zone=service.zone)
 
     def timeline_rollup(
         self,
@@ -200,32 +204,32 @@ class TimelineTools:
         Use it before single entries. Returns the summary, how fresh it is and the refs it was made
         from; a period that still goes on is summed up now and marked partial.
         """
-        desk = self._desk()
-        named = read_named(desk, at) if at.strip() else None
-        found = desk.rollup(period, None if named is None else named.start, partial=True)
+        service = self._service()
+        named = read_named(service, at) if at.strip() else None
+        found = service.rollup(period, None if named is None else named.start, partial=True)
         assert found is not None  # a period that goes on is computed
         notes = []
         if named is not None and named.end is not None and named.end > found.end:
             shown = opening(at.strip(), 60)
             notes = [f"{shown!r} goes on after this period: it is the first one of it."]
-        return rollup_answer(found, desk.zone, notes)
+        return rollup_answer(found, service.zone, notes)
 
     def timeline_profile(
         self, *, text: Annotated[str, Arg("Who the user is now, whole; none to read.")] = ""
     ) -> Answer:
-        """Timeline: read who the user is, or store it anew.
+        """Timeline: read who the user is, or store a new profile.
 
         Use it when a role, name or lasting preference changed. Earlier profiles stay in the
         timeline.
         """
-        desk = self._desk()
-        known = desk.journal.profile()
+        service = self._service()
+        known = service.journal.profile()
         if text.strip() and (known is None or known.content != text):
-            return _written(desk.add(text, entry_type="profile_snapshot"), desk)
+            return _written(service.add(text, entry_type="profile_snapshot"), service)
         if known is None:
             return answer_of([NO_PROFILE], {"profile": None})
-        since = f"Profile since {render_instant(known.at, desk.zone)}"
-        facts = {"profile": entry_facts(known, desk.zone, known.content)}
+        since = f"Profile since {render_instant(known.at, service.zone)}"
+        facts = {"profile": entry_facts(known, service.zone, known.content)}
         return answer_of([since, CAUTION, fenced(known.content, known.ref)], facts)
 
     def timeline_context(
@@ -241,19 +245,19 @@ class TimelineTools:
         Use it at the start of a session or a task. Returns the profile, the summaries that fit and
         the nearest entries.
         """
-        desk = self._desk()
+        service = self._service()
         asked = budget_tokens - _AROUND_TOKENS
-        answer = _context(desk, query, asked)
+        answer = _context(service, query, asked)
         while (over := tokens_of(answer) - budget_tokens) > 0 and asked > _FEWEST_TOKENS // 2:
             asked = max(asked - max(over, 10), _FEWEST_TOKENS // 2)
-            answer = _context(desk, query, asked)
+            answer = _context(service, query, asked)
         return answer
 
 
-def _context(desk: TimelineDesk, query: str, budget: int) -> Answer:
+def _context(service: TimelineService, query: str, budget: int) -> Answer:
     with naming("query", about="The query "):
-        found = desk.context(query, budget_tokens=budget)
-    lines = time_lines(found.interval, desk.zone)
+        found = service.context(query, budget_tokens=budget)
+    lines = time_lines(found.interval, service.zone)
     lines += [CAUTION, "", found.text] if found.text else [NOTHING]
     most = budget * TOKEN_BYTES // 2
     facts = {
@@ -264,9 +268,9 @@ def _context(desk: TimelineDesk, query: str, budget: int) -> Answer:
     return answer_of(lines, facts, found.notes)
 
 
-def _written(written: Written, desk: TimelineDesk) -> Answer:
+def _written(written: RecordedEntry, service: TimelineService) -> Answer:
     entry = written.entry
-    when = render_instant(entry.at, desk.zone)
+    when = render_instant(entry.at, service.zone)
     if written.is_new:
         line = f"Recorded {entry.ref} at {when}."
     elif entry.status == "deleted":
@@ -283,10 +287,6 @@ def _written(written: Written, desk: TimelineDesk) -> Answer:
     return answer_of([line], facts, written.notes)
 
 
-def _period(level: str) -> PeriodName:
-    return next(name for name in PERIODS if name == level)
-
-
-def _after(first: Entry, following: tuple[Entry, ...]) -> str:
+def _after(first: TimelineEntry, following: tuple[TimelineEntry, ...]) -> str:
     """Where a list goes on after an open period, which is stored nowhere."""
     return f"{render_time(first.at)}/0" if following else ""
