@@ -23,7 +23,7 @@ from commonplace.core.memory import Draft as MemoryDraft
 from commonplace.journals.chronicle.times import to_instant
 from commonplace.journals.notebook.format import CommitMessage, render_file, summary_of
 from commonplace.journals.notebook.journal import DEFAULT_AUTHOR
-from commonplace.journals.timeline.entry import EntryDraft
+from commonplace.journals.timeline.entry import TimelineDraft
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _write_timeline(home: Home, app: App, docs: Sequence[Doc]) -> list[str]:
     """Entries in one transaction; a turn's speaker is its role. All that is due is rolled up."""
     del home
     drafts = [
-        EntryDraft(content=doc.text, at=doc.at, metadata={"role": doc.author} if doc.author else {})
+        TimelineDraft(content=doc.text, at=doc.at, metadata={"role": doc.author} if doc.author else {})
         for doc in docs
     ]
     added = app.timeline.journal.add_many(drafts)
