@@ -13,11 +13,11 @@ from commonplace.core.clock import render_instant, render_interval
 from commonplace.core.errors import Invalid
 from commonplace.core.fence import fenced
 from commonplace.core.text import opening
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import RAW
 from commonplace.journals.timeline.marks import span_at
 from commonplace.search import policy
-from commonplace.tools.recall.lines import TOKEN_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

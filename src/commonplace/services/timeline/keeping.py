@@ -18,7 +18,8 @@ from commonplace.journals.timeline.entry import JOURNAL, NAMES, TYPES, find_roll
 from commonplace.journals.timeline.trends import counted
 from commonplace.services.timeline.reading import read_period, read_within
 from commonplace.services.timeline.zoom import node_lines, way_down, with_others
-from commonplace.tools.recall.lines import CAUTION, Teller
+from commonplace.tools.answers import CAUTION
+from commonplace.tools.renderer import Renderer
 from commonplace.tools.timeline.lines import answer_of, interval_facts, state_of, time_lines
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class TimelineKeeping:
         name = text.strip() or "today"
         entry = self._entry_of(name)
         if entry is not None and not entry.level:
-            teller = Teller(zone=desk.zone, place_of=lambda _journal, _scope: "")
-            return teller.page(desk.journal.pages().read_ref(entry.ref))
+            renderer = Renderer(zone=desk.zone, place_of=lambda _journal, _scope: "")
+            return renderer.page(desk.journal.pages().read_ref(entry.ref))
         if entry is not None:
             level, within = LEVELS[entry.level - 1], Interval(start=entry.start, end=entry.end)
         else:

@@ -16,7 +16,7 @@ from commonplace.core.text import nearest, opening
 from commonplace.core.values import Answer, Filter, Interval
 from commonplace.search import policy
 from commonplace.search.cues import asks_for_all, read_todos
-from commonplace.tools.recall.lines import Teller, Told
+from commonplace.tools.renderer import AnswerFrame, Renderer
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class RecallTools:
         # Whatever lies in a time is what was asked for, unless more than the time was.
         told_apart = not todos and (read.interval is None or not read.is_all)
         weak = told_apart and found.chance is not None and found.chance < policy.WEAK_CHANCE
-        told = Told(
+        told = AnswerFrame(
             head=(
                 *self._head(read, found, outside=outside, weak=weak),
                 *([_TODOS] if todos else []),
@@ -138,8 +138,8 @@ class RecallTools:
             },
             notes=self._notes(found),
         )
-        teller = self._teller(desk)
-        return teller.hits(told, found.hits, about=read.about, budget_tokens=budget_tokens)
+        renderer = self._renderer(desk)
+        return renderer.hits(told, found.hits, about=read.about, budget_tokens=budget_tokens)
 
     def open_ref(
         self, *, ref: Annotated[str, Arg("As shown: 'chronicle:<id>', 'private:user/…'.")]
@@ -154,7 +154,7 @@ class RecallTools:
             page = journal.read_ref(ref.strip())
         except NotFound as exc:
             raise NotFound(exc.message, hint=f"{exc.hint} {self._forms()}".strip()) from exc
-        return self._teller(desk).page(page)
+        return self._renderer(desk).page(page)
 
     def _read(self, query: str, when: str) -> _Read:
         from commonplace.core.when.inside import find_when
@@ -242,13 +242,13 @@ class RecallTools:
         desk = self._desk()
         return list(dict.fromkeys([*desk.lost, *(each.journal for each in desk.filing.behind())]))
 
-    def _teller(self, desk: RecallDesk) -> Teller:
+    def _renderer(self, desk: RecallDesk) -> Renderer:
         def place_of(journal: str, scope: str) -> str:
             opener = desk.journals.get(journal)
             place = scope if opener is None else opener.place_of(scope)
             return place if desk.shows_paths or not place else PurePath(scope).name
 
-        return Teller(zone=desk.zone, place_of=place_of)
+        return Renderer(zone=desk.zone, place_of=place_of)
 
     def _journal_of(self, ref: str) -> OpensRefs:
         desk = self._desk()

@@ -20,7 +20,7 @@ from commonplace.journals.timeline.entry import (
     ref_of,
     span_of,
 )
-from commonplace.tools.recall.lines import CAUTION
+from commonplace.tools.answers import CAUTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,11 +11,12 @@ from commonplace.core.clock import render_instant, render_time
 from commonplace.core.fence import fenced
 from commonplace.core.rollups import PERIODS, PeriodName
 from commonplace.core.text import opening
+from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer, Interval
 from commonplace.journals.timeline.entry import LONGEST
 from commonplace.services.timeline.reading import find_id, find_open, read_named, read_within
 from commonplace.services.times import naming, read_at
-from commonplace.tools.recall.lines import CAUTION, TOKEN_BYTES, tokens_of
+from commonplace.tools.answers import CAUTION, tokens_of
 from commonplace.tools.timeline.lines import (
     answer_of,
     entry_facts,
