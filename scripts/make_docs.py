@@ -71,7 +71,7 @@ def no_desk() -> NoReturn:
 
 
 TOOLSETS = {
-    "private": PrivateTools(desk=no_desk).toolset.tools,
+    "private": PrivateTools(service=no_desk).toolset.tools,
     "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
     "recall": RecallTools(desk=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,

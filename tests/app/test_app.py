@@ -18,6 +18,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.services.chronicle.keeping import ChronicleKeeping
+from commonplace.tools.private.for_people import edit_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -262,7 +263,9 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     ChronicleKeeping(desk=app.chronicle.desk).edit_entry(
         ref=logged.facts["id"], message="Called Ada"
     )
-    app.private.tools.edit_entry(path=felt.facts["refs"][0], text="## Feelings\n\nCalm about Ada.")
+    edit_entry(
+        app.private.service(), path=felt.facts["refs"][0], text="## Feelings\n\nCalm about Ada."
+    )
     ours = [x for x in (tmp_path / "home").rglob("*") if x.is_file()]
     assert ours
     assert not [x.name for x in ours if b"zanzibarquartz" in x.read_bytes()]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.app.lazy import made_once
 from commonplace.core.errors import CommonplaceError
-from commonplace.tools.private.tools import PrivateDesk, PrivateTools
+from commonplace.services.private import PrivateService
+from commonplace.tools.private.tools import PrivateTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class PrivateWiring:
-    """The private journal of one owner and one project, its desk and its tools."""
+    """The private journal of one owner and one project, its service and its tools."""
 
     name = "private"
     title = "The private journal"
@@ -60,16 +61,16 @@ class PrivateWiring:
     @made_once
     def tools(self) -> PrivateTools:
         """The private journal's tools."""
-        return PrivateTools(desk=self.desk)
+        return PrivateTools(service=self.service)
 
-    def desk(self) -> PrivateDesk:
-        """What the private journal's tools work with."""
-        return self._desk
+    def service(self) -> PrivateService:
+        """The private journal's verbs."""
+        return self._service
 
     @made_once
-    def _desk(self) -> PrivateDesk:
+    def _service(self) -> PrivateService:
         self.journal.keep_roots()
-        return PrivateDesk(
+        return PrivateService(
             journal=self.journal,
             filing=self._own.filing,
             finder=self._own.finder,
