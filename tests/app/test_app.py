@@ -17,7 +17,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
-from commonplace.services.chronicle.keeping import ChronicleKeeping
+from commonplace.tools.chronicle.for_people import ChronicleKeeping
 from commonplace.tools.private.for_people import edit_entry
 
 if TYPE_CHECKING:

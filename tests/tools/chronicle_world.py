@@ -14,7 +14,7 @@ from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.services.chronicle.service import ChronicleDesk
-from commonplace.services.chronicle.trust import allow_log
+from commonplace.tools.chronicle.trust import allow_log
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.chronicle.tools import ChronicleTools
 

@@ -15,7 +15,7 @@ from tests.tools.chronicle_world import messages
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.event import LONGEST_MESSAGE
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.services.chronicle.keeping import FORMATS, ChronicleKeeping
+from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping
 from commonplace.tools.chronicle.story import LONGEST_TOLD
 
 FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"

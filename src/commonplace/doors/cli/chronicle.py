@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.app import App
-    from commonplace.services.chronicle.keeping import ChronicleKeeping, Format, Tell
+    from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format, Tell
 
 call = partial(call_tool, lambda app: app.chronicle.tools.toolset)
 
@@ -47,7 +47,7 @@ _FORMATS: dict[str, Format] = {
 
 def keeping(app: App) -> ChronicleKeeping:
     """The verbs that no model is offered."""
-    from commonplace.services.chronicle.keeping import ChronicleKeeping
+    from commonplace.tools.chronicle.for_people import ChronicleKeeping
 
     return ChronicleKeeping(desk=app.chronicle.desk)
 

@@ -25,7 +25,7 @@ def trust(path: str | None, as_list: bool, revoke: bool, as_json: bool) -> None:
     PATH is its folder; else where you are. Its .chronicle says what is written where; you allow
     that file as it reads now, and are asked again after a change.
     """
-    from commonplace.services.chronicle.trust import (
+    from commonplace.tools.chronicle.trust import (
         allow_log,
         list_allowed,
         revoke_log,

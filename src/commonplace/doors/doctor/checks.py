@@ -170,7 +170,7 @@ class Checkup:
         yield from journal.problems()
 
     def _look_at_chronicle(self) -> Iterator[Finding]:
-        from commonplace.services.chronicle.trust import log_state
+        from commonplace.tools.chronicle.trust import log_state
 
         try:
             chronicle = self._app.chronicle.journal

@@ -12,7 +12,7 @@ from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.services.chronicle.keeping import FORMATS, ChronicleKeeping, changed_tags
+from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping, changed_tags
 
 
 @pytest.fixture
