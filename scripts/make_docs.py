@@ -72,7 +72,7 @@ def no_desk() -> NoReturn:
 
 TOOLSETS = {
     "private": PrivateTools(service=no_desk).toolset.tools,
-    "chronicle": ChronicleTools(desk=no_desk).toolset.tools,
+    "chronicle": ChronicleTools(service=no_desk).toolset.tools,
     "recall": RecallTools(desk=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,
     "timeline": TimelineTools(desk=no_desk).toolset.tools,

@@ -241,7 +241,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     assert desk.keep_up() == 5
     assert "zanzibarquartz" in desk.rollup("yearly").content
     assert desk.find("zanzibarquartz").hits
-    ChronicleKeeping(desk=app.chronicle.desk).delete_entry(ref=gone.facts["id"])
+    ChronicleKeeping(service=app.chronicle.service).delete_entry(ref=gone.facts["id"])
     ours = list((tmp_path / "home" / ".local" / "share" / "commonplace").rglob("*"))
     assert ours
     assert not [x.name for x in ours if x.is_file() and b"zanzibarquartz" in x.read_bytes()]
@@ -260,7 +260,7 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5
     assert desk.rollup("yearly").content.count("zanzibarquartz") == 2
-    ChronicleKeeping(desk=app.chronicle.desk).edit_entry(
+    ChronicleKeeping(service=app.chronicle.service).edit_entry(
         ref=logged.facts["id"], message="Called Ada"
     )
     edit_entry(

@@ -13,10 +13,10 @@ from commonplace.journals.chronicle.places import Place
 from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.services.chronicle.service import ChronicleDesk
-from commonplace.tools.chronicle.trust import allow_log
+from commonplace.services.chronicle.service import ChronicleService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.chronicle.tools import ChronicleTools
+from commonplace.tools.chronicle.trust import allow_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ class ChronicleWorld:
         self.filing = Filing(
             index=self.index, sources=[self.chronicle.source()], encoder=slot, holder="test"
         )
-        self.desk = ChronicleDesk(
+        self.service = ChronicleService(
             chronicle=self.chronicle,
             filing=self.filing,
             finder=Finder(index=self.index, encoder=slot, filing=self.filing),
@@ -68,7 +68,7 @@ class ChronicleWorld:
             home=home,
             trusted=TrustedLogs(home / "trusted"),
         )
-        self.toolset = ChronicleTools(lambda: self.desk).toolset
+        self.toolset = ChronicleTools(lambda: self.service).toolset
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:
         """What a tool answers, called as a door calls it."""
@@ -89,11 +89,11 @@ class ChronicleWorld:
 
     def trust(self) -> None:
         """Allow the project log that the `.chronicle` of the project asks for."""
-        allow_log(self.desk, None)
+        allow_log(self.service, None)
 
     def without_folder(self) -> None:
         """Go on without a project's folder."""
-        self.desk = replace(self.desk, folder=None)
+        self.service = replace(self.service, folder=None)
 
     def close(self) -> None:
         """Stop the background work and let go of the file."""

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.journals.chronicle.journal import Author, Chronicle
-    from commonplace.services.chronicle.service import ChronicleDesk
+    from commonplace.services.chronicle.service import ChronicleService
     from commonplace.tools.chronicle.tools import ChronicleTools
     from commonplace.tools.toolset import Toolset
 
 
 class ChronicleWiring:
-    """Chronicle on its own database, its desk and its tools."""
+    """Chronicle on its own database, its service and its tools."""
 
     name = "chronicle"
     title = "Chronicle"
@@ -67,19 +67,19 @@ class ChronicleWiring:
         """Chronicle's tools."""
         from commonplace.tools.chronicle.tools import ChronicleTools
 
-        return ChronicleTools(desk=self.desk)
+        return ChronicleTools(service=self.service)
 
-    def desk(self) -> ChronicleDesk:
-        """What chronicle's tools work with."""
-        return self._desk
+    def service(self) -> ChronicleService:
+        """Chronicle's verbs."""
+        return self._service
 
     @made_once
-    def _desk(self) -> ChronicleDesk:
+    def _service(self) -> ChronicleService:
         from commonplace.journals.chronicle.trust import TrustedLogs
-        from commonplace.services.chronicle.service import ChronicleDesk
+        from commonplace.services.chronicle.service import ChronicleService
 
         own = self._own
-        return ChronicleDesk(
+        return ChronicleService(
             chronicle=self.journal,
             filing=own.filing,
             finder=own.finder,

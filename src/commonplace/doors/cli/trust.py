@@ -35,8 +35,8 @@ def trust(path: str | None, as_list: bool, revoke: bool, as_json: bool) -> None:
         raise Invalid("--list goes alone.", hint="Leave out PATH and --revoke.")
     named = Path(path).absolute() if path else None
     with opened() as app:
-        desk = app.chronicle.desk()
+        service = app.chronicle.service()
         if as_list:
-            show(list_allowed(desk), as_json)
+            show(list_allowed(service), as_json)
             return
-        show((revoke_log if revoke else allow_log)(desk, named), as_json)
+        show((revoke_log if revoke else allow_log)(service, named), as_json)

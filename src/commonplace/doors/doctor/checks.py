@@ -176,7 +176,7 @@ class Checkup:
             chronicle = self._app.chronicle.journal
             yield f"{chronicle.path}{_unmade(chronicle.path)}"
             yield from chronicle.problems()
-            yield from filter(None, [log_state(self._app.chronicle.desk())])
+            yield from filter(None, [log_state(self._app.chronicle.service())])
         except CommonplaceError as exc:
             yield Problem(what=exc.message, hint=exc.hint)
 
