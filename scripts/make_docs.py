@@ -73,7 +73,7 @@ def no_desk() -> NoReturn:
 TOOLSETS = {
     "private": PrivateTools(service=no_desk).toolset.tools,
     "chronicle": ChronicleTools(service=no_desk).toolset.tools,
-    "recall": RecallTools(desk=no_desk).toolset.tools,
+    "recall": RecallTools(service=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,
     "timeline": TimelineTools(desk=no_desk).toolset.tools,
     "memory": MemoryTools(desk=no_desk).toolset.tools,

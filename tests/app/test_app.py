@@ -176,7 +176,7 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     app = opened()
     call(app, "process_thoughts", feelings="about walnuts")
     assert app.recall.tools.toolset.tool("recall").call({"query": "walnuts"}).facts["count"] == 1
-    assert "notebook" not in app.recall.desk().journals
+    assert "notebook" not in app.recall.service().journals
     assert "journal" not in vars(app.notebook)
     assert not list(tmp_path.rglob("ledgers"))
     notes = opened(notebook=str(tmp_path / "notes")).notebook.journal
@@ -184,7 +184,7 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
     app = opened(notebook=str(tmp_path / "notes"))
     assert "notebook" in {x.name for x in app.sources()}
-    assert app.recall.desk().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
+    assert app.recall.service().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
     found = app.recall.tools.toolset.tool("recall").call({"query": "RFC 9457"})
     assert entry.ref in found.text
 

@@ -46,7 +46,7 @@ def keeping(app: App) -> TimelineKeeping:
     return TimelineKeeping(
         desk=app.timeline.desk,
         rewording=lambda: app.languages.rewording(app.timeline.rollups),
-        others=lambda: app.recall.desk().journals,
+        others=lambda: app.recall.service().journals,
     )
 
 
