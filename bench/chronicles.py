@@ -22,6 +22,7 @@ from bench.tag_sentences import HELD_OUT, precision_recall
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.journal import Chronicle, doc_of
 from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.tags import suggest_tags
 
 if TYPE_CHECKING:
@@ -192,7 +193,9 @@ def _open_figure(home: Home, sizes: Sizes) -> Figure:
     for _ in range(sizes.openings):
         began = time.perf_counter()
         with home.opened(encoder="absent") as app:
-            seen = app.index.since("chronicle").mark == app.chronicle.journal.source().mark()
+            seen = (
+                app.index.since("chronicle").mark == ChronicleSource(app.chronicle.journal).mark()
+            )
             app.chronicle.tools.toolset.tool("list_entries").call({"limit": 10})
             took.append((time.perf_counter() - began) * 1000)
             assert seen, "the index does not know this home"

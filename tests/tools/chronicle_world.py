@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
@@ -56,7 +57,7 @@ class ChronicleWorld:
         slot = slot or ReadySlot(HashingEncoder())
         self.index = MemoryIndex().within("me")
         self.filing = Filing(
-            index=self.index, sources=[self.chronicle.source()], encoder=slot, holder="test"
+            index=self.index, sources=[ChronicleSource(self.chronicle)], encoder=slot, holder="test"
         )
         self.service = ChronicleService(
             chronicle=self.chronicle,

@@ -17,6 +17,7 @@ import pytest
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.source import ChronicleSource
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]
@@ -200,7 +201,7 @@ def test_a_read_only_database_is_read_and_named(generation, path, plain_permissi
         with plain_permissions():
             chronicle = opened(path)
             assert chronicle.list_events().events
-            assert chronicle.source().mark()
+            assert ChronicleSource(chronicle).mark()
             with pytest.raises(CommonplaceError) as caught:
                 chronicle.upgrade() if generation in "AB" else chronicle.add_event("x")
             assert str(path) in caught.value.message
@@ -229,7 +230,7 @@ def test_a_file_nobody_may_read_is_named(path, plain_permissions):
         with pytest.raises(CommonplaceError) as caught:
             chronicle.list_events()
         assert str(path) in caught.value.message
-        assert chronicle.source().mark().startswith("unreadable")
+        assert ChronicleSource(chronicle).mark().startswith("unreadable")
         assert len(chronicle.problems()) == 1
 
 
@@ -358,7 +359,7 @@ def test_a_reader_that_may_not_write_sees_what_others_add(path, plain_permission
     try:
         with plain_permissions():
             assert len(reader.list_events().events) == 3
-            before = reader.source().mark()
+            before = ChronicleSource(reader).mark()
         for number in range(200):
             rows(
                 path,
@@ -370,7 +371,7 @@ def test_a_reader_that_may_not_write_sees_what_others_add(path, plain_permission
         assert [x.name for x in path.parent.iterdir()] == [path.name]
         with plain_permissions():
             assert len(reader.list_events(limit=500).events) == 203
-            assert reader.source().mark() != before
+            assert ChronicleSource(reader).mark() != before
     finally:
         reader.close()
         path.parent.chmod(0o755)

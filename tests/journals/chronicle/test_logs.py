@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.journals.chronicle.logs import find_log_config, render_log, write_log
+from commonplace.journals.chronicle.log_config import find_log_config
+from commonplace.journals.chronicle.logs import render_log, write_log
 from commonplace.journals.chronicle.times import to_instant
 from commonplace.journals.chronicle.trust import Asked, TrustedLogs
 

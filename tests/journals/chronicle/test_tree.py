@@ -18,6 +18,7 @@ from commonplace.core.values import Interval
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.source import ChronicleSource
 
 NOW = datetime(2026, 11, 22, 3, 19, 45, 15_000, tzinfo=UTC)
 ID = "1f2e3d4c-5b6a-4978-8899-aabbccddeeff"
@@ -237,7 +238,7 @@ def test_a_file_in_the_place_of_the_tree_is_named(folder):
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x")):
         with pytest.raises(Invalid, match="folder"):
             verb()
-    assert chronicle.source().mark().startswith("unreadable")
+    assert ChronicleSource(chronicle).mark().startswith("unreadable")
     assert len(chronicle.problems()) == 1
 
 

@@ -12,6 +12,7 @@ from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.private.journal import PrivateJournal
 from commonplace.journals.private.roots import resolve_roots
+from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
 from commonplace.services.private import PrivateService
@@ -44,7 +45,7 @@ class Desk:
         index = MemoryIndex().within("me")
         slot = slot or ReadySlot(HashingEncoder())
         self.filing = Filing(
-            index=index, sources=self.journal.sources(), encoder=slot, holder="test"
+            index=index, sources=sources_of(self.journal), encoder=slot, holder="test"
         )
         self.service = PrivateService(
             journal=self.journal,

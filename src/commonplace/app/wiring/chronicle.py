@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import Own
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.journals.chronicle.journal import Author, Chronicle
+    from commonplace.journals.chronicle.source import ChronicleSource
     from commonplace.services.chronicle.service import ChronicleService
     from commonplace.tools.chronicle.tools import ChronicleTools
     from commonplace.tools.toolset import Toolset
@@ -100,11 +101,19 @@ class ChronicleWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.chronicle.open import ChroniclePages
+
+        return ChroniclePages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
-        return [self.journal.source()]
+        return [self._source]
+
+    @made_once
+    def _source(self) -> ChronicleSource:
+        from commonplace.journals.chronicle.source import ChronicleSource
+
+        return ChronicleSource(self.journal)
 
     def close(self) -> None:
         """Let go of the database."""

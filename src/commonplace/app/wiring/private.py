@@ -89,16 +89,26 @@ class PrivateWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.private.open import PrivatePages
+
+        return PrivatePages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
-        return self.journal.sources()
+        return self._sources
+
+    @made_once
+    def _sources(self) -> Sequence[Source]:
+        from commonplace.journals.private.source import sources_of
+
+        return sources_of(self.journal)
 
     def other_sources(self) -> Sequence[Source]:
         """What is followed aside: the roots of this owner's other projects."""
+        from commonplace.journals.private.source import other_sources_of
+
         with suppress(CommonplaceError):
-            return self.journal.other_sources()
+            return other_sources_of(self.journal)
         return ()
 
     def close(self) -> None:

@@ -39,9 +39,7 @@ from commonplace.journals.chronicle.event import (
     plain,
 )
 from commonplace.journals.chronicle.imported import LastImport
-from commonplace.journals.chronicle.open import ChroniclePages
 from commonplace.journals.chronicle.repair import find_problems, repair
-from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
 from commonplace.journals.chronicle.tree import ChronicleTree
 from commonplace.journals.chronicle.upgrade import Upgraded, upgrade
@@ -157,7 +155,12 @@ class Chronicle:
         self._author = _as_written(author or Author())
         self._new_id = new_id
         self._imported = LastImport(imported, storage=str(place.path))
-        self._source = ChronicleSource(self._store, zone)
+        self.zone = zone
+
+    @property
+    def store(self) -> ChronicleDatabase | ChronicleTree:
+        """Where the entries are; what follows them for the index reads it."""
+        return self._store
 
     @property
     def path(self) -> Path:
@@ -168,14 +171,6 @@ class Chronicle:
     def author(self) -> Author:
         """Who logs here."""
         return self._author
-
-    def source(self) -> ChronicleSource:
-        """What the index follows."""
-        return self._source
-
-    def pages(self) -> ChroniclePages:
-        """What opens refs of this journal."""
-        return ChroniclePages(self)
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""

@@ -17,12 +17,11 @@ from commonplace.journals.chronicle.event import JOURNAL, Question, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
+    from commonplace.journals.chronicle.journal import Chronicle
     from commonplace.journals.chronicle.seen import Seen
-    from commonplace.journals.chronicle.tree import ChronicleTree
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
@@ -35,11 +34,11 @@ _log = logging.getLogger(__name__)
 
 
 class ChronicleSource:
-    """The storage of one owner's chronicle, as the index follows it. zone: the owner's."""
+    """The storage of one owner's chronicle, as the index follows it."""
 
-    def __init__(self, store: ChronicleDatabase | ChronicleTree, zone: tzinfo) -> None:
-        self._store = store
-        self._zone = zone
+    def __init__(self, chronicle: Chronicle) -> None:
+        self._store = chronicle.store
+        self._zone = chronicle.zone
         self._told: set[str] = set()
         self._passed: tuple[str, int] | None = None
         self._remains = False

@@ -18,7 +18,7 @@ from commonplace.core.files import make_folder, replace_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from commonplace.journals.chronicle.logs import LogConfig
+    from commonplace.journals.chronicle.log_config import LogConfig
 
 _LARGEST = 65_536
 

@@ -26,9 +26,9 @@ from commonplace.journals.private.source import JOURNAL, KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
-    from commonplace.journals.private.known import KnownRoots
+    from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.places import Place
     from commonplace.journals.private.roots import Root
 
@@ -38,19 +38,19 @@ _SCHEME = f"{JOURNAL}:"
 
 
 class PrivatePages:
-    """The private journal as whoever opens a ref sees it; see `core.ports.OpensRefs`.
+    """What opens refs of the private journal, those of the owner's other projects included.
 
-    roots: of this process. known: those of the owner's other projects. zone: the owner's.
+    See `core.ports.OpensRefs`.
     """
 
     journal = JOURNAL
     kinds = (KIND,)
     ref_form = "private:user/2026-11-21/23-19-45-015109"
 
-    def __init__(self, roots: Sequence[Root], known: KnownRoots, zone: tzinfo) -> None:
-        self._roots = tuple(roots)
-        self._known = known
-        self._zone = zone
+    def __init__(self, journal: PrivateJournal) -> None:
+        self._roots = journal.roots
+        self._known = journal.known
+        self._zone = journal.zone
 
     def place_of(self, scope: str) -> str:
         """The project's folder, or the scope itself where nobody knows it; empty for the user's."""

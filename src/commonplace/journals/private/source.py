@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import math
 import os
 import time
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Change, Since, Vector
     from commonplace.journals.private.format import Entry
-    from commonplace.journals.private.ignored import IgnoredDays
-    from commonplace.journals.private.known import KnownRoots
+    from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.roots import Root
 
 JOURNAL = "private"
@@ -57,42 +55,16 @@ KIND = "entry"
 _RACY_NS = 2_000_000_000
 _UNREADABLE = "unreadable"
 
-_log = logging.getLogger(__name__)
-
-
-class Notices:
-    """Logs what is wrong with a path, once for each path."""
-
-    def __init__(self) -> None:
-        self._told: set[str] = set()
-
-    def tell(self, path: object, reason: str) -> None:
-        """Log one line, unless this path has had its own."""
-        if str(path) not in self._told:
-            self._told.add(str(path))
-            _log.warning("%r is passed over: %s", str(path), reason)
-
 
 class RootSource:
-    """One root of the private journal, as the index follows it.
+    """One root of the private journal, or of another project's, as the index follows it."""
 
-    known: keeps where a project's root lies, for processes of other projects. ignored: which days
-    git ignores: no file is put into any other.
-    """
-
-    def __init__(
-        self,
-        root: Root,
-        zone: tzinfo,
-        notices: Notices,
-        known: KnownRoots,
-        ignored: IgnoredDays,
-    ) -> None:
+    def __init__(self, journal: PrivateJournal, root: Root) -> None:
         self._root = root
-        self._zone = zone
-        self._notices = notices
-        self._known = known
-        self._ignored = ignored
+        self._zone = journal.zone
+        self._notices = journal.notices
+        self._known = journal.known
+        self._ignored = journal.ignored
         self._offered: dict[str, Entry] = {}
         self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
@@ -195,12 +167,12 @@ class RootSource:
         except FileNotFoundError:
             return None
         except OSError as exc:
-            self._notices.tell(folder, os.strerror(exc.errno or 0))
+            self._notices.log(folder, os.strerror(exc.errno or 0))
             return None
         if listing.leftovers:
             remove_leftovers(folder)
         for name in listing.refused:
-            self._notices.tell(folder / name, "it is not a plain file with a plain name")
+            self._notices.log(folder / name, "it is not a plain file with a plain name")
         return listing
 
     def _read(self, place: Place) -> Entry | None:
@@ -209,7 +181,7 @@ class RootSource:
         except NotFound:
             return None
         except CommonplaceError as exc:
-            self._notices.tell(place.path, exc.message)
+            self._notices.log(place.path, exc.message)
             return None
 
     def keeps(self, identity: str) -> bool:
@@ -259,7 +231,7 @@ class RootSource:
         for place, reason in found:
             with contextlib.suppress(CommonplaceError):
                 remove_file(place.sidecar)
-                self._notices.tell(place.sidecar, f"it {reason}, and is made again")
+                self._notices.log(place.sidecar, f"it {reason}, and is made again")
                 removed.append(place)
         return removed
 
@@ -308,7 +280,7 @@ class RootSource:
         except FileExistsError:
             return
         except CommonplaceError as exc:
-            self._notices.tell(self._root.path, f"no .embedding can be written: {exc.message}")
+            self._notices.log(self._root.path, f"no .embedding can be written: {exc.message}")
 
 
 def _stamp_now(place: Place) -> str:
@@ -316,6 +288,17 @@ def _stamp_now(place: Place) -> str:
         return stamp_of(os.lstat(place.path))
     except OSError:
         return ""
+
+
+def sources_of(journal: PrivateJournal) -> list[RootSource]:
+    """What the index follows: one source for each distinct root."""
+    return [RootSource(journal, root) for root in journal.roots]
+
+
+def other_sources_of(journal: PrivateJournal) -> list[RootSource]:
+    """Sources of the owner's other projects, as far as their roots are known and there."""
+    own = {root.scope for root in journal.roots}
+    return [RootSource(journal, root) for root in journal.known.each() if root.scope not in own]
 
 
 def doc_of(entry: Entry, zone: tzinfo) -> Doc:

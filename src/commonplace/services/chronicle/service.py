@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.journals.chronicle.journal import Act, Added, Chronicle, Event
-    from commonplace.journals.chronicle.logs import LogConfig
+    from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
     from commonplace.search.filing.filing import Filed, Filing, Pending
@@ -185,7 +185,7 @@ class ChronicleService:
 
     def log_config(self) -> LogConfig | None:
         """The `.chronicle` that rules the folder, if any."""
-        from commonplace.journals.chronicle.logs import find_log_config
+        from commonplace.journals.chronicle.log_config import find_log_config
 
         return find_log_config(self.folder, self.home) if self.folder else None
 

@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import Answer
-from commonplace.journals.chronicle.logs import (
-    CONFIG_NAME,
-    asking_for,
-    find_log_config,
-    log_folder,
-)
+from commonplace.journals.chronicle.log_config import CONFIG_NAME, find_log_config
+from commonplace.journals.chronicle.logs import asking_for, log_folder
 
 if TYPE_CHECKING:
-    from commonplace.journals.chronicle.logs import LogConfig
+    from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.services.chronicle.service import ChronicleService
 
 

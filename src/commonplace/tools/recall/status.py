@@ -58,7 +58,7 @@ def _facts(status: RecallStatus) -> dict[str, Any]:
 
 
 def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
-    rows = [_HEAD]
+    rows: list[tuple[str, ...]] = [_HEAD]
     for each in status.journals:
         newest = render_instant(each.last_write, zone) if each.last_write else "-"
         counts = ("?" if n is None else f"{n:,}" for n in (each.entries, each.pending))
