@@ -107,9 +107,9 @@ def test_an_entry_is_written_as_chronicle_writes_one(folder):
     name = "2026/11/21/fixed-the-caf-s-bug-fix-42-1f2e3d4c.md"
     assert files(folder) == [".lock", name]
     assert (folder / name).read_text("utf-8") == (
-        f'---\nid: "{ID}"\ntimestamp: "2026-11-22T03:19:45.015Z"\nhostname: otter\n'
-        "username: wren\nworking_directory: /srv/garden\ntags:\n    - work\n"
-        '    - "no"\n---\n\nFixed: the  Café\'s bug-fix #42 today again\n'
+        f"---\nid: {ID}\ntimestamp: '2026-11-22T03:19:45.015Z'\nhostname: otter\n"
+        "username: wren\nworking_directory: /srv/garden\ntags:\n- work\n"
+        "- 'no'\n---\n\nFixed: the  Café's bug-fix #42 today again\n"
     )
     assert chronicle.list_events().events == (event,)
     assert (folder / name).stat().st_mode & 0o777 == 0o600

@@ -9,12 +9,13 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import from_local
 from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
 from commonplace.journals.chronicle.exports import TITLE
+from commonplace.journals.chronicle.plain_yaml import LinedMapping, parse_yaml
 from commonplace.journals.chronicle.times import from_instant, parse_timestamp, to_instant
 
 if TYPE_CHECKING:
@@ -24,15 +25,11 @@ if TYPE_CHECKING:
 LONGEST_EXPORT = 256 * 1024 * 1024
 """Characters; a longer export is refused."""
 
-DEEPEST = 8
-"""Levels of nesting in YAML; an export has four."""
-
 _TITLE = re.compile(rf"\s*{re.escape(TITLE)}[ \t]*(?:\r?\n|\Z)")
 _YAML_KEY = re.compile(r"^(?:- )?(?:version|exported_at|tool|entries|id)[ \t]*:", re.MULTILINE)
 _DAY = re.compile(r"## (\d{4}-\d{2}-\d{2})[ \t]*")
 _HEADING = re.compile(r"### (\d{2}:\d{2}:\d{2}) - (.*)", re.DOTALL)
 _ITEM = re.compile(r"- \*\*(ID|Tags|Host|User|Directory)\*\*: (.*)", re.DOTALL)
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _HINT = "Export again, or mend that entry in the file."
 
 
@@ -58,19 +55,6 @@ class Imported:
         return from_instant(self.instant)
 
 
-class _Mapping(dict[str, Any]):
-    """A mapping of YAML that knows the line it begins in."""
-
-    line = 0
-
-
-class _Open(NamedTuple):
-    """A container that is being read; key: of a mapping's value that comes next."""
-
-    container: _Mapping | list[Any]
-    key: list[str]
-
-
 def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) -> list[Imported]:
     """The entries of an export, in its order, whichever of chronicle's forms it has.
 
@@ -89,7 +73,7 @@ def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) 
     if _TITLE.match(plain):
         return _parse_markdown(plain, zone)
     if _YAML_KEY.search(plain):
-        return _from_tree(_parse_yaml(plain))
+        return _from_tree(parse_yaml(plain))
     raise Invalid(
         "The file is no export of chronicle's: neither JSON nor YAML nor Markdown.",
         hint="Export with `chronicle export` or `commonplace chronicle export`.",
@@ -103,57 +87,6 @@ def _parse_json(text: str) -> Any:
         raise Invalid(f"The JSON breaks off at line {exc.lineno}: {exc.msg}.", hint=_HINT) from exc
     except (ValueError, RecursionError) as exc:
         raise Invalid("The JSON is no export: its numbers or its depth.", hint=_HINT) from exc
-
-
-def _parse_yaml(text: str) -> Any:
-    """The one document of a YAML text as mappings, lists, texts and None; each value as written."""
-    import yaml  # type: ignore[import-untyped]
-
-    # The C reader is ten times as fast, and not in every build.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    roots: list[Any] = []
-    stack: list[_Open] = []
-    try:
-        for event in yaml.parse(text, Loader=loader):
-            line = event.start_mark.line + 1
-            if getattr(event, "anchor", None) or getattr(event, "tag", None):
-                raise Invalid(f"Line {line} holds a YAML anchor, alias or tag.", hint=_HINT)
-            if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-                stack.pop()
-            elif isinstance(event, yaml.ScalarEvent):
-                null = event.implicit[0] and event.value in _NULL
-                _place(roots, stack, None if null else event.value, line)
-            elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-                if len(stack) == DEEPEST:
-                    raise Invalid(f"Line {line} is nested too deep.", hint=_HINT)
-                opened: Any = [] if isinstance(event, yaml.SequenceStartEvent) else _Mapping()
-                _place(roots, stack, opened, line)
-                stack.append(_Open(opened, []))
-    except yaml.YAMLError as exc:
-        mark = getattr(exc, "problem_mark", None)
-        where = f"at line {mark.line + 1}" if mark else "for a character it must not hold"
-        raise Invalid(f"The YAML cannot be read {where}.", hint=_HINT) from exc
-    if len(roots) != 1:
-        raise Invalid(f"The YAML holds {len(roots)} documents, not one.", hint=_HINT)
-    return roots[0]
-
-
-def _place(roots: list[Any], stack: list[_Open], value: Any, line: int) -> None:
-    """Put a value where the reading stands: a key, a key's value, an item or a document."""
-    if isinstance(value, _Mapping):
-        value.line = line
-    if not stack:
-        roots.append(value)
-        return
-    container, key = stack[-1]
-    if isinstance(container, list):
-        container.append(value)
-    elif key:
-        container[key.pop()] = value
-    elif not isinstance(value, str) or value in container:
-        raise Invalid(f"Line {line} holds a key twice, or one that is no text.", hint=_HINT)
-    else:
-        key.append(value)
 
 
 def _from_tree(tree: Any) -> list[Imported]:
@@ -171,7 +104,7 @@ def _from_tree(tree: Any) -> list[Imported]:
 
 def _from_fields(entry: Any, number: int) -> Imported:
     where = f"Entry {number}"
-    if isinstance(entry, _Mapping):
+    if isinstance(entry, LinedMapping):
         where = f"Entry {number} (line {entry.line})"
     if not isinstance(entry, dict):
         raise Invalid(f"{where} is no object.", hint=_HINT)
