@@ -90,6 +90,7 @@ def test_entries_of_one_instant_follow_one_another(opened):
 def test_every_generation_is_walked_through_in_order(opened, tmp_path, generation):
     """From the oldest to the newest and back, as a list shows them."""
     chronicle = opened(path=GOLDEN["make"](generation, tmp_path / "chronicle.db"))
+    chronicle.upgrade()
     listed = [event.ref for event in chronicle.list_events().events]
     pages = ChroniclePages(chronicle)
     up = [page.after.ref for page in map(pages.read_ref, listed[1:]) if page.after]

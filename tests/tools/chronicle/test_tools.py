@@ -572,13 +572,20 @@ def test_a_foreign_file_is_named_and_left_alone(world, content):
 
 
 @pytest.mark.parametrize("generation", ["A", "B"])
-def test_an_older_generation_is_read_and_its_upgrade_named(open_world, tmp_path, generation):
-    """Reading, searching and asking work; writing names the command."""
+def test_an_older_generation_has_its_upgrade_named(open_world, tmp_path, generation):
+    """Nothing is read, found or written before; then all of it is."""
     world = open_world(path=GOLDEN["make"](generation, tmp_path / "old" / "chronicle.db"))
+    for tool, asked in (
+        ("list_entries", {}),
+        ("search_entries", {"text": "WAL"}),
+        ("find_when_i", {"what": "when did I last decide WAL"}),
+        ("add_entry", {"message": "x"}),
+    ):
+        with pytest.raises(Conflict, match="commonplace chronicle upgrade"):
+            world(tool, **asked)
+    world.chronicle.upgrade()
     assert "decided to use WAL" in messages(world("search_entries", text="WAL"))
     assert "decided to use WAL" in messages(world("find_when_i", what="when did I decide WAL"))
-    with pytest.raises(Conflict, match="commonplace chronicle upgrade"):
-        world("add_entry", message="x")
 
 
 def test_what_others_changed_and_deleted_is_answered_as_it_is(world):

@@ -1,4 +1,4 @@
-"""Owns chronicle's database: reads every generation, writes the newest as chronicle itself does.
+"""Owns chronicle's database: reads and writes the newest layout as chronicle itself does.
 
 Never changes a file in order to read it, and never writes what is not wholly chronicle's.
 """
@@ -98,12 +98,19 @@ class ChronicleDatabase:
 
     def layout(self) -> Layout:
         """What the file is now. Raises: Invalid, Denied, Unavailable."""
-        with self.reading() as (_, layout):
+        with self.examining() as (_, layout):
             return layout
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[tuple[sqlite3.Connection, Layout]]:
-        """One state of the database, read; of a file that is not there, an empty one."""
+        """One state of the entries. Raises: Conflict for an older generation, else as `layout`."""
+        with self.examining() as (conn, layout):
+            self._refuse_older(layout)
+            yield conn, layout
+
+    @contextlib.contextmanager
+    def examining(self) -> Iterator[tuple[sqlite3.Connection, Layout]]:
+        """One state of a database of any generation; of a file that is not there, an empty one."""
         reader = self._file.to_read()
         if reader is None:
             with contextlib.closing(sqlite3.connect(":memory:")) as empty:
@@ -123,12 +130,12 @@ class ChronicleDatabase:
         writer = self._file.opened_to_write()
         if writer is None:
             # A first look that changes nothing: opening switches a file to WAL.
-            self._refuse(self.layout())
+            self._refuse_older(self.layout())
             writer = self._file.to_write()
         with explained(self.path), writer.using() as conn:
             with transaction(conn):
                 layout = self.layout_of(conn)
-                self._refuse(layout)
+                self._refuse_older(layout)
                 last, version = self._last, _data_version(conn)
                 # As our last write left it, unless somebody else committed since: not asked again.
                 is_ours = last is not None and (last.conn, last.version) == (conn, version)
@@ -161,7 +168,7 @@ class ChronicleDatabase:
         """
         with contextlib.suppress(CommonplaceError):
             layout = self.layout()
-            if layout.is_written and layout.generation != "new":
+            if layout.is_current and layout.generation != "new":
                 with self.connection_to_write() as conn:
                     self._erase(conn)
 
@@ -173,12 +180,13 @@ class ChronicleDatabase:
             "%s is in use: bytes of what was deleted stay in it until the next deletion.", self.path
         )
 
-    def _refuse(self, layout: Layout) -> None:
-        if layout.is_written:
+    def _refuse_older(self, layout: Layout) -> None:
+        if layout.is_current:
             return
         state = "half-upgraded" if layout.half_upgraded else "of an older chronicle"
         raise Conflict(
-            f"{self.path} is {state} (generation {layout.generation}): it is read, not written.",
+            f"{self.path} is {state} (generation {layout.generation}): it is used once it is"
+            " upgraded.",
             hint=UPGRADE_HINT,
         )
 
@@ -237,10 +245,9 @@ class ChronicleDatabase:
             number = min(int(wanted), 2**63 - 1)
             rows = conn.execute(layout.reading("where_row"), {"rowid": number}).fetchall()
             yield [row for row in rows if is_numbered(row)]
-        if layout.generation != "A":
-            for low in dict.fromkeys((wanted, wanted.lower())):
-                bounds = {"low": low, "high": low + _PAST_EVERY_ID}
-                yield conn.execute(layout.reading("where_prefix"), bounds).fetchall()
+        for low in dict.fromkeys((wanted, wanted.lower())):
+            bounds = {"low": low, "high": low + _PAST_EVERY_ID}
+            yield conn.execute(layout.reading("where_prefix"), bounds).fetchall()
 
     def newest(self, limit: int, question: Question) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Unavailable, Invalid."""
@@ -405,11 +412,8 @@ class ChronicleDatabase:
         with self.reading() as (conn, layout):
             if layout.generation == "new":
                 return []
-            has_rows = layout.generation in {"A", "B"}
-            rows = conn.execute(SQL["count_tag_rows" if has_rows else "count_tag_columns"])
+            rows = conn.execute(SQL["count_tag_columns"])
             texts = [((tags or b"").decode("utf-8", "replace"), count) for tags, count in rows]
-        if has_rows:
-            return count_tags(((tag,) if tag else (), count) for tag, count in texts)
         return count_tags((parse_tags(text), count) for text, count in texts)
 
     def get(self, identity: str) -> Event | None:
