@@ -14,7 +14,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Since
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.open import ChroniclePages
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.private.journal import PrivateJournal
 from commonplace.journals.private.open import PrivatePages
@@ -32,7 +32,7 @@ OFFSETS = [timedelta(0), timedelta(hours=1), timedelta(days=3), timedelta(days=3
 def _chronicle(folder, form):
     numbers = itertools.count()
     chronicle = Chronicle(
-        Place(path=folder / form, form=form),
+        ChroniclePlace(path=folder / form, form=form),
         owner="me",
         zone=UTC,
         clock=lambda: NOW,

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
@@ -46,7 +46,7 @@ class ChronicleWorld:
         self.project = project
         self.path = path or home / "chronicle.db"
         self.chronicle = Chronicle(
-            Place(path=self.path, form="tree" if self.path.is_dir() else "database"),
+            ChroniclePlace(path=self.path, form="tree" if self.path.is_dir() else "database"),
             owner="me",
             zone=LOS_ANGELES,
             clock=self.clock,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.values import Found
-    from commonplace.journals.private.journal import Entry, PrivateJournal, Written
+    from commonplace.journals.private.journal import PrivateEntry, PrivateJournal, ThoughtsWritten
     from commonplace.journals.private.roots import Kind
     from commonplace.search.filing.filing import Filed, Filing, Pending
     from commonplace.search.finder import Finder
@@ -40,8 +40,8 @@ class PrivateWritten:
         filed: Whether the index has them.
     """
 
-    written: Written
-    entries: tuple[Entry, ...]
+    written: ThoughtsWritten
+    entries: tuple[PrivateEntry, ...]
     filed: Filed | Pending
 
 
@@ -57,7 +57,7 @@ class PrivateFound:
 class PrivateListed:
     """Entries, newest first, and the time they lie in. named: whether a phrase named that time."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[PrivateEntry, ...]
     interval: Interval
     named: bool
 
@@ -148,7 +148,7 @@ class PrivateService:
         )
         return PrivateFound(found=found, interval=interval)
 
-    def read(self, path_or_ref: str) -> Entry:
+    def read(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or, where the caller can use one, a path.
 
         Raises: Invalid, Denied, NotFound, Unavailable.
@@ -170,7 +170,7 @@ class PrivateService:
 
     def edit(
         self, path_or_ref: str, text: str, *, expected: str | None
-    ) -> tuple[Entry, Filed | Pending]:
+    ) -> tuple[PrivateEntry, Filed | Pending]:
         """Replace the text of one entry, and file it again.
 
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict where it is not `expected`.
@@ -196,7 +196,7 @@ class PrivateService:
         """Whether no project is known here, so that project notes lie with the user's."""
         return all(root.scope == "user" for root in self.journal.roots)
 
-    def _docs(self, entries: Sequence[Entry]) -> list[Put]:
+    def _docs(self, entries: Sequence[PrivateEntry]) -> list[Put]:
         from commonplace.journals.private.source import doc_of
 
         return [Put(doc_of(entry, self.zone)) for entry in entries]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.values import Interval
 from commonplace.journals.chronicle.journal import Author, Chronicle, author_here
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]
@@ -61,7 +61,9 @@ def opened(path: Path, **settings) -> Chronicle:
     """A chronicle over a database, in Chicago."""
     settings = {"owner": "me", "author": AUTHOR, "clock": lambda: NOW, **settings}
     _OPENED.append(
-        Chronicle(Place(path=path, form="database"), zone=ZoneInfo("America/Chicago"), **settings)
+        Chronicle(
+            ChroniclePlace(path=path, form="database"), zone=ZoneInfo("America/Chicago"), **settings
+        )
     )
     return _OPENED[-1]
 

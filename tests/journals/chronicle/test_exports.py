@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
-from commonplace.journals.chronicle.imports import Imported, parse_export
+from commonplace.journals.chronicle.imports import ImportedEvent, parse_export
 from commonplace.journals.chronicle.times import to_instant
 
 CHICAGO = ZoneInfo("America/Chicago")
 EXPORTED_AT = datetime(2026, 2, 1, 9, 0, 0, 999, tzinfo=UTC)
-DEPLOYED = Imported(
+DEPLOYED = ImportedEvent(
     id="abc123",
     instant=to_instant(datetime(2026, 1, 31, 14, 32, 15, tzinfo=UTC)),
     message="deployed v2.1.0",
@@ -27,7 +27,7 @@ DEPLOYED = Imported(
     username="harper",
     directory="/home/harper/app",
 )
-FIXED = Imported(
+FIXED = ImportedEvent(
     id="def456",
     instant=to_instant(datetime(2026, 1, 31, 10, 15, tzinfo=UTC)),
     message="fixed login bug",
@@ -36,7 +36,7 @@ FIXED = Imported(
     username="harper",
     directory="/home/harper/app",
 )
-BARE = Imported(
+BARE = ImportedEvent(
     id="7", instant=to_instant(datetime(2026, 1, 30, 23, 0, tzinfo=UTC)) + 5, message="a < b"
 )
 
@@ -160,7 +160,7 @@ _hard = st.sampled_from(
 _any = _text | _hard | st.lists(_hard, max_size=4).map("".join)
 _entries = st.lists(
     st.builds(
-        Imported,
+        ImportedEvent,
         id=_any.filter(bool),
         # The years 2 to 9998: any zone's clock can show these.
         instant=st.integers(-62_000_000_000 * 10**9, 253_000_000_000 * 10**9),
@@ -199,7 +199,7 @@ _line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\
 @given(
     st.lists(
         st.builds(
-            Imported,
+            ImportedEvent,
             id=_line.filter(bool),
             instant=st.integers(0, 4_000_000_000).map(lambda seconds: seconds * 10**9),
             message=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")) | _hard.map(
@@ -252,7 +252,7 @@ def test_yaml_written_by_hand_is_read():
     """Times stay texts until they are parsed, and a plain null is nothing."""
     text = "entries:\n- {id: 5, timestamp: 2026-01-31 10:15:00, message: null, tags: ~}\n"
     at = datetime(2026, 1, 31, 10, 15, tzinfo=UTC)
-    assert parse_export(text) == [Imported(id="5", instant=to_instant(at), message="")]
+    assert parse_export(text) == [ImportedEvent(id="5", instant=to_instant(at), message="")]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
@@ -43,10 +43,10 @@ def path(tmp_path) -> Path:
 
 def opened(path: Path, **settings) -> Chronicle:
     """A chronicle that waits a tenth of a second for a lock."""
-    return opened_at(Place(path=path, form="database"), **settings)
+    return opened_at(ChroniclePlace(path=path, form="database"), **settings)
 
 
-def opened_at(place: Place, **settings) -> Chronicle:
+def opened_at(place: ChroniclePlace, **settings) -> Chronicle:
     """The same of any place."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
@@ -59,8 +59,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle.journal import Chronicle
-from commonplace.journals.chronicle.places import Place
-place = Place(path=Path(sys.argv[1]), form="database")
+from commonplace.journals.chronicle.places import ChroniclePlace
+place = ChroniclePlace(path=Path(sys.argv[1]), form="database")
 chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(int(sys.argv[3])):
     event = chronicle.add_event(f"{sys.argv[2]} {number}", tags=["t"]).event
@@ -137,8 +137,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle.journal import Chronicle
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.journals.chronicle.places import Place
-place = Place(path=Path(sys.argv[1]), form=sys.argv[2])
+from commonplace.journals.chronicle.places import ChroniclePlace
+place = ChroniclePlace(path=Path(sys.argv[1]), form=sys.argv[2])
 chronicle = Chronicle(
     place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC), imported=Path(sys.argv[3])
 )
@@ -163,7 +163,7 @@ def test_a_killed_import_goes_on_and_is_taken_back_whole(form, tmp_path):
     first.stdout.close()
     first.wait()
     settings = {"imported": tmp_path / "imported", "patience_s": 30.0}
-    chronicle = opened_at(Place(path=place, form=form), **settings)
+    chronicle = opened_at(ChroniclePlace(path=place, form=form), **settings)
     assert 500 <= len(chronicle.list_events(limit=2000).events) <= 1200
     assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
     assert len(chronicle.list_events(limit=2000).events) == 1200

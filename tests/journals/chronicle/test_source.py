@@ -17,7 +17,7 @@ import pytest
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.values import Doc, Drop, Put, Since
 from commonplace.journals.chronicle.journal import Author, Chronicle, doc_of
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
@@ -46,7 +46,7 @@ def path(tmp_path) -> Path:
 def opened(path: Path, form: str = "database") -> Chronicle:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
-    place = Place(path=path, form=form)
+    place = ChroniclePlace(path=path, form=form)
     _OPENED.append(Chronicle(place, owner="me", author=author, clock=lambda: NOW, zone=UTC))
     return _OPENED[-1]
 

@@ -17,7 +17,7 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFoun
 from commonplace.core.values import Interval
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.source import ChronicleSource
 
 NOW = datetime(2026, 11, 22, 3, 19, 45, 15_000, tzinfo=UTC)
@@ -64,7 +64,9 @@ def opened(folder, **settings) -> Chronicle:
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, **settings}
     _OPENED.append(
-        Chronicle(Place(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings)
+        Chronicle(
+            ChroniclePlace(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings
+        )
     )
     return _OPENED[-1]
 
@@ -319,8 +321,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle.journal import Chronicle
-from commonplace.journals.chronicle.places import Place
-place = Place(path=Path(sys.argv[1]), form="tree")
+from commonplace.journals.chronicle.places import ChroniclePlace
+place = ChroniclePlace(path=Path(sys.argv[1]), form="tree")
 chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(30):
     chronicle.add_event(f"{sys.argv[2]} {number}", idempotency_key=f"k{number}")

@@ -17,7 +17,7 @@ import pytest
 from commonplace.core.errors import Invalid, NotFound, Unavailable
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.layouts import detect, event_of
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]
@@ -47,7 +47,7 @@ def opened(path: Path, form: str = "database", **settings) -> Chronicle:
     """A chronicle in UTC."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
-    _OPENED.append(Chronicle(Place(path=path, form=form), **settings))
+    _OPENED.append(Chronicle(ChroniclePlace(path=path, form=form), **settings))
     return _OPENED[-1]
 
 
@@ -194,14 +194,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle import upgrade as chronicle_upgrade
 from commonplace.journals.chronicle.journal import Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 
 real = chronicle_upgrade.complete
 def complete(conn):
     real(conn)
     os.kill(os.getpid(), signal.SIGKILL)
 chronicle_upgrade.complete = complete
-place = Place(path=Path(sys.argv[1]), form="database")
+place = ChroniclePlace(path=Path(sys.argv[1]), form="database")
 Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC)).upgrade()
 """
 

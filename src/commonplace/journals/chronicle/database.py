@@ -45,7 +45,7 @@ from commonplace.journals.chronicle.layouts import (
     seen_of,
     written,
 )
-from commonplace.journals.chronicle.seen import OwnWrites, Seen, Survey
+from commonplace.journals.chronicle.seen import OwnWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.times import columns_of, render_local
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
     from commonplace.journals.chronicle.event import (
         Changes,
-        Draft,
         Event,
-        Question,
+        EventDraft,
+        EventQuery,
         TagCount,
         Unless,
     )
@@ -249,12 +249,12 @@ class ChronicleDatabase:
             bounds = {"low": low, "high": low + _PAST_EVERY_ID}
             yield conn.execute(layout.reading("where_prefix"), bounds).fetchall()
 
-    def newest(self, limit: int, question: Question) -> list[Event]:
+    def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Unavailable, Invalid."""
         with self.reading() as (conn, layout):
             return list(islice(_asked_for(conn, layout, question), limit))
 
-    def mentions(self, words: Words, question: Question) -> list[Mention]:
+    def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Unavailable, Invalid.
 
         Looks at all messages: 0.1 s at 100,000 entries, 0.4 s where a third bear the words.
@@ -284,7 +284,7 @@ class ChronicleDatabase:
                     return event_of(row)
         return None
 
-    def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
+    def add(self, draft: EventDraft, *, unless: Unless | None = None) -> tuple[Event, bool]:
         """Write an entry; (what was there, True) where its id is taken, or it is needless.
 
         Raises: Conflict, Invalid, Denied, Unavailable.
@@ -303,7 +303,7 @@ class ChronicleDatabase:
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
         return written(draft, str(columns["tags"]), place), False
 
-    def add_all(self, drafts: Sequence[Draft], *, tell: Callable[[Event], None]) -> int:
+    def add_all(self, drafts: Sequence[EventDraft], *, tell: Callable[[Event], None]) -> int:
         """Write entries in one transaction, less those whose id is taken; how many were written.
 
         tell: is called with each once all are written. Raises: as add; then none is written.
@@ -322,7 +322,7 @@ class ChronicleDatabase:
             tell(event)
         return len(added)
 
-    def _columns(self, draft: Draft) -> dict[str, object]:
+    def _columns(self, draft: EventDraft) -> dict[str, object]:
         seconds, nanosecond = columns_of(draft.instant)
         return {
             "id": draft.id,
@@ -469,7 +469,7 @@ class ChronicleDatabase:
                     survey.unreadable.append((label_of(row), str(exc)))
                     continue
                 ref = f"{JOURNAL}:{row[4].decode('utf-8', 'replace')}"
-                survey.seen[ref] = Seen(instant, stamp, row[0])
+                survey.seen[ref] = SeenEvent(instant, stamp, row[0])
         return survey
 
     def read_many(self, keys: Sequence[object]) -> list[Event]:
@@ -485,7 +485,7 @@ class ChronicleDatabase:
             return found
 
 
-def _asked_for(conn: sqlite3.Connection, layout: Layout, question: Question) -> Iterator[Event]:
+def _asked_for(conn: sqlite3.Connection, layout: Layout, question: EventQuery) -> Iterator[Event]:
     """The entries that are asked for, newest first; reads no more than are taken."""
     for instant, place, row in newest_first(conn, layout, question.below[0] + 1):
         if instant < question.start:

@@ -34,7 +34,7 @@ _HINT = "Export again, or mend that entry in the file."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedEvent:
     """An entry of an export. instant: nanoseconds since 1970.
 
     id: as the export has it; the first version of chronicle counted 1, 2, 3, so that ids of two
@@ -55,7 +55,9 @@ class Imported:
         return from_instant(self.instant)
 
 
-def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) -> list[Imported]:
+def parse_export(
+    text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT
+) -> list[ImportedEvent]:
     """The entries of an export, in its order, whichever of chronicle's forms it has.
 
     JSON (an export, the list of `list --json` in lower case or, of early versions, in Go's field
@@ -89,7 +91,7 @@ def _parse_json(text: str) -> Any:
         raise Invalid("The JSON is no export: its numbers or its depth.", hint=_HINT) from exc
 
 
-def _from_tree(tree: Any) -> list[Imported]:
+def _from_tree(tree: Any) -> list[ImportedEvent]:
     entries = tree
     if isinstance(tree, dict):
         if "entries" not in tree:
@@ -102,7 +104,7 @@ def _from_tree(tree: Any) -> list[Imported]:
     return [_from_fields(each, number) for number, each in enumerate(entries, start=1)]
 
 
-def _from_fields(entry: Any, number: int) -> Imported:
+def _from_fields(entry: Any, number: int) -> ImportedEvent:
     where = f"Entry {number}"
     if isinstance(entry, LinedMapping):
         where = f"Entry {number} (line {entry.line})"
@@ -124,7 +126,7 @@ def _from_fields(entry: Any, number: int) -> Imported:
     tags = fields.get("tags") or []
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise Invalid(f"{where}: its tags are no list of texts.", hint=_HINT)
-    return Imported(
+    return ImportedEvent(
         id=texts["id"],
         instant=_parse_instant(texts["timestamp"], where),
         message=texts["message"],
@@ -142,7 +144,7 @@ def _parse_instant(text: str, where: str) -> int:
         raise Invalid(f"{where}: its timestamp is no time.", hint=_HINT) from exc
 
 
-def _parse_markdown(text: str, zone: tzinfo) -> list[Imported]:
+def _parse_markdown(text: str, zone: tzinfo) -> list[ImportedEvent]:
     lines = text.replace("\r\n", "\n").split("\n")
     day: date | None = None
     blocks: list[tuple[int, date, list[str]]] = []
@@ -172,7 +174,7 @@ def _parse_day(text: str, number: int) -> date:
         raise Invalid(f"Line {number}: {text} is no date.", hint=_HINT) from exc
 
 
-def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Imported:
+def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> ImportedEvent:
     heading = _HEADING.fullmatch(lines[0])
     assert heading is not None
     first = next((n for n, line in enumerate(lines) if line.startswith("- **ID**: ")), 0)
@@ -184,7 +186,7 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
     except ValueError as exc:
         raise Invalid(f"Line {number}: {heading[1]} is no time.", hint=_HINT) from exc
     tags = items.get("Tags", "")
-    return Imported(
+    return ImportedEvent(
         id=items["ID"],
         instant=to_instant(from_local(local, zone)),
         message="\n".join([heading[2], *_outdented(lines[1:first])]),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.journals.chronicle.event import Draft, Question
+    from commonplace.journals.chronicle.event import EventDraft, EventQuery
 
 Generation: TypeAlias = Literal["new", "A", "B", "D1", "D2"]
 Row: TypeAlias = tuple[Any, ...]
@@ -182,7 +182,7 @@ def numbered_id(number: int, created_at: str, hostname: str) -> str:
     return str(uuid.uuid5(_NUMBERED, f"{number} {created_at} {hostname}"))
 
 
-def admits(question: Question, row: Row) -> bool:
+def admits(question: EventQuery, row: Row) -> bool:
     """Whether a row is in the folder and has the tags that are asked for."""
     here = question.directory is None or _text(row[8]) == question.directory
     return here and (not question.tags or question.tags.admits(folded_tags(_text(row[9]))))
@@ -233,7 +233,7 @@ def event_of(row: Row) -> Event:
     )
 
 
-def written(draft: Draft, tags: str, place: int) -> Event:
+def written(draft: EventDraft, tags: str, place: int) -> Event:
     """What `event_of` reads back of an entry that was just written. tags: as its column has them.
 
     Not read back: that is a tenth of what an add costs on a fast disk.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.database import ChronicleDatabase
-from commonplace.journals.chronicle.event import JOURNAL, Question, doc_of
+from commonplace.journals.chronicle.event import JOURNAL, EventQuery, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.journal import Chronicle
-    from commonplace.journals.chronicle.seen import Seen
+    from commonplace.journals.chronicle.seen import SeenEvent
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
 # Past both ends of the calendar, in nanoseconds.
-_EVERYTHING = Question(start=-(10**21), below=(10**21, 0))
+_EVERYTHING = EventQuery(start=-(10**21), below=(10**21, 0))
 # Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
 _RACY_NS = 2_000_000_000
 
@@ -102,7 +102,7 @@ class ChronicleSource:
             return []
         return self._store.newest(_AT_ONCE, _EVERYTHING)[::-1]
 
-    def _puts(self, changed: Sequence[Seen]) -> Iterator[Change]:
+    def _puts(self, changed: Sequence[SeenEvent]) -> Iterator[Change]:
         waiting = iter(changed)
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])

@@ -36,7 +36,7 @@ from commonplace.journals.chronicle.event import (
     plain,
 )
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
-from commonplace.journals.chronicle.seen import OwnWrites, Seen, Survey
+from commonplace.journals.chronicle.seen import OwnWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.times import from_instant, local_of, parse_timestamp, render_utc
 
 if TYPE_CHECKING:
@@ -44,7 +44,13 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from commonplace.journals.chronicle.event import Changes, Draft, Question, TagCount, Unless
+    from commonplace.journals.chronicle.event import (
+        Changes,
+        EventDraft,
+        EventQuery,
+        TagCount,
+        Unless,
+    )
     from commonplace.journals.chronicle.words import Words
 
 SUFFIX = ".md"
@@ -109,11 +115,11 @@ class ChronicleTree:
             )
         return begun[0]
 
-    def newest(self, limit: int, question: Question) -> list[Event]:
+    def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Denied, Unavailable."""
         return heapq.nlargest(limit, self._asked_for(question), key=_place_of)
 
-    def _asked_for(self, question: Question) -> Iterator[Event]:
+    def _asked_for(self, question: EventQuery) -> Iterator[Event]:
         """The entries that are asked for, in no order."""
         for event, _ in self._events():
             here = question.directory in {None, event.directory}
@@ -121,7 +127,7 @@ class ChronicleTree:
             if here and within and question.tags.admits(event.folded):
                 yield event
 
-    def mentions(self, words: Words, question: Question) -> list[Mention]:
+    def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Denied, Unavailable."""
         events = sorted(self._asked_for(question), key=_place_of, reverse=True)
         among = words.among((number, event.message) for number, event in enumerate(events))
@@ -133,7 +139,7 @@ class ChronicleTree:
         later = (x for x, _ in self._events() if (x.instant, x.place) > here)
         return min(later, key=lambda x: (x.instant, x.place), default=None)
 
-    def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
+    def add(self, draft: EventDraft, *, unless: Unless | None = None) -> tuple[Event, bool]:
         """Write an entry's file; (what was there, True) where its id is taken, or it is needless.
 
         Raises: Denied, Unavailable, Invalid.
@@ -146,7 +152,7 @@ class ChronicleTree:
                 return max(there, key=_place_of), True
             return self._put(draft), False
 
-    def add_all(self, drafts: Sequence[Draft], *, tell: Callable[[Event], None]) -> int:
+    def add_all(self, drafts: Sequence[EventDraft], *, tell: Callable[[Event], None]) -> int:
         """Write the files of entries, less those whose id is taken; how many were written.
 
         tell: is called with each once it is written. Raises: as add; those before are written then.
@@ -161,7 +167,7 @@ class ChronicleTree:
                     added += 1
         return added
 
-    def _put(self, draft: Draft) -> Event:
+    def _put(self, draft: EventDraft) -> Event:
         path = self._path_of(draft)
         self._refuse_link(path.parent)
         make_folder(path.parent, _FOLDER_MODE)
@@ -183,7 +189,7 @@ class ChronicleTree:
                 hint="Put the folder itself there, or make the whole tree a link.",
             )
 
-    def _path_of(self, draft: Draft) -> Path:
+    def _path_of(self, draft: EventDraft) -> Path:
         year, month, day = local_of(draft.instant, self._zone).date().isoformat().split("-")
         name = f"{_slug(draft.message)}-{draft.id[:_SHORT_ID]}{SUFFIX}"
         return self.path / year / month / day / name
@@ -320,7 +326,7 @@ class ChronicleTree:
         survey = Survey({}, [])
         for path, event in self._entries():
             if isinstance(event, Event):
-                survey.seen[event.ref] = Seen(event.instant, event.stamp, path)
+                survey.seen[event.ref] = SeenEvent(event.instant, event.stamp, path)
             else:
                 survey.unreadable.append((os.path.relpath(path, self.path), event))
         return survey
@@ -448,7 +454,7 @@ def _text(value: str | list[str] | None) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _render(draft: Draft) -> bytes:
+def _render(draft: EventDraft) -> bytes:
     fields = {
         "id": draft.id,
         "timestamp": render_utc(draft.instant),

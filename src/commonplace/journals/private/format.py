@@ -64,7 +64,7 @@ _JS_HEADING = re.compile("(?:\\A|(?<=[\n\r\u2028\u2029]))## ([^\n\r\u2028\u2029]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PrivateEntry:
     """One private entry, as read from its file.
 
     scope: `user`, or `project@` and eight hex digits. at: aware UTC. headings: `##` lines outside

@@ -15,12 +15,12 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
-from commonplace.journals.private.format import Entry, decode, split_frontmatter, version_of
+from commonplace.journals.private.format import PrivateEntry, decode, split_frontmatter, version_of
 from commonplace.journals.private.ignored import IgnoredDays
 from commonplace.journals.private.known import KnownRoots
 from commonplace.journals.private.notices import Notices
 from commonplace.journals.private.places import (
-    Place,
+    EntryPlace,
     lexical_place,
     list_day,
     list_days,
@@ -31,7 +31,12 @@ from commonplace.journals.private.places import (
     read_entry,
 )
 from commonplace.journals.private.repair import find_problems, repair_root
-from commonplace.journals.private.write import Writer, Written, checked_thoughts, refuse_large
+from commonplace.journals.private.write import (
+    ThoughtsWritten,
+    ThoughtWriter,
+    checked_thoughts,
+    refuse_large,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Problem
     from commonplace.journals.private.roots import Kind, Root, Roots
 
-__all__ = ["Entry", "PrivateJournal", "Written"]
+__all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
 
 # A day folder is a local date of whichever zone wrote it, so an entry's instant may lie outside it.
 _DAY_MARGIN = timedelta(days=2)
@@ -84,7 +89,7 @@ class PrivateJournal:
         self._keys = keys
         self.notices = Notices()
         self.ignored = IgnoredDays()
-        self._writer = Writer(self._roots, zone, keys, self.ignored, random_micros)
+        self._writer = ThoughtWriter(self._roots, zone, keys, self.ignored, random_micros)
         self.known = KnownRoots(known)
 
     @property
@@ -126,7 +131,7 @@ class PrivateJournal:
         *,
         at: datetime | None = None,
         idempotency_key: str | None = None,
-    ) -> Written:
+    ) -> ThoughtsWritten:
         """Write thoughts: `project_notes` to the project's root, all others to the user's.
 
         thoughts: field to text, kept as it is; blank ones count as absent. at: aware, default now.
@@ -136,7 +141,7 @@ class PrivateJournal:
         checked = checked_thoughts(thoughts)
         return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
 
-    def read_entry(self, path_or_ref: str) -> Entry:
+    def read_entry(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.
 
         Raises: Invalid, Denied, NotFound, Unavailable; each names the reason.
@@ -145,11 +150,11 @@ class PrivateJournal:
 
     def list_entries(
         self, *, limit: int, kind: Kind = "both", within: Interval | None = None
-    ) -> list[Entry]:
+    ) -> list[PrivateEntry]:
         """The newest entries inside the interval, newest first; a broken file is passed over."""
         if limit < 1:
             return []
-        newest: list[tuple[datetime, str, Place]] = []
+        newest: list[tuple[datetime, str, EntryPlace]] = []
         asked = within or Interval()
         for root, day in self._days_newest_first(kind):
             span = _span_of(day)
@@ -178,7 +183,7 @@ class PrivateJournal:
                 self.notices.log(root.path, os.strerror(exc.errno or 0))
         return sorted(days, key=lambda pair: pair[1], reverse=True)
 
-    def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, Place]]:
+    def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, EntryPlace]]:
         try:
             listing = list_day(root, day)
         except OSError as exc:
@@ -190,14 +195,14 @@ class PrivateJournal:
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 
-    def _readable(self, places: Iterator[Place]) -> Iterator[Entry]:
+    def _readable(self, places: Iterator[EntryPlace]) -> Iterator[PrivateEntry]:
         for place in places:
             try:
                 yield read_entry(place, self.zone)
             except CommonplaceError as exc:
                 self.notices.log(place.path, exc.message)
 
-    def edit(self, ref: str, content: str, *, expected: str | None = None) -> Entry:
+    def edit(self, ref: str, content: str, *, expected: str | None = None) -> PrivateEntry:
         """Put a new text in place of an entry's whole file, and let its `.embedding` be made anew.
 
         The frontmatter stays when the new text has none. expected: the `version` that was read.
@@ -246,7 +251,7 @@ class PrivateJournal:
         return [x for root in self._roots for x in repair_root(root, self.ignored)]
 
 
-def _current(place: Place, expected: str | None) -> bytes:
+def _current(place: EntryPlace, expected: str | None) -> bytes:
     content, _ = read_bytes(place)
     if expected is not None and version_of(content) != expected:
         raise Conflict(

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.journals.private.journal import PrivateJournal
-    from commonplace.journals.private.places import Place
+    from commonplace.journals.private.places import EntryPlace
     from commonplace.journals.private.roots import Root
 
-    _Timed: TypeAlias = tuple[datetime, str, Place]
+    _Timed: TypeAlias = tuple[datetime, str, EntryPlace]
 
 _SCHEME = f"{JOURNAL}:"
 
@@ -103,7 +103,7 @@ class PrivatePages:
             )
         return root
 
-    def _around(self, place: Place, at: datetime) -> tuple[Glimpse | None, Glimpse | None]:
+    def _around(self, place: EntryPlace, at: datetime) -> tuple[Glimpse | None, Glimpse | None]:
         """The nearest entries of this root before and after: of the day, else of the next with any.
 
         Days go by their folders, entries of a day by their instants.

@@ -26,8 +26,8 @@ from commonplace.journals.private.embedding import (
 from commonplace.journals.private.format import reference_text, to_millis
 from commonplace.journals.private.places import (
     SUFFIX,
+    EntryPlace,
     Listing,
-    Place,
     day_times,
     lexical_place,
     list_day,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Change, Since, Vector
-    from commonplace.journals.private.format import Entry
+    from commonplace.journals.private.format import PrivateEntry
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.roots import Root
 
@@ -65,7 +65,7 @@ class RootSource:
         self._notices = journal.notices
         self._known = journal.known
         self._ignored = journal.ignored
-        self._offered: dict[str, Entry] = {}
+        self._offered: dict[str, PrivateEntry] = {}
         self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
         # The times of the folders when last none was young, the mark they made, and since when the
@@ -175,7 +175,7 @@ class RootSource:
             self._notices.log(folder / name, "it is not a plain file with a plain name")
         return listing
 
-    def _read(self, place: Place) -> Entry | None:
+    def _read(self, place: EntryPlace) -> PrivateEntry | None:
         try:
             return read_entry(place, self._zone)
         except NotFound:
@@ -202,7 +202,7 @@ class RootSource:
                 self._offered[place.ref] = entry
                 yield place.ref, text
 
-    def _all_bare(self) -> Iterator[Place]:
+    def _all_bare(self) -> Iterator[EntryPlace]:
         try:
             days = list_days(self._root)
         except OSError:
@@ -221,7 +221,7 @@ class RootSource:
                     if stem not in listing.sidecars or place in removed:
                         yield place
 
-    def _remove_corrupt(self, day: str, listing: Listing) -> list[Place]:
+    def _remove_corrupt(self, day: str, listing: Listing) -> list[EntryPlace]:
         """The entries whose `.embedding` was corrupt; each day is examined once in a process."""
         if day in self._examined:
             return []
@@ -235,7 +235,7 @@ class RootSource:
                 removed.append(place)
         return removed
 
-    def _bare(self, refs: Sequence[str]) -> Iterator[Place]:
+    def _bare(self, refs: Sequence[str]) -> Iterator[EntryPlace]:
         for ref in refs:
             with contextlib.suppress(CommonplaceError):
                 place = lexical_place(ref, (self._root,))
@@ -283,7 +283,7 @@ class RootSource:
             self._notices.log(self._root.path, f"no .embedding can be written: {exc.message}")
 
 
-def _stamp_now(place: Place) -> str:
+def _stamp_now(place: EntryPlace) -> str:
     try:
         return stamp_of(os.lstat(place.path))
     except OSError:
@@ -301,7 +301,7 @@ def other_sources_of(journal: PrivateJournal) -> list[RootSource]:
     return [RootSource(journal, root) for root in journal.known.each() if root.scope not in own]
 
 
-def doc_of(entry: Entry, zone: tzinfo) -> Doc:
+def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:
     """What the index holds of an entry."""
     return Doc(
         ref=entry.ref,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.journals.chronicle.journal import Act, Added, Chronicle, Event
+    from commonplace.journals.chronicle.journal import Act, Chronicle, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
@@ -151,7 +151,7 @@ class ChronicleService:
             )
         return self._logged(added)
 
-    def _logged(self, added: Added) -> EventLogged:
+    def _logged(self, added: EventAdded) -> EventLogged:
         from commonplace.journals.chronicle.logs import write_log
 
         event = added.event

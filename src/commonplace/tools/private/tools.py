@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.values import Hit
-    from commonplace.journals.private.journal import Entry
+    from commonplace.journals.private.journal import PrivateEntry
     from commonplace.services.private import PrivateListed, PrivateService
 
 READ_BUDGET = 16_000
@@ -295,7 +295,7 @@ def render_answer(
     return answer_of(lines, facts, [*notes, *([note] if note else [])])
 
 
-def entry_facts(service: PrivateService, entry: Entry) -> dict[str, Any]:
+def entry_facts(service: PrivateService, entry: PrivateEntry) -> dict[str, Any]:
     """An entry as plain data, without its text."""
     return {
         **_place_facts(service, entry.ref),
@@ -314,9 +314,11 @@ def _kind(hit: Hit) -> str:
     return hit.doc.scope.partition("@")[0]
 
 
-def _within_budget(entries: Sequence[Entry], budget: int) -> tuple[list[Entry], list[Entry]]:
-    shown: list[Entry] = []
-    left: list[Entry] = []
+def _within_budget(
+    entries: Sequence[PrivateEntry], budget: int
+) -> tuple[list[PrivateEntry], list[PrivateEntry]]:
+    shown: list[PrivateEntry] = []
+    left: list[PrivateEntry] = []
     for entry in entries:
         room = budget - sum(len(one.raw) for one in shown)
         (shown if len(entry.raw) <= room and not left else left).append(entry)
