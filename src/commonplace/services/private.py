@@ -154,7 +154,7 @@ class PrivateService:
         Raises: Invalid, Denied, NotFound, Unavailable.
         """
         if not self.shows_paths and PurePath(path_or_ref).anchor:
-            # Whatever it leads to: else it would tell whether it was guessed.
+            # Whatever it leads to: else the answer would reveal whether it was guessed.
             raise Denied(
                 "Here entries go by their refs, and by no path of the machine that keeps them.",
                 hint="Use a ref that a search or a list has shown.",

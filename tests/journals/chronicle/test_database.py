@@ -360,7 +360,7 @@ def test_an_edit_changes_what_it_names_and_nothing_else(path):
     assert rows(path, time) == before
     assert (new.at, new.nanos, new.tags) == (old.at, old.nanos, old.tags)
     assert new.stamp != old.stamp
-    with pytest.raises(Conflict, match="changed meanwhile"):
+    with pytest.raises(Conflict, match="has changed since"):
         chronicle.delete_event(ref, expected=old.stamp)
     moved = chronicle.edit_event(ref, at=NOW)
     assert rows(path, time)[0] == ("2026-11-21 17:19:45.015 -0600 CST", 1_795_303_185, 15_000_000)

@@ -241,7 +241,7 @@ def test_a_file_that_is_no_database_is_named(content, path):
     path.write_bytes(content)
     chronicle = opened(path)
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
-        with pytest.raises(Invalid, match="no SQLite database"):
+        with pytest.raises(Invalid, match="not a SQLite database"):
             verb()
     assert path.read_bytes() == content
     assert "CHRONICLE_DB_PATH" in chronicle.problems()[0].hint
@@ -314,7 +314,7 @@ def test_a_link_to_a_file_that_is_not_there_yet(path, tmp_path):
     target = tmp_path / "elsewhere" / "log.db"
     path.parent.mkdir()
     path.symlink_to(target)
-    with pytest.raises(Invalid, match=r"is a link to .*log.db, and there is no such folder"):
+    with pytest.raises(Invalid, match=r"is a link to .*log.db, and that folder is not there"):
         opened(path).add_event("x")
     target.parent.mkdir()
     opened(path).add_event("x")
@@ -344,7 +344,7 @@ def test_a_pipe_in_the_place_of_the_file_is_named(path):
     os.mkfifo(path)
     chronicle = opened(path)
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
-        with pytest.raises(Invalid, match="is no plain file") as caught:
+        with pytest.raises(Invalid, match="is not a plain file") as caught:
             verb()
         assert str(path) in caught.value.message
     assert len(chronicle.problems()) == 1

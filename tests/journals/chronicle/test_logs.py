@@ -297,7 +297,7 @@ def test_a_log_that_is_a_link_or_a_pipe_is_refused(project, tmp_path):
     os.mkfifo(log)
     reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert _log(folder) == f"No project log was written: {log} is no plain file."
+        assert _log(folder) == f"No project log was written: {log} is not a plain file."
     finally:
         os.close(reader)
     assert _log(folder).startswith("No project log was written: ")

@@ -186,7 +186,7 @@ def test_a_link_is_not_followed(folder, tmp_path):
     os.symlink(tmp_path / "outside" / "2026", folder / "2027")
     chronicle = opened(folder)
     assert len(chronicle.list_events().events) == 1
-    assert ["no plain file" in x.what for x in chronicle.problems()] == [True]
+    assert ["not a plain file" in x.what for x in chronicle.problems()] == [True]
 
 
 def test_an_edit_that_breaks_off_leaves_one_entry(folder, monkeypatch):

@@ -410,13 +410,13 @@ def test_an_empty_story_says_when_the_last_entry_was(world):
 
 
 def test_a_long_story_says_that_it_is_not_whole(world):
-    """500 entries are told, and both forms say that there are more."""
+    """500 entries are shown, and both forms say that there are more."""
     for n in range(501):
         world.chronicle.add_event(f"entry {n}")
     answer = world("what_was_i_doing")
     assert answer.facts["count"] == 500
-    assert answer.facts["notes"] == ["Only the newest 500 entries are told."]
-    assert answer.text.endswith("Note: Only the newest 500 entries are told.")
+    assert answer.facts["notes"] == ["Only the newest 500 entries are shown."]
+    assert answer.text.endswith("Note: Only the newest 500 entries are shown.")
 
 
 # What is refused, and how
@@ -457,7 +457,7 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
     world.path.write_text("Dear diary")
     with pytest.raises(Invalid) as caught:
         world(tool, **arguments)
-    assert caught.value.message == f"{world.path} is no SQLite database."
+    assert caught.value.message == f"{world.path} is not a SQLite database."
     assert "CHRONICLE_DB_PATH" in caught.value.hint
 
 

@@ -54,7 +54,7 @@ class ChronicleWiring:
         )
 
     def _author(self) -> Author:
-        """Who logs: nothing of the server's surroundings where somebody else is served."""
+        """Who logs: nothing of the server's surroundings where another user is served."""
         from commonplace.journals.chronicle.journal import author_here
 
         own, owner = self._own, self._own.settings.owner
@@ -116,7 +116,7 @@ class ChronicleWiring:
         return ChronicleSource(self.journal)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 

@@ -76,7 +76,7 @@ class RecallWiring:
         try:
             beside = own.shared.memories.beside(own)
         except CommonplaceError:
-            beside = None  # what cannot be opened is told of as lost
+            beside = None  # what cannot be opened is named as lost
         if beside is None:
             return own.finder, own.index
         assert isinstance(own.index, Measures)

@@ -1,6 +1,6 @@
 """Owns under which ids the entries of an export or of another storage come in, each once.
 
-Never reads or writes a storage: it is told what is there.
+Never reads or writes a storage: the caller says what is there.
 """
 
 from __future__ import annotations
@@ -83,5 +83,5 @@ def _draft(entry: Logged) -> EventDraft:
 
 
 def _derived_id(entry: Logged) -> str:
-    told = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
-    return str(uuid.uuid5(_ADOPTED, plain(told)))
+    parts = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
+    return str(uuid.uuid5(_ADOPTED, plain(parts)))

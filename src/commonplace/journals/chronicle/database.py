@@ -93,7 +93,7 @@ class ChronicleDatabase:
         self._last: _Write | None = None
 
     def close(self) -> None:
-        """Let go of the file; may be called twice, and the next use opens it again."""
+        """Close the file; may be called twice, and the next use opens it again."""
         self._file.close()
 
     def layout(self) -> Layout:
@@ -137,7 +137,7 @@ class ChronicleDatabase:
                 layout = self.layout_of(conn)
                 self._refuse_older(layout)
                 last, version = self._last, _data_version(conn)
-                # As our last write left it, unless somebody else committed since: not asked again.
+                # As our last write left it, unless another process committed since.
                 is_ours = last is not None and (last.conn, last.version) == (conn, version)
                 before = last.state if last and is_ours else self._file.state()
                 if layout.generation != "D2" or not layout.whole:
@@ -303,10 +303,10 @@ class ChronicleDatabase:
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
         return written(draft, str(columns["tags"]), place), False
 
-    def add_all(self, drafts: Sequence[EventDraft], *, tell: Callable[[Event], None]) -> int:
+    def add_all(self, drafts: Sequence[EventDraft], *, on_added: Callable[[Event], None]) -> int:
         """Write entries in one transaction, less those whose id is taken; how many were written.
 
-        tell: is called with each once all are written. Raises: as add; then none is written.
+        on_added: called with each once all are written. Raises: as add; then none is written.
         """
         added = []
         with self.writing() as conn:
@@ -319,7 +319,7 @@ class ChronicleDatabase:
                     continue
                 added.append(written(draft, str(columns["tags"]), place))
         for event in added:
-            tell(event)
+            on_added(event)
         return len(added)
 
     def _columns(self, draft: EventDraft) -> dict[str, object]:
@@ -393,7 +393,9 @@ class ChronicleDatabase:
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))
         if expected is not None and event.stamp != expected:
-            raise Conflict(f"{event.ref} was changed meanwhile.", hint="Read it again, then write.")
+            raise Conflict(
+                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
+            )
         return event
 
     def last_of(self, hostname: str, username: str) -> Event:
@@ -495,7 +497,7 @@ def _asked_for(conn: sqlite3.Connection, layout: Layout, question: EventQuery) -
 
 
 def _refuse_all_but_taken(exc: sqlite3.IntegrityError, path: Path) -> None:
-    """Let pass that an id is taken; a rule that somebody added to the table is none of ours."""
+    """Let pass that an id is taken; another rule of the table is an error."""
     if exc.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
         raise Unavailable(
             f"{path} refuses the entry: its tables have a rule that is not chronicle's.",

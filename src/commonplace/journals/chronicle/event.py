@@ -242,7 +242,7 @@ def render_tags(tags: Sequence[str]) -> str:
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
-    """The tags in a column; what is no list of texts holds none."""
+    """The tags in a column; what is not a list of texts holds none."""
     if text in {"", "null", "[]"}:
         return ()
     try:

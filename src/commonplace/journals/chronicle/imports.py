@@ -30,7 +30,7 @@ _YAML_KEY = re.compile(r"^(?:- )?(?:version|exported_at|tool|entries|id)[ \t]*:"
 _DAY = re.compile(r"## (\d{4}-\d{2}-\d{2})[ \t]*")
 _HEADING = re.compile(r"### (\d{2}:\d{2}:\d{2}) - (.*)", re.DOTALL)
 _ITEM = re.compile(r"- \*\*(ID|Tags|Host|User|Directory)\*\*: (.*)", re.DOTALL)
-_HINT = "Export again, or mend that entry in the file."
+_HINT = "Export again, or correct that entry in the file."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def parse_export(
     if _YAML_KEY.search(plain):
         return _from_tree(parse_yaml(plain))
     raise Invalid(
-        "The file is no export of chronicle's: neither JSON nor YAML nor Markdown.",
+        "The file is not an export of chronicle's: neither JSON nor YAML nor Markdown.",
         hint="Export with `chronicle export` or `commonplace chronicle export`.",
     )
 
@@ -88,7 +88,7 @@ def _parse_json(text: str) -> Any:
     except json.JSONDecodeError as exc:
         raise Invalid(f"The JSON breaks off at line {exc.lineno}: {exc.msg}.", hint=_HINT) from exc
     except (ValueError, RecursionError) as exc:
-        raise Invalid("The JSON is no export: its numbers or its depth.", hint=_HINT) from exc
+        raise Invalid("The JSON has too long a number, or is nested too deep.", hint=_HINT) from exc
 
 
 def _from_tree(tree: Any) -> list[ImportedEvent]:
@@ -100,8 +100,23 @@ def _from_tree(tree: Any) -> list[ImportedEvent]:
     if entries is None:  # Go's spelling of an empty list
         return []
     if not isinstance(entries, list):
-        raise Invalid("The export's `entries` are no list.", hint=_HINT)
+        raise Invalid(f"Expected a list of `entries`, got {_kind(entries)}.", hint=_HINT)
     return [_from_fields(each, number) for number, each in enumerate(entries, start=1)]
+
+
+def _kind(value: Any) -> str:
+    """What a JSON or YAML value is, in words."""
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "text"
+        case None:
+            return "null"
+        case _:
+            return "true or false" if isinstance(value, bool) else "a number"
 
 
 def _from_fields(entry: Any, number: int) -> ImportedEvent:
@@ -109,7 +124,7 @@ def _from_fields(entry: Any, number: int) -> ImportedEvent:
     if isinstance(entry, LinedMapping):
         where = f"Entry {number} (line {entry.line})"
     if not isinstance(entry, dict):
-        raise Invalid(f"{where} is no object.", hint=_HINT)
+        raise Invalid(f"{where}: expected an object, got {_kind(entry)}.", hint=_HINT)
     # `working_directory`, `WorkingDirectory` and `directory` are what three versions write.
     fields = {key.replace("_", "").casefold(): value for key, value in entry.items()}
     fields.setdefault("workingdirectory", fields.get("directory"))
@@ -119,13 +134,13 @@ def _from_fields(entry: Any, number: int) -> ImportedEvent:
     texts = {name: "" if fields.get(name) is None else fields[name] for name in names}
     for name, value in texts.items():
         if not isinstance(value, str):
-            raise Invalid(f"{where}: its {name} is no text.", hint=_HINT)
+            raise Invalid(f"{where}: expected text as its {name}, got {_kind(value)}.", hint=_HINT)
     if "message" not in fields or not texts["id"]:
         missing = "id" if "message" in fields else "message"
         raise Invalid(f"{where} has no {missing}.", hint=_HINT)
     tags = fields.get("tags") or []
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise Invalid(f"{where}: its tags are no list of texts.", hint=_HINT)
+        raise Invalid(f"{where}: expected a list of texts as its tags.", hint=_HINT)
     return ImportedEvent(
         id=texts["id"],
         instant=_parse_instant(texts["timestamp"], where),
@@ -141,7 +156,7 @@ def _parse_instant(text: str, where: str) -> int:
     try:
         return parse_timestamp(text)
     except Invalid as exc:
-        raise Invalid(f"{where}: its timestamp is no time.", hint=_HINT) from exc
+        raise Invalid(f"{where}: its timestamp is not a time.", hint=_HINT) from exc
 
 
 def _parse_markdown(text: str, zone: tzinfo) -> list[ImportedEvent]:
@@ -171,7 +186,7 @@ def _parse_day(text: str, number: int) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as exc:
-        raise Invalid(f"Line {number}: {text} is no date.", hint=_HINT) from exc
+        raise Invalid(f"Line {number}: {text} is not a date.", hint=_HINT) from exc
 
 
 def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> ImportedEvent:
@@ -184,7 +199,7 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
     try:
         local = datetime.combine(day, time.fromisoformat(heading[1]))
     except ValueError as exc:
-        raise Invalid(f"Line {number}: {heading[1]} is no time.", hint=_HINT) from exc
+        raise Invalid(f"Line {number}: {heading[1]} is not a time.", hint=_HINT) from exc
     tags = items.get("Tags", "")
     return ImportedEvent(
         id=items["ID"],

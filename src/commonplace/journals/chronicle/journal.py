@@ -84,7 +84,7 @@ _KEYS = uuid.UUID("5b0c7ff0-6a68-5d1f-8f6e-2f4d8a7c9e13")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who logs: the machine, the user and the folder, each `unknown` where nobody can tell."""
+    """Who logs: the machine, the user and the folder, each `unknown` where it is not known."""
 
     hostname: str = UNKNOWN
     username: str = UNKNOWN
@@ -173,7 +173,7 @@ class Chronicle:
         return self._author
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self._store.close()
 
     def add_event(
@@ -207,7 +207,7 @@ class Chronicle:
     ) -> EventAdded:
         """Log what was done just now, unless an entry inside the interval says the same.
 
-        Looked for under the lock that the entry is written under: of two processes that are told
+        Looked for under the lock that the entry is written under: of two processes that log
         the same at once, one writes. is_same: quick, and pure. Raises: as `add_event`.
         """
         unless = Unless(question=_question(within), is_same=is_same)
@@ -245,10 +245,10 @@ class Chronicle:
         drafts.reverse()
         drafts.sort(key=lambda x: x.instant)
         added = 0
-        with self._imported.adding() as tell:
+        with self._imported.adding() as remember:
             for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
                 batch = drafts[done : done + _IMPORTED_AT_ONCE]
-                added += self._store.add_all(batch, tell=tell)
+                added += self._store.add_all(batch, on_added=remember)
                 if progress is not None:
                     progress(done + len(batch), len(drafts) - done - len(batch))
         return added
@@ -356,7 +356,7 @@ class Chronicle:
         """What `undo` takes back: the entry this user added last on this machine, or an import.
 
         "Last" is the order of writing, not the time logged. The last import counts whole, whoever
-        logged its entries, until this user adds one; what was edited since is no part of it.
+        logged its entries, until this user adds one; what was edited since is not part of it.
         Raises: NotFound, Unavailable.
         """
         stamps = self._imported.read()

@@ -61,7 +61,7 @@ _NUMBERED = uuid.UUID("6c1d6c62-3b3a-5c0e-9d0a-0f3a5f1f5d11")
 
 
 class Unreadable(Exception):
-    """A row that is no entry; the argument says why, without a word of the entry."""
+    """A row that holds no entry; the argument says why, without a word of the entry."""
 
 
 class TimedRow(NamedTuple):
@@ -298,7 +298,7 @@ def label_of(row: Row) -> str:
 
 
 def _text(value: object) -> str:
-    """A column as text: connections hand texts over as bytes, since some are no UTF-8."""
+    """A column as text: connections hand texts over as bytes, since some are not UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return "" if value is None else str(value)

@@ -102,7 +102,7 @@ def _append(path: Path, content: bytes) -> bool:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise Invalid(f"{path} is no plain file.", hint="Move it away.")
+            raise Invalid(f"{path} is not a plain file.", hint="Move it away.")
         if os.name != "nt" and found.st_uid != os.geteuid():
             raise Denied(f"{path} belongs to another user.", hint="Move it away.")
         return os.write(descriptor, content) == len(content)

@@ -92,7 +92,7 @@ def _read_config(path: Path) -> Mapping[str, object]:
     if backend not in {"sqlite", "markdown"}:
         raise _broken(path, "names a backend that is neither sqlite nor markdown")
     if not isinstance(folder, str) or "\0" in folder:
-        raise _broken(path, "names a data_dir that is no path")
+        raise _broken(path, "names a data_dir that is not a path")
     return {"backend": backend, "data_dir": folder}
 
 

@@ -81,7 +81,7 @@ def _place(roots: list[Any], stack: list[_Container], value: Any, line: int) -> 
     elif key:
         container[key.pop()] = value
     elif not isinstance(value, str) or value in container:
-        raise Invalid(f"Line {line} holds a key twice, or one that is no text.", hint=_HINT)
+        raise Invalid(f"Line {line} holds a key twice, or one that is not a text.", hint=_HINT)
     else:
         key.append(value)
 

@@ -199,7 +199,7 @@ ORDER BY timestamp_unix_seconds, timestamp_nanosecond, rowid;
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_messages
--- Messages that may bear a word: those that hold its beginning, and all that are no plain ASCII.
+-- Messages that may bear a word: those that hold its beginning, and all that are not plain ASCII.
 SELECT rowid, CAST(message AS TEXT) FROM entries
 WHERE instr(lower(CAST(message AS TEXT)), :beginning) > 0
     OR length(CAST(message AS TEXT)) <> length(CAST(message AS BLOB));

@@ -75,7 +75,7 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
     if layout.generation == "D2" and layout.whole and not _words_fit(store):
         yield Problem(
             what=f"{store.path} has a word index that does not fit its entries.",
-            hint="Repair makes it anew from the entries.",
+            hint="Repair builds it again from the entries.",
             repairable=True,
         )
 
@@ -110,8 +110,8 @@ def _unreadable(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]:
         )
     if len(reasons) > _NAMED:
         rest = Counter(why for _, why in reasons[_NAMED:])
-        told = "; ".join(f"{count} times: {why}" for why, count in rest.most_common(_NAMED))
-        yield Problem(what=f"More entries of {store.path} cannot be read: {told}")
+        others = "; ".join(f"{count} times: {why}" for why, count in rest.most_common(_NAMED))
+        yield Problem(what=f"More entries of {store.path} cannot be read: {others}")
 
 
 def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
@@ -136,5 +136,5 @@ def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
         if not words_fit or not layout.whole:
             conn.execute(SQL["rebuild_words"])
     if not words_fit:
-        done.append(f"Made the word index of {store.path} anew.")
+        done.append(f"Built the word index of {store.path} again.")
     return done

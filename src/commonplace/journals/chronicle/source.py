@@ -39,7 +39,7 @@ class ChronicleSource:
     def __init__(self, chronicle: Chronicle) -> None:
         self._store = chronicle.store
         self._zone = chronicle.zone
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._passed: tuple[str, int] | None = None
         self._remains = False
 
@@ -78,7 +78,7 @@ class ChronicleSource:
         began = time.time_ns()
         survey = self._store.survey()
         for label, why in survey.unreadable:
-            self._tell(label, why)
+            self._log(label, why)
         changed = [x for ref, x in survey.seen.items() if known.get(ref) != x.stamp]
         changed.sort(key=lambda x: x.instant)
         gone = sorted(known.keys() - survey.seen.keys())
@@ -117,7 +117,7 @@ class ChronicleSource:
             elif event is None and known is not None:
                 yield Drop(ref)
 
-    def _tell(self, label: str, why: str) -> None:
-        if label not in self._told:
-            self._told.add(label)
+    def _log(self, label: str, why: str) -> None:
+        if label not in self._logged:
+            self._logged.add(label)
             _log.warning("The entry %s of %s is passed over: %s", label, self._store.path, why)

@@ -152,17 +152,17 @@ class ChronicleTree:
                 return max(there, key=_place_of), True
             return self._put(draft), False
 
-    def add_all(self, drafts: Sequence[EventDraft], *, tell: Callable[[Event], None]) -> int:
+    def add_all(self, drafts: Sequence[EventDraft], *, on_added: Callable[[Event], None]) -> int:
         """Write the files of entries, less those whose id is taken; how many were written.
 
-        tell: is called with each once it is written. Raises: as add; those before are written then.
+        on_added: called with each once it is written. Raises: as add; those before stay.
         """
         added = 0
         with self._locked():
             taken = {x.id for x, _ in self._events()}
             for draft in drafts:
                 if draft.id not in taken:
-                    tell(self._put(draft))
+                    on_added(self._put(draft))
                     taken.add(draft.id)
                     added += 1
         return added
@@ -209,7 +209,7 @@ class ChronicleTree:
             if str(new) == old or (changes.instant is None and changes.message is None):
                 new = type(new)(old)
             else:
-                # First the name, then what is in it: whoever is killed between leaves one entry.
+                # First the name, then what is in it: a process killed between leaves one entry.
                 self._move(old, new)
             replace_file(new, _render(draft))
             edited = self._read(str(new))
@@ -237,13 +237,15 @@ class ChronicleTree:
     def _current(self, wanted: str, expected: str | None) -> tuple[Event, str]:
         event, path = self._find(wanted)
         if expected is not None and event.stamp != expected:
-            raise Conflict(f"{event.ref} was changed meanwhile.", hint="Read it again, then write.")
+            raise Conflict(
+                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
+            )
         return event, path
 
     def _move(self, old: str, new: Path) -> None:
         self._refuse_link(new.parent)
         make_folder(new.parent, _FOLDER_MODE)
-        if os.path.lexists(new):  # nobody makes it meanwhile: we hold the lock
+        if os.path.lexists(new):  # no other process makes it now: we hold the lock
             raise _taken(new)
         with translated(new):
             os.rename(old, new)
@@ -308,7 +310,7 @@ class ChronicleTree:
         return self.files_state() if self._is_there() else "absent"
 
     def _is_there(self) -> bool:
-        """Whether there is a tree. Raises: Invalid for what is no folder, Denied, Unavailable."""
+        """Whether there is a tree. Raises: Invalid for a file, Denied, Unavailable."""
         try:
             with translated(self.path):
                 found = os.stat(self.path)
@@ -316,7 +318,7 @@ class ChronicleTree:
             return False
         if not stat.S_ISDIR(found.st_mode):
             raise Invalid(
-                f"{self.path} is no folder, and a Markdown tree is one.",
+                f"{self.path} is not a folder, and a Markdown tree is one.",
                 hint="Check data_dir in chronicle's config.json, or CHRONICLE_DB_PATH.",
             )
         return True
@@ -353,7 +355,7 @@ class ChronicleTree:
                 yield path, event
 
     def _read(self, path: str) -> Event | str:
-        """A file's entry, or why it is none; empty where there is no file any more."""
+        """A file's entry, or why it holds none; empty where there is no file any more."""
         try:
             found = os.lstat(path)
         except OSError:
@@ -419,9 +421,9 @@ def _place_of(event: Event) -> tuple[int, int]:
 
 
 def _content(path: str, found: os.stat_result) -> str:
-    """A file's text. Raises Invalid for what is no plain file of a sane size, OSError."""
+    """A file's text. Raises Invalid for what is not a plain file of a sane size, OSError."""
     if not stat.S_ISREG(found.st_mode):
-        raise Invalid("It is no plain file.")
+        raise Invalid("It is not a plain file.")
     if found.st_size > _LARGEST_FILE:
         raise Invalid("It is too large.")
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

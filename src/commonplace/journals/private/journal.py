@@ -203,7 +203,7 @@ class PrivateJournal:
                 self.notices.log(place.path, exc.message)
 
     def edit(self, ref: str, content: str, *, expected: str | None = None) -> PrivateEntry:
-        """Put a new text in place of an entry's whole file, and let its `.embedding` be made anew.
+        """Put a new text in place of an entry's whole file, and let its `.embedding` be made again.
 
         The frontmatter stays when the new text has none. expected: the `version` that was read.
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is another by now.
@@ -237,7 +237,7 @@ class PrivateJournal:
             remove_file(place.sidecar)
             remove_leftovers(folder)
         if folder != place.root.path:
-            with contextlib.suppress(OSError):  # others lie in it, or came meanwhile
+            with contextlib.suppress(OSError):  # others lie in it, or came since
                 os.rmdir(folder)
                 sync_folder(folder.parent)
 

@@ -175,7 +175,7 @@ def _shown(text: str) -> str:
 
 
 def _resolved(path: str, roots: Sequence[Root], asked: str) -> EntryPlace:
-    """The place of an absolute path; containment is judged before existence, which would tell."""
+    """The place of an absolute path; containment is judged first, existence stays hidden."""
     real = os.path.realpath(path)
     for root in roots:
         if os.path.abspath(path).startswith(f"{root.path}{os.sep}"):
@@ -186,7 +186,7 @@ def _resolved(path: str, roots: Sequence[Root], asked: str) -> EntryPlace:
         raise Denied(f"{_shown(asked)} lies outside the journal's folders.", hint=_LIST_HINT)
     real_root, root = max(inside, key=lambda pair: len(pair[0]))
     if not real.endswith(SUFFIX):
-        raise Denied(f"{_shown(asked)} leads to something that is no entry.", hint=_LIST_HINT)
+        raise Denied(f"{_shown(asked)} leads to something that is not an entry.", hint=_LIST_HINT)
     if not os.path.lexists(real):
         raise NotFound(f"There is no entry {_shown(asked)}.", hint=_LIST_HINT)
     return EntryPlace(root=root, relative=os.path.relpath(real, real_root).replace(os.sep, "/"))

@@ -101,7 +101,7 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
     for place, reason in corrupt_sidecars(root, day, listing):
         yield Problem(
             what=f"{place.sidecar} {reason}.",
-            hint="Repair removes it; it is made anew from the entry.",
+            hint="Repair removes it; it is made again from the entry.",
             repairable=True,
         )
 

@@ -69,7 +69,7 @@ class RootSource:
         self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
         # The times of the folders when last none was young, the mark they made, and since when the
-        # system would have told that anything changed.
+        # system would have reported any change.
         self._settled: tuple[dict[str, int], str, int | None] = ({}, "{}", None)
 
     @property
@@ -84,11 +84,11 @@ class RootSource:
 
     def mark(self) -> str:
         """The mtime of each day folder, as JSON; with the number of entries where it is young."""
-        settled, mark, told_since = self._settled
-        if self._watch.is_still(told_since):
+        settled, mark, watched_since = self._settled
+        if self._watch.is_still(watched_since):
             return mark
         # Who asks once, as a command does, would only pay for watches.
-        told_since = self._watch.token(settled.keys()) if settled else None
+        watched_since = self._watch.token(settled.keys()) if settled else None
         try:
             days = day_times(self._root)
         except FileNotFoundError:
@@ -96,7 +96,7 @@ class RootSource:
         except OSError:
             return _UNREADABLE
         if days == settled:
-            self._settled = settled, mark, told_since
+            self._settled = settled, mark, watched_since
             return mark
         now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
         marks: dict[str, str] = {}
@@ -273,9 +273,7 @@ class RootSource:
         try:
             # Not synced: 10 ms an entry here, and a torn one is found and mended by `doctor`.
             write_derived(place.sidecar, content.encode(), mode=0o600)
-            if (
-                _stamp_now(place) != entry.stamp
-            ):  # edited or deleted meanwhile: this text is no more
+            if _stamp_now(place) != entry.stamp:  # edited or deleted since: this text is gone
                 remove_file(place.sidecar)
         except FileExistsError:
             return

@@ -131,7 +131,7 @@ class ThoughtWriter:
         refs: list[str] = []
         notes: list[str] = []
         for root, part in parts.items():
-            with _telling(refs):
+            with _naming_written(refs):
                 refs.append(self._write_part(root, part, moment, notes).ref)
         return ThoughtsWritten(refs=tuple(refs), at=moment, notes=tuple(notes))
 
@@ -192,12 +192,12 @@ class ThoughtWriter:
                     continue
                 repeated = False
                 content = render_entry(part, at, self._zone).encode()
-                with _telling(plan.refs[:number]):
+                with _naming_written(plan.refs[:number]):
                     while not self._is_made(place, content, notes):
                         place = self._free_place(root, at)
                         plan = plan.moved(number, place.ref)
                         save_plan(path, plan)
-            with contextlib.suppress(CommonplaceError):  # without it, what is there tells as well
+            with contextlib.suppress(CommonplaceError):  # without it, what is there says as much
                 save_plan(path, plan.finished())
         return ThoughtsWritten(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
 
@@ -255,13 +255,13 @@ def _ignore_new(root: Path) -> None:
 
 
 @contextlib.contextmanager
-def _telling(refs: Sequence[str]) -> Iterator[None]:
+def _naming_written(refs: Sequence[str]) -> Iterator[None]:
     """Name what is already written in an error that comes after it."""
     try:
         yield
     except CommonplaceError as exc:
         if not refs:
             raise
-        told = f"{exc.message} Already written: {', '.join(refs)}."
+        message = f"{exc.message} Already written: {', '.join(refs)}."
         hint = f"{exc.hint} Then write only what is missing.".strip()
-        raise type(exc)(told, hint=hint) from exc
+        raise type(exc)(message, hint=hint) from exc

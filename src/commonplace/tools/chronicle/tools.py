@@ -150,7 +150,7 @@ class ChronicleTools:
         """Chronicle: log, unasked, what the user just accomplished, decided or learned.
 
         Use it whenever you notice something worth tracking. Tags are suggested from the words, the
-        user's own tags and the project. Told twice within ten minutes, it is logged once.
+        user's own tags and the project. Sent twice within ten minutes, it is logged once.
         """
         return self._logged(self._service().remember(activity, context))
 
@@ -172,7 +172,7 @@ class ChronicleTools:
         page = service.chronicle.list_events(limit=_STORY_ENTRIES, within=interval)
         if not page.events:
             return self._listed([], interval=interval, notes=[self._last_entry()])
-        notes = [f"Only the newest {_STORY_ENTRIES} entries are told."] if page.cursor else []
+        notes = [f"Only the newest {_STORY_ENTRIES} entries are shown."] if page.cursor else []
         facts = {**_facts(page.events, interval), "cursor": ""}
         return answer_of([*lines, "", *story(page.events, service.zone)], facts, notes)
 
