@@ -16,6 +16,7 @@ from bench.homes import Home
 from bench.logs import copied, foreign_home, seen_home
 from bench.sessions import OURS, session
 from commonplace.core.values import Drop, Put, Since
+from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.testing import ReadySlot
@@ -270,7 +271,7 @@ class _Hearing(Wrapping):
 def _take_oldest_vectors(app: App, count: int) -> None:
     """Bring an index to the last so many entries of its catch-up, the oldest."""
     nothing_known = Since(mark=None, stamps=lambda _prefix: {})
-    scan = app.chronicle.journal.source().scan(nothing_known)
+    scan = ChronicleSource(app.chronicle.journal).scan(nothing_known)
     puts = [put for put in islice(scan, count) if isinstance(put, Put)]
     app.index.apply([Drop(put.doc.ref) for put in puts])
     app.index.apply(puts)

@@ -21,7 +21,8 @@ from bench.searches import Asking, search_figures
 from bench.tag_sentences import HELD_OUT, precision_recall
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.journal import Chronicle, doc_of
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.tags import suggest_tags
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _add_figures(home: Home, sizes: Sizes, scratch: Path) -> list[Figure]:
     rows = list(make_rows(2 * (sizes.adds + _WARM), seed=22))
     with closing(_copy(home, scratch / "floor.db")) as database:
         _copy(home, scratch / "added.db").close()
-        added = Place(path=scratch / "added.db", form="database")
+        added = ChroniclePlace(path=scratch / "added.db", form="database")
         with closing(
             Chronicle(added, owner="me", zone=ZONE, clock=lambda: datetime.now(UTC))
         ) as chronicle:
@@ -192,7 +193,9 @@ def _open_figure(home: Home, sizes: Sizes) -> Figure:
     for _ in range(sizes.openings):
         began = time.perf_counter()
         with home.opened(encoder="absent") as app:
-            seen = app.index.since("chronicle").mark == app.chronicle.journal.source().mark()
+            seen = (
+                app.index.since("chronicle").mark == ChronicleSource(app.chronicle.journal).mark()
+            )
             app.chronicle.tools.toolset.tool("list_entries").call({"limit": 10})
             took.append((time.perf_counter() - began) * 1000)
             assert seen, "the index does not know this home"

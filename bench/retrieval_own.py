@@ -94,7 +94,9 @@ def _write_timeline(home: Home, app: App, docs: Sequence[Doc]) -> list[str]:
     """Entries in one transaction; a turn's speaker is its role. All that is due is rolled up."""
     del home
     drafts = [
-        TimelineDraft(content=doc.text, at=doc.at, metadata={"role": doc.author} if doc.author else {})
+        TimelineDraft(
+            content=doc.text, at=doc.at, metadata={"role": doc.author} if doc.author else {}
+        )
         for doc in docs
     ]
     added = app.timeline.journal.add_many(drafts)

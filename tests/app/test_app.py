@@ -17,7 +17,8 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
-from commonplace.services.chronicle.keeping import ChronicleKeeping
+from commonplace.tools.chronicle.for_people import ChronicleKeeping
+from commonplace.tools.private.for_people import edit_entry
 from commonplace.tools.timeline.for_people import shown_answer
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     app = opened()
     call(app, "process_thoughts", feelings="about walnuts")
     assert app.recall.tools.toolset.tool("recall").call({"query": "walnuts"}).facts["count"] == 1
-    assert "notebook" not in app.recall.desk().journals
+    assert "notebook" not in app.recall.service().journals
     assert "journal" not in vars(app.notebook)
     assert not list(tmp_path.rglob("ledgers"))
     notes = opened(notebook=str(tmp_path / "notes")).notebook.journal
@@ -184,7 +185,7 @@ def test_without_a_notebook_nothing_of_it_is_opened(opened, tmp_path):
     entry = notes.write("api/errors", "Problem details, as RFC 9457 has them.").entry
     app = opened(notebook=str(tmp_path / "notes"))
     assert "notebook" in {x.name for x in app.sources()}
-    assert app.recall.desk().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
+    assert app.recall.service().journals["notebook"].read_ref(entry.ref).text.startswith("Problem")
     found = app.recall.tools.toolset.tool("recall").call({"query": "RFC 9457"})
     assert entry.ref in found.text
 
@@ -241,7 +242,7 @@ def test_what_a_journal_deletes_leaves_the_summaries_at_once(opened, tmp_path):
     assert desk.keep_up() == 5
     assert "zanzibarquartz" in desk.rollup("yearly").content
     assert desk.find("zanzibarquartz").hits
-    ChronicleKeeping(desk=app.chronicle.desk).delete_entry(ref=gone.facts["id"])
+    ChronicleKeeping(service=app.chronicle.service).delete_entry(ref=gone.facts["id"])
     ours = list((tmp_path / "home" / ".local" / "share" / "commonplace").rglob("*"))
     assert ours
     assert not [x.name for x in ours if x.is_file() and b"zanzibarquartz" in x.read_bytes()]
@@ -260,10 +261,12 @@ def test_what_an_edit_replaces_leaves_the_summaries_at_once(opened, tmp_path):
     desk.rollups.grace = timedelta(days=-400)
     assert desk.keep_up() == 5
     assert desk.rollup("yearly").content.count("zanzibarquartz") == 2
-    ChronicleKeeping(desk=app.chronicle.desk).edit_entry(
+    ChronicleKeeping(service=app.chronicle.service).edit_entry(
         ref=logged.facts["id"], message="Called Ada"
     )
-    app.private.tools.edit_entry(path=felt.facts["refs"][0], text="## Feelings\n\nCalm about Ada.")
+    edit_entry(
+        app.private.service(), path=felt.facts["refs"][0], text="## Feelings\n\nCalm about Ada."
+    )
     ours = [x for x in (tmp_path / "home").rglob("*") if x.is_file()]
     assert ours
     assert not [x.name for x in ours if b"zanzibarquartz" in x.read_bytes()]

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Since
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.open import ChroniclePages
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.private.journal import PrivateJournal
+from commonplace.journals.private.open import PrivatePages
 from commonplace.journals.private.roots import resolve_roots
+from commonplace.journals.private.source import sources_of
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.journals.timeline.open import TimelinePages
 from commonplace.journals.timeline.source import TimelineSource
@@ -30,7 +34,7 @@ OFFSETS = [timedelta(0), timedelta(hours=1), timedelta(days=3), timedelta(days=3
 def _chronicle(folder, form):
     numbers = itertools.count()
     chronicle = Chronicle(
-        Place(path=folder / form, form=form),
+        ChroniclePlace(path=folder / form, form=form),
         owner="me",
         zone=UTC,
         clock=lambda: NOW,
@@ -39,7 +43,7 @@ def _chronicle(folder, form):
     )
     for number, offset in enumerate(OFFSETS):
         chronicle.add_event(f"entry {number}", at=NOW + offset)
-    return chronicle.pages(), chronicle.source(), chronicle.close
+    return ChroniclePages(chronicle), ChronicleSource(chronicle), chronicle.close
 
 
 def _private(folder):
@@ -49,7 +53,7 @@ def _private(folder):
     )
     for number, offset in enumerate(OFFSETS):
         journal.write({"feelings": f"entry {number}"}, at=NOW + offset)
-    return journal.pages(), journal.sources()[0], lambda: None
+    return PrivatePages(journal), sources_of(journal)[0], lambda: None
 
 
 def _timeline(folder):

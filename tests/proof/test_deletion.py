@@ -14,6 +14,7 @@ from commonplace.doors.cli.chronicle import keeping as chronicle_keeping
 from commonplace.doors.cli.timeline import keeping as timeline_keeping
 from commonplace.memory import Memory
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+from commonplace.tools.private.for_people import delete_entry
 
 NOW = datetime(2025, 2, 1, tzinfo=UTC)
 ENTRIES = [24, pytest.param(150, marks=pytest.mark.long)]
@@ -83,7 +84,7 @@ def add_memory(home, text, number):
 JOURNALS = {
     "timeline": (add_timeline, lambda home, x: home.timeline.delete(ref=x)),
     "chronicle": (add_chronicle, lambda home, x: chronicle_keeping(home.app).delete_entry(ref=x)),
-    "private": (add_private, lambda home, x: home.app.private.tools.delete_entry(path=x)),
+    "private": (add_private, lambda home, x: delete_entry(home.app.private.service(), path=x)),
     "memory": (add_memory, lambda home, x: home.memory.delete("todo", x)),
 }
 

@@ -23,6 +23,7 @@ from commonplace.doors.cli import timeline as timeline_commands
 from commonplace.doors.doctor.checks import Checkup
 from commonplace.journals.memory.entry import ref_of
 from commonplace.testing import HashingEncoder, ReadySlot
+from commonplace.tools.private.for_people import delete_entry, edit_entry
 
 SECTION = "api/errors"
 CLOSING_S = 60.0
@@ -34,11 +35,11 @@ def private_write(app, text):
 
 
 def private_edit(app, ref, text):
-    app.private.tools.edit_entry(path=ref, text=text)
+    edit_entry(app.private.service(), path=ref, text=text)
 
 
 def private_delete(app, ref):
-    app.private.tools.delete_entry(path=ref)
+    delete_entry(app.private.service(), path=ref)
 
 
 def chronicle_add(app, text):

@@ -9,14 +9,15 @@ from zoneinfo import ZoneInfo
 
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.trust import TrustedLogs
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
-from commonplace.services.chronicle.service import ChronicleDesk
-from commonplace.services.chronicle.trust import allow_log
+from commonplace.services.chronicle.service import ChronicleService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 from commonplace.tools.chronicle.tools import ChronicleTools
+from commonplace.tools.chronicle.trust import allow_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ class ChronicleWorld:
         self.project = project
         self.path = path or home / "chronicle.db"
         self.chronicle = Chronicle(
-            Place(path=self.path, form="tree" if self.path.is_dir() else "database"),
+            ChroniclePlace(path=self.path, form="tree" if self.path.is_dir() else "database"),
             owner="me",
             zone=LOS_ANGELES,
             clock=self.clock,
@@ -56,9 +57,9 @@ class ChronicleWorld:
         slot = slot or ReadySlot(HashingEncoder())
         self.index = MemoryIndex().within("me")
         self.filing = Filing(
-            index=self.index, sources=[self.chronicle.source()], encoder=slot, holder="test"
+            index=self.index, sources=[ChronicleSource(self.chronicle)], encoder=slot, holder="test"
         )
-        self.desk = ChronicleDesk(
+        self.service = ChronicleService(
             chronicle=self.chronicle,
             filing=self.filing,
             finder=Finder(index=self.index, encoder=slot, filing=self.filing),
@@ -68,7 +69,7 @@ class ChronicleWorld:
             home=home,
             trusted=TrustedLogs(home / "trusted"),
         )
-        self.toolset = ChronicleTools(lambda: self.desk).toolset
+        self.toolset = ChronicleTools(lambda: self.service).toolset
 
     def __call__(self, tool: str, **arguments: Any) -> Answer:
         """What a tool answers, called as a door calls it."""
@@ -89,11 +90,11 @@ class ChronicleWorld:
 
     def trust(self) -> None:
         """Allow the project log that the `.chronicle` of the project asks for."""
-        allow_log(self.desk, None)
+        allow_log(self.service, None)
 
     def without_folder(self) -> None:
         """Go on without a project's folder."""
-        self.desk = replace(self.desk, folder=None)
+        self.service = replace(self.service, folder=None)
 
     def close(self) -> None:
         """Stop the background work and let go of the file."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.clock import render_interval
 from commonplace.core.errors import Invalid
-from commonplace.core.when.phrases import parse_since, parse_until, read_interval
+from commonplace.core.when.phrases import parse_since, parse_until, parse_when, read_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +27,12 @@ _NO_INSTANT = ("Unknown time phrase", "No beginning")
 _OTHERWISE_NAMED = re.compile(r"Invalid (?:time|message): ")
 
 
-class Timed(Protocol):
-    """A desk that has a clock, and a zone in which phrases are read."""
+class Clocked(Protocol):
+    """A service with a clock, and a zone in which phrases are read."""
 
     @property
     def clock(self) -> Clock:
-        """Tells the present instant."""
+        """Says which instant the present is."""
         ...
 
     @property
@@ -41,33 +41,46 @@ class Timed(Protocol):
         ...
 
 
-def read_at(desk: Timed, at: str) -> datetime | None:
-    """The instant that `at` names; None where it is blank. Raises Invalid."""
+def read_at(service: Clocked, at: str) -> datetime | None:
+    """The instant that `at` names; None where it is blank. Raises: Invalid."""
     if not at.strip():
         return None
     with naming("at"):
         try:
-            return parse_since(at, now=desk.clock(), zone=desk.zone)
+            return parse_since(at, now=service.clock(), zone=service.zone)
         except Invalid as exc:
             if exc.message.startswith(_NO_INSTANT):
                 raise Invalid(exc.message, hint=_AT_HINT) from exc
             raise
 
 
-def read_span(desk: Timed, since: str, until: str) -> Interval | None:
-    """The time from the start of `since` to the end of `until`; None without both.
+def read_span(service: Clocked, since: str, until: str, *, when: str = "") -> Interval | None:
+    """The time that the phrases given have in common; None where none is given.
 
-    Raises Invalid.
+    Args:
+        service: Whose present and zone the phrases are read in.
+        since: Its start is the earliest instant.
+        until: Its end is the latest one.
+        when: Start and end in one phrase.
+
+    Raises:
+        Invalid: It names the argument of a phrase that is none.
     """
-    now, zone = desk.clock(), desk.zone
+    now, zone = service.clock(), service.zone
     # Each alone first, so that an error names its argument.
-    for name, phrase, parse in (("since", since, parse_since), ("until", until, parse_until)):
-        if phrase:
-            with naming(name):
-                parse(phrase, now=now, zone=zone)
-    with naming("since" if since else "until"):
+    given = {
+        "when": (when, parse_when),
+        "since": (since, parse_since),
+        "until": (until, parse_until),
+    }
+    named = [name for name, (phrase, _) in given.items() if phrase]
+    for name in named:
+        phrase, parse = given[name]
+        with naming(name):
+            parse(phrase, now=now, zone=zone)
+    with naming(named[0] if named else "when"):
         span = read_interval(
-            when=None, since=since or None, until=until or None, now=now, zone=zone
+            when=when or None, since=since or None, until=until or None, now=now, zone=zone
         )
         if span is not None:
             render_interval(span, zone)  # what the answer could not show is refused here
@@ -78,7 +91,9 @@ def read_span(desk: Timed, since: str, until: str) -> Interval | None:
 def naming(argument: str, *, about: str = "") -> Iterator[None]:
     """Let an error about a phrase or a text begin with the argument that it came in.
 
-    about: how the errors begin that are meant, where others may come as well.
+    Args:
+        argument: The name the caller knows it by.
+        about: How the errors begin that are meant, where others may come as well.
     """
     try:
         yield

@@ -213,7 +213,7 @@ def _either(names: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A page that a host may fetch by its address; `read` makes its text anew each time."""
+    """A page that a host may fetch by its address; `read` makes its text at each call."""
 
     uri: str
     title: str
@@ -224,7 +224,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A text that a host offers its user to begin with; `write` makes it anew each time."""
+    """A text that a host offers its user to begin with; `write` makes it at each call."""
 
     name: str
     title: str

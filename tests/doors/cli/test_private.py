@@ -120,7 +120,7 @@ def test_search_in_a_time(tmp_path):
     assert len(hits("harbour", "--since", "2026-03-02")) == 2
     unknown = run("private", "search", "harbour", "--when", "soonish")
     assert unknown.exit_code == 2
-    assert "Unknown time phrase: 'soonish'." in unknown.stderr
+    assert "Invalid when: unknown time phrase: 'soonish'." in unknown.stderr
 
 
 def test_search_narrowed():

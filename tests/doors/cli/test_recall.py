@@ -190,7 +190,7 @@ def test_a_broken_chronicle_stops_no_command_but_its_own(written, database):
     assert facts("recall", "postgres lag")["missing"] == ["chronicle"]
     found = facts("private", "search", "postgres lag")
     assert [hit["ref"] for hit in found["results"]] == [private]
-    assert "no SQLite database" in run("status").stdout
+    assert "not a SQLite database" in run("status").stdout
     assert run("chronicle", "list").exit_code != 0
     done = run("reindex")
     assert done.exit_code == 2

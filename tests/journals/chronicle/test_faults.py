@@ -16,7 +16,8 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, Unavailable
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace.journals.chronicle.source import ChronicleSource
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 make, rows = GOLDEN["make"], GOLDEN["rows"]
@@ -42,10 +43,10 @@ def path(tmp_path) -> Path:
 
 def opened(path: Path, **settings) -> Chronicle:
     """A chronicle that waits a tenth of a second for a lock."""
-    return opened_at(Place(path=path, form="database"), **settings)
+    return opened_at(ChroniclePlace(path=path, form="database"), **settings)
 
 
-def opened_at(place: Place, **settings) -> Chronicle:
+def opened_at(place: ChroniclePlace, **settings) -> Chronicle:
     """The same of any place."""
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, "zone": UTC, **settings}
@@ -58,8 +59,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle.journal import Chronicle
-from commonplace.journals.chronicle.places import Place
-place = Place(path=Path(sys.argv[1]), form="database")
+from commonplace.journals.chronicle.places import ChroniclePlace
+place = ChroniclePlace(path=Path(sys.argv[1]), form="database")
 chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(int(sys.argv[3])):
     event = chronicle.add_event(f"{sys.argv[2]} {number}", tags=["t"]).event
@@ -136,8 +137,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle.journal import Chronicle
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.journals.chronicle.places import Place
-place = Place(path=Path(sys.argv[1]), form=sys.argv[2])
+from commonplace.journals.chronicle.places import ChroniclePlace
+place = ChroniclePlace(path=Path(sys.argv[1]), form=sys.argv[2])
 chronicle = Chronicle(
     place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC), imported=Path(sys.argv[3])
 )
@@ -162,7 +163,7 @@ def test_a_killed_import_goes_on_and_is_taken_back_whole(form, tmp_path):
     first.stdout.close()
     first.wait()
     settings = {"imported": tmp_path / "imported", "patience_s": 30.0}
-    chronicle = opened_at(Place(path=place, form=form), **settings)
+    chronicle = opened_at(ChroniclePlace(path=place, form=form), **settings)
     assert 500 <= len(chronicle.list_events(limit=2000).events) <= 1200
     assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
     assert len(chronicle.list_events(limit=2000).events) == 1200
@@ -190,7 +191,7 @@ def test_a_locked_database_is_read_and_named(path):
 
 @pytest.mark.parametrize("generation", ["A", "B", "D1", "D2"])
 def test_a_read_only_database_is_read_and_named(generation, path, plain_permissions):
-    """Also in a folder where nothing can be made; a write says what to check."""
+    """Also in a folder where nothing can be made; a write or an upgrade says what to check."""
     make(generation, path)
     for beside in path.parent.glob("*-*"):
         beside.unlink()
@@ -199,8 +200,8 @@ def test_a_read_only_database_is_read_and_named(generation, path, plain_permissi
     try:
         with plain_permissions():
             chronicle = opened(path)
-            assert chronicle.list_events().events
-            assert chronicle.source().mark()
+            assert generation in "AB" or chronicle.list_events().events
+            assert ChronicleSource(chronicle).mark()
             with pytest.raises(CommonplaceError) as caught:
                 chronicle.upgrade() if generation in "AB" else chronicle.add_event("x")
             assert str(path) in caught.value.message
@@ -229,7 +230,7 @@ def test_a_file_nobody_may_read_is_named(path, plain_permissions):
         with pytest.raises(CommonplaceError) as caught:
             chronicle.list_events()
         assert str(path) in caught.value.message
-        assert chronicle.source().mark().startswith("unreadable")
+        assert ChronicleSource(chronicle).mark().startswith("unreadable")
         assert len(chronicle.problems()) == 1
 
 
@@ -240,7 +241,7 @@ def test_a_file_that_is_no_database_is_named(content, path):
     path.write_bytes(content)
     chronicle = opened(path)
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
-        with pytest.raises(Invalid, match="no SQLite database"):
+        with pytest.raises(Invalid, match="not a SQLite database"):
             verb()
     assert path.read_bytes() == content
     assert "CHRONICLE_DB_PATH" in chronicle.problems()[0].hint
@@ -313,7 +314,7 @@ def test_a_link_to_a_file_that_is_not_there_yet(path, tmp_path):
     target = tmp_path / "elsewhere" / "log.db"
     path.parent.mkdir()
     path.symlink_to(target)
-    with pytest.raises(Invalid, match=r"is a link to .*log.db, and there is no such folder"):
+    with pytest.raises(Invalid, match=r"is a link to .*log.db, and that folder is not there"):
         opened(path).add_event("x")
     target.parent.mkdir()
     opened(path).add_event("x")
@@ -343,7 +344,7 @@ def test_a_pipe_in_the_place_of_the_file_is_named(path):
     os.mkfifo(path)
     chronicle = opened(path)
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
-        with pytest.raises(Invalid, match="is no plain file") as caught:
+        with pytest.raises(Invalid, match="is not a plain file") as caught:
             verb()
         assert str(path) in caught.value.message
     assert len(chronicle.problems()) == 1
@@ -358,7 +359,7 @@ def test_a_reader_that_may_not_write_sees_what_others_add(path, plain_permission
     try:
         with plain_permissions():
             assert len(reader.list_events().events) == 3
-            before = reader.source().mark()
+            before = ChronicleSource(reader).mark()
         for number in range(200):
             rows(
                 path,
@@ -370,7 +371,7 @@ def test_a_reader_that_may_not_write_sees_what_others_add(path, plain_permission
         assert [x.name for x in path.parent.iterdir()] == [path.name]
         with plain_permissions():
             assert len(reader.list_events(limit=500).events) == 203
-            assert reader.source().mark() != before
+            assert ChronicleSource(reader).mark() != before
     finally:
         reader.close()
         path.parent.chmod(0o755)

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.journals.chronicle.logs import find_log_config, render_log, write_log
+from commonplace.journals.chronicle.log_config import find_log_config
+from commonplace.journals.chronicle.logs import render_log, write_log
 from commonplace.journals.chronicle.times import to_instant
-from commonplace.journals.chronicle.trust import Asked, TrustedLogs
+from commonplace.journals.chronicle.trust import TrustedLogs, TrustRequest
 
 CHICAGO = ZoneInfo("America/Chicago")
 AT = datetime(2025, 11, 29, 14, 30, tzinfo=UTC)
@@ -238,7 +239,7 @@ def test_a_changed_config_is_asked_about_again(project):
     assert _log(folder) == ""
     allowed = _found(folder)
     assert _trusted(folder).each() == [
-        Asked(file=str(folder / ".chronicle"), content=allowed.content, allowed=True)
+        TrustRequest(file=str(folder / ".chronicle"), content=allowed.content, allowed=True)
     ]
     (folder / ".chronicle").write_text('local_logging = true\nlog_dir = "other"\n')
     assert "asks for a project log" in write_log(_found(folder), Entry(), UTC, _trusted(folder))
@@ -296,7 +297,7 @@ def test_a_log_that_is_a_link_or_a_pipe_is_refused(project, tmp_path):
     os.mkfifo(log)
     reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert _log(folder) == f"No project log was written: {log} is no plain file."
+        assert _log(folder) == f"No project log was written: {log} is not a plain file."
     finally:
         os.close(reader)
     assert _log(folder).startswith("No project log was written: ")

@@ -13,7 +13,7 @@ from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import Glimpse, Page
 from commonplace.journals.chronicle.journal import Author, Chronicle
 from commonplace.journals.chronicle.open import ChroniclePages
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
 NOW = datetime(2026, 11, 21, 23, 19, 45, tzinfo=UTC)
@@ -27,7 +27,7 @@ def opened(tmp_path):
     def open_chronicle(form="database", path=None):
         numbers = itertools.count(1)
         chronicle = Chronicle(
-            Place(path=path or tmp_path / f"chronicle.{form}", form=form),
+            ChroniclePlace(path=path or tmp_path / f"chronicle.{form}", form=form),
             owner="me",
             zone=UTC,
             clock=lambda: NOW,
@@ -90,6 +90,7 @@ def test_entries_of_one_instant_follow_one_another(opened):
 def test_every_generation_is_walked_through_in_order(opened, tmp_path, generation):
     """From the oldest to the newest and back, as a list shows them."""
     chronicle = opened(path=GOLDEN["make"](generation, tmp_path / "chronicle.db"))
+    chronicle.upgrade()
     listed = [event.ref for event in chronicle.list_events().events]
     pages = ChroniclePages(chronicle)
     up = [page.after.ref for page in map(pages.read_ref, listed[1:]) if page.after]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import Invalid
-from commonplace.journals.chronicle.places import Place, resolve_chronicle
+from commonplace.journals.chronicle.places import ChroniclePlace, resolve_chronicle
 
 
 @pytest.fixture
@@ -26,7 +26,9 @@ def _configure(home: Path, content: object) -> None:
 def test_without_settings_it_is_the_database_of_convention(home):
     """`~/.local/share/chronicle/chronicle.db`, there or not, and nothing is made."""
     found = resolve_chronicle(home=home)
-    assert found == Place(path=home / ".local/share/chronicle/chronicle.db", form="database")
+    assert found == ChroniclePlace(
+        path=home / ".local/share/chronicle/chronicle.db", form="database"
+    )
     assert not (home / ".local").exists()
 
 
@@ -34,7 +36,9 @@ def test_our_own_setting_comes_first(home, tmp_path):
     """A file is a database, a folder is a tree; `~` is the home."""
     _configure(home, {"backend": "markdown", "data_dir": "/elsewhere"})
     named = tmp_path / "log.db"
-    assert resolve_chronicle(db_path=named, home=home) == Place(path=named, form="database")
+    assert resolve_chronicle(db_path=named, home=home) == ChroniclePlace(
+        path=named, form="database"
+    )
     (tmp_path / "tree").mkdir()
     assert resolve_chronicle(db_path=tmp_path / "tree", home=home).form == "tree"
     assert resolve_chronicle(db_path=Path("~/a.db"), home=home).path == home / "a.db"
@@ -54,7 +58,7 @@ def test_our_own_setting_comes_first(home, tmp_path):
 def test_chronicles_own_settings_are_followed(home, config, path, form):
     """Its backend and data_dir, each with the default that chronicle gives it."""
     _configure(home, config)
-    assert resolve_chronicle(home=home) == Place(path=home / path, form=form)
+    assert resolve_chronicle(home=home) == ChroniclePlace(path=home / path, form=form)
 
 
 def test_the_xdg_folders_are_followed(home, tmp_path):
@@ -62,7 +66,7 @@ def test_the_xdg_folders_are_followed(home, tmp_path):
     (tmp_path / "c" / "chronicle").mkdir(parents=True)
     (tmp_path / "c" / "chronicle" / "config.json").write_text('{"backend": "markdown"}')
     found = resolve_chronicle(config_home=tmp_path / "c", data_home=tmp_path / "d", home=None)
-    assert found == Place(path=tmp_path / "d" / "chronicle", form="tree")
+    assert found == ChroniclePlace(path=tmp_path / "d" / "chronicle", form="tree")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid, NotFoun
 from commonplace.core.values import Interval
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
 from commonplace.journals.chronicle.journal import Author, Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
+from commonplace.journals.chronicle.source import ChronicleSource
 
 NOW = datetime(2026, 11, 22, 3, 19, 45, 15_000, tzinfo=UTC)
 ID = "1f2e3d4c-5b6a-4978-8899-aabbccddeeff"
@@ -63,7 +64,9 @@ def opened(folder, **settings) -> Chronicle:
     author = Author(hostname="otter", username="wren", directory="/srv/garden")
     settings = {"owner": "me", "author": author, "clock": lambda: NOW, **settings}
     _OPENED.append(
-        Chronicle(Place(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings)
+        Chronicle(
+            ChroniclePlace(path=folder, form="tree"), zone=ZoneInfo("America/Chicago"), **settings
+        )
     )
     return _OPENED[-1]
 
@@ -106,9 +109,9 @@ def test_an_entry_is_written_as_chronicle_writes_one(folder):
     name = "2026/11/21/fixed-the-caf-s-bug-fix-42-1f2e3d4c.md"
     assert files(folder) == [".lock", name]
     assert (folder / name).read_text("utf-8") == (
-        f'---\nid: "{ID}"\ntimestamp: "2026-11-22T03:19:45.015Z"\nhostname: otter\n'
-        "username: wren\nworking_directory: /srv/garden\ntags:\n    - work\n"
-        '    - "no"\n---\n\nFixed: the  Café\'s bug-fix #42 today again\n'
+        f"---\nid: {ID}\ntimestamp: '2026-11-22T03:19:45.015Z'\nhostname: otter\n"
+        "username: wren\nworking_directory: /srv/garden\ntags:\n- work\n"
+        "- 'no'\n---\n\nFixed: the  Café's bug-fix #42 today again\n"
     )
     assert chronicle.list_events().events == (event,)
     assert (folder / name).stat().st_mode & 0o777 == 0o600
@@ -183,7 +186,7 @@ def test_a_link_is_not_followed(folder, tmp_path):
     os.symlink(tmp_path / "outside" / "2026", folder / "2027")
     chronicle = opened(folder)
     assert len(chronicle.list_events().events) == 1
-    assert ["no plain file" in x.what for x in chronicle.problems()] == [True]
+    assert ["not a plain file" in x.what for x in chronicle.problems()] == [True]
 
 
 def test_an_edit_that_breaks_off_leaves_one_entry(folder, monkeypatch):
@@ -237,7 +240,7 @@ def test_a_file_in_the_place_of_the_tree_is_named(folder):
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x")):
         with pytest.raises(Invalid, match="folder"):
             verb()
-    assert chronicle.source().mark().startswith("unreadable")
+    assert ChronicleSource(chronicle).mark().startswith("unreadable")
     assert len(chronicle.problems()) == 1
 
 
@@ -318,8 +321,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from commonplace.journals.chronicle.journal import Chronicle
-from commonplace.journals.chronicle.places import Place
-place = Place(path=Path(sys.argv[1]), form="tree")
+from commonplace.journals.chronicle.places import ChroniclePlace
+place = ChroniclePlace(path=Path(sys.argv[1]), form="tree")
 chronicle = Chronicle(place, owner="me", zone=UTC, clock=lambda: datetime.now(UTC))
 for number in range(30):
     chronicle.add_event(f"{sys.argv[2]} {number}", idempotency_key=f"k{number}")

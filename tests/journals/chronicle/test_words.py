@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from commonplace.core.values import Interval
 from commonplace.index.scoring.stems import folded_words
 from commonplace.journals.chronicle.journal import Chronicle
-from commonplace.journals.chronicle.places import Place
+from commonplace.journals.chronicle.places import ChroniclePlace
 from commonplace.journals.chronicle.words import Words
 
 GOLDEN = runpy.run_path(str(Path(__file__).parents[2] / "golden" / "chronicle" / "make.py"))
@@ -33,7 +33,7 @@ def opened(tmp_path):
             path = tmp_path / "chronicle.db"
             if generation:
                 GOLDEN["make"](generation, path)
-            place = Place(path=path, form=form)
+            place = ChroniclePlace(path=path, form=form)
             made = Chronicle(place, owner="me", zone=UTC, clock=lambda: NOW)
             closing.callback(made.close)
             return made
@@ -98,6 +98,8 @@ def test_what_is_passed_over_bears_them_not(stem, ending, other):
 def test_each_generation_is_looked_through(opened, generation):
     """The newest first, and only inside the interval."""
     chronicle = opened(generation=generation)
+    if not generation.startswith("D"):
+        chronicle.upgrade()
     events = chronicle.list_events().events
     word = max(re.findall(r"\w+", events[0].message), key=len)
     mentions = chronicle.list_mentions(word)

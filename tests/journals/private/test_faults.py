@@ -16,6 +16,7 @@ from tests.patience import PATIENCE_S
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Put, Since
 from commonplace.journals.private.format import parse_entry
+from commonplace.journals.private.source import sources_of
 
 STEPS = ("open", "write", "fsync", "close", "link", "unlink", "mkdir", "chmod", "replace", "rmdir")
 THOUGHTS = {"feelings": "F" * 200, "project_notes": "P" * 200}
@@ -295,7 +296,7 @@ def test_racing_calls_with_one_key_make_one_entry(world):
 def test_a_scan_during_writes_misses_nothing(world):
     """What a catch-up does not see while entries arrive, the next one sees."""
     journal = world.open()
-    source = journal.sources()[0]
+    source = sources_of(journal)[0]
     stamps: dict[str, str] = {}
     mark = None
 

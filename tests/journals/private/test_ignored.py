@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.core.errors import Denied
 from commonplace.journals.git import run as git_run
+from commonplace.journals.private.source import sources_of
 
 NOTE = {"project_notes": "nobody but me"}
 TODAY = "2026-11-21"
@@ -210,7 +211,7 @@ def test_no_vector_is_put_beside_an_entry_that_git_would_add(world, repository):
     """A repository's own entries are read and filed, and their folders stay as they are."""
     repository(".private-journal/2026-11-20/10-00-00-000000.md", "## Project Notes\n\nours\n")
     journal = world.open()
-    source = journal.sources()[1]
+    source = sources_of(journal)[1]
     (entry,) = journal.list_entries(limit=9)
     assert (list(source.wanting()), list(source.wanting([entry.ref]))) == ([], [])
     journal.write(NOTE)

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from commonplace.core.values import Put, Since
+from commonplace.journals.private.source import sources_of
 
 DAY = "2026-11-21"
 NOTHING_KNOWN = Since(mark=None, stamps=lambda _prefix: {})
@@ -35,7 +36,7 @@ def plant(world, name: bytes, text: bytes = b"## Reflections\n\nplanted\n") -> N
 
 def found_by_scan(journal) -> list[str]:
     """The refs that the index would be handed."""
-    changes = journal.sources()[0].scan(NOTHING_KNOWN)
+    changes = sources_of(journal)[0].scan(NOTHING_KNOWN)
     return [change.doc.ref for change in changes if isinstance(change, Put)]
 
 
@@ -94,7 +95,7 @@ def test_a_day_that_cannot_be_entered_hides_no_other(world, plain_permissions):
     journal = world.open()
     (ref,) = journal.write({"feelings": "honest"}).refs
     world.put("2026-11-20/10-00-00-000000.md", b"## Reflections\n\nclosed\n")
-    closed = f"{journal.sources()[0].name}/2026-11-20/10-00-00-000000"
+    closed = f"{sources_of(journal)[0].name}/2026-11-20/10-00-00-000000"
     (world.user_root / "2026-11-20").chmod(0)
     try:
         with plain_permissions():
@@ -103,7 +104,7 @@ def test_a_day_that_cannot_be_entered_hides_no_other(world, plain_permissions):
                 mark=None,
                 stamps=lambda prefix: {closed: "1:1"} if closed.startswith(prefix) else {},
             )
-            changes = list(journal.sources()[0].scan(known))
+            changes = list(sources_of(journal)[0].scan(known))
             assert [change.doc.ref for change in changes] == [ref]
             assert any("2026-11-20 cannot be listed" in x.what for x in journal.problems())
     finally:

@@ -9,13 +9,15 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.values import Glimpse, Since
+from commonplace.journals.private.open import PrivatePages
+from commonplace.journals.private.source import other_sources_of, sources_of
 
 UNKNOWN = Since(mark=None, stamps=lambda _prefix: {})
 
 
 def follow(journal):
     """What an index is handed that knows nothing yet."""
-    return [change for source in journal.sources() for change in source.scan(UNKNOWN)]
+    return [change for source in sources_of(journal) for change in source.scan(UNKNOWN)]
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def test_an_entry_is_opened_whole(world):
     """Frontmatter and headings included, as its file has it now."""
     journal = world.open()
     (ref,) = journal.write({"feelings": "Glad."}).refs
-    page = journal.pages().read_ref(ref)
+    page = PrivatePages(journal).read_ref(ref)
     assert (page.ref, page.journal, page.scope, page.kind) == (ref, "private", "user", "entry")
     assert (page.at, page.author, page.tags) == (world.now, "", ())
     assert page.text == journal.path_of(ref).read_text()
@@ -59,7 +61,7 @@ def test_neighbours_are_of_the_day_and_of_the_days_around(world):
     (world.user_root / "2026-11-20").mkdir()
     world.put("2026-11-20/broken.md", b"x").unlink()
     (world.user_root / "2026-11-20" / "gone.md").symlink_to(world.home / "nowhere")
-    pages = [journal.pages().read_ref(ref) for ref in refs]
+    pages = [PrivatePages(journal).read_ref(ref) for ref in refs]
     assert [page.before and page.before.ref for page in pages] == [None, *refs[:-1]]
     assert [page.after and page.after.ref for page in pages] == [*refs[1:], None]
     later = world.now + 400 * 24 * hour
@@ -70,7 +72,7 @@ def test_a_projects_neighbours_are_its_own(world):
     """The user's journal is another row of entries."""
     journal = world.open()
     refs = journal.write({"feelings": "F", "project_notes": "P"}).refs
-    page = journal.pages().read_ref(refs[1])
+    page = PrivatePages(journal).read_ref(refs[1])
     assert page.scope.startswith("project@")
     assert (page.before, page.after) == (None, None)
 
@@ -78,7 +80,7 @@ def test_a_projects_neighbours_are_its_own(world):
 def test_another_projects_ref_is_opened_where_its_root_is_known(world, another):
     """Each process keeps where its project lies; another reads there, and names the folder."""
     _, ref = another
-    pages = world.open().pages()
+    pages = PrivatePages(world.open())
     page = pages.read_ref(ref)
     assert "The pump is loud." in page.text
     assert pages.place_of(page.scope) == str(world.home.parent / "other")
@@ -89,7 +91,7 @@ def test_a_root_that_nobody_kept_is_an_error_that_says_how(world, another):
     """The scope alone does not lead to the folder."""
     _, ref = another
     shutil.rmtree(world.known)
-    pages = world.open().pages()
+    pages = PrivatePages(world.open())
     with pytest.raises(NotFound, match="not known here") as caught:
         pages.read_ref(ref)
     assert "--project" in caught.value.hint
@@ -102,7 +104,7 @@ def test_a_root_that_is_gone_is_named(world, another):
     _, ref = another
     shutil.rmtree(world.home.parent / "other")
     with pytest.raises(NotFound, match=r"other/\.private-journal, which is not there"):
-        world.open().pages().read_ref(ref)
+        PrivatePages(world.open()).read_ref(ref)
 
 
 @pytest.mark.parametrize("content", [b"", b"relative", b"/etc", b"/\0", b"\xff\xfe", b"/" * 9000])
@@ -112,7 +114,7 @@ def test_what_is_kept_leads_nowhere_else(world, another, content):
     (kept,) = world.known.iterdir()
     kept.write_bytes(content)
     with pytest.raises(NotFound, match="not known here"):
-        world.open().pages().read_ref(ref)
+        PrivatePages(world.open()).read_ref(ref)
 
 
 def test_a_root_is_kept_when_it_is_followed(world):
@@ -135,9 +137,9 @@ def test_a_root_is_kept_before_its_first_entry_when_asked(world):
     assert not world.known.exists()
     journal = world.open()
     journal.keep_roots()
-    assert world.open().other_sources() == []
+    assert other_sources_of(world.open()) == []
     (ref,) = journal.write({"project_notes": "The pump is loud."}).refs
-    assert "pump" in world.open(project=False).pages().read_ref(ref).text
+    assert "pump" in PrivatePages(world.open(project=False)).read_ref(ref).text
 
 
 def test_roots_that_are_known_are_followed_from_other_projects(world, another):
@@ -146,11 +148,11 @@ def test_roots_that_are_known_are_followed_from_other_projects(world, another):
     journal = world.open()
     journal.write({"project_notes": "P"})
     follow(journal)
-    (other,) = world.open().other_sources()
+    (other,) = other_sources_of(world.open())
     assert ref.startswith(f"{other.name}/")
     assert [x.doc.ref for x in other.scan(UNKNOWN)] == [ref]
     shutil.rmtree(world.home.parent / "other")
-    assert world.open().other_sources() == []
+    assert other_sources_of(world.open()) == []
 
 
 HOSTILE = [
@@ -177,7 +179,7 @@ HOSTILE = [
 def test_a_hostile_ref_is_refused(world, ref, kind):
     """By one of our errors, and nothing outside a root is touched."""
     with pytest.raises(CommonplaceError) as caught:
-        world.open().pages().read_ref(ref)
+        PrivatePages(world.open()).read_ref(ref)
     assert type(caught.value) is kind
     caught.value.message.encode()
     assert len(caught.value.message) < 600

@@ -14,6 +14,7 @@ from commonplace.core.errors import Denied, Invalid
 from commonplace.core.ports import KeepsVectors, Mendable
 from commonplace.core.values import Doc, Drop, Put, Since
 from commonplace.journals.private.embedding import parse_embedding
+from commonplace.journals.private.source import sources_of
 
 DAY = "2026-11-21"
 MINILM = "minilm-l6-v2:384:mean:l2:53aa5117"
@@ -53,7 +54,7 @@ class Follower:
 def user(world):
     """A journal's user root, followed."""
     journal = world.open()
-    return journal, Follower(journal.sources()[0])
+    return journal, Follower(sources_of(journal)[0])
 
 
 def _age(world, *days: str) -> None:
@@ -65,12 +66,12 @@ def _age(world, *days: str) -> None:
 def test_one_source_for_each_root(world):
     """Names are stable, the user's first; a shared folder is one source."""
     journal = world.open()
-    assert [x.name for x in journal.sources()] == [
+    assert [x.name for x in sources_of(journal)] == [
         "private:user",
         f"private:{journal.roots[1].scope}",
     ]
-    assert len(world.open(project=False).sources()) == 1
-    assert all(isinstance(x, KeepsVectors) for x in journal.sources())
+    assert len(sources_of(world.open(project=False))) == 1
+    assert all(isinstance(x, KeepsVectors) for x in sources_of(journal))
     assert isinstance(journal, Mendable)
 
 
@@ -96,7 +97,7 @@ def test_a_doc_is_dated_in_the_owners_zone(world):
     """Its date in words is the owner's, and it stands alone, in no session."""
     world.put("2026-11-21/notes.md", b"---\ndate: 2026-11-21T23:30:00.000Z\n---\nx")
     journal = world.open(zone=timezone(timedelta(hours=9)))
-    follower = Follower(journal.sources()[0])
+    follower = Follower(sources_of(journal)[0])
     follower.catch_up()
     (doc,) = follower.docs.values()
     assert (doc.session, doc.dated, doc.author) == ("", "22 November 2026", "")
@@ -107,7 +108,7 @@ def test_golden_folders_are_scanned_whole(world, golden, version):
     """Every golden entry is handed over once, the blank one with an empty text."""
     world.put_golden(version)
     journal = world.open()
-    followers = [Follower(x) for x in journal.sources()]
+    followers = [Follower(x) for x in sources_of(journal)]
     told = [x for follower in followers for x in follower.catch_up()]
     assert len(told) == len([*(golden / version).rglob("*.md")])
     assert [x for follower in followers for x in follower.catch_up(sweep=True)] == []
@@ -140,7 +141,7 @@ def test_a_mark_survives_the_process(world, user):
     journal.write({"feelings": "x"})
     _age(world, DAY)
     follower.catch_up()
-    assert world.open().sources()[0].mark() == follower.mark
+    assert sources_of(world.open())[0].mark() == follower.mark
     assert json.loads(follower.mark) == {DAY: "1700000000000000000"}
 
 
@@ -340,7 +341,7 @@ def test_an_entry_filed_in_the_middle_of_a_scan_is_not_dropped(world, mark, day_
             filed[ref] = journal.read_entry(ref).stamp
         return {ref: stamp for ref, stamp in filed.items() if ref.startswith(prefix)}
 
-    changes = journal.sources()[0].scan(Since(mark=mark, stamps=stamps))
+    changes = sources_of(journal)[0].scan(Since(mark=mark, stamps=stamps))
     assert not [change for change in changes if isinstance(change, Drop)]
 
 
@@ -396,14 +397,14 @@ def test_a_corrupt_embedding_is_made_again_by_who_looks_for_bare_entries(world, 
     """It is removed and logged once, its entry wants a vector again, and a whole one stays."""
     journal = world.open()
     refs = [journal.write({"feelings": text}).refs[0] for text in ("torn", "whole")]
-    source = journal.sources()[0]
+    source = sources_of(journal)[0]
     vector = np.full(384, 0.05, dtype=np.float32)
     for ref, _ in list(source.wanting()):
         source.keep(ref, vector, MINILM)
     beside = journal.path_of(refs[0]).with_suffix(".embedding")
     whole = journal.path_of(refs[1]).with_suffix(".embedding").read_bytes()
     beside.write_bytes(content)
-    later = world.open().sources()[0]
+    later = sources_of(world.open())[0]
     with caplog.at_level(logging.WARNING):
         assert [ref for ref, _ in later.wanting()] == [refs[0]]
     assert [str(beside) in record.getMessage() for record in caplog.records] == [True]

@@ -12,6 +12,7 @@ import pytest
 from commonplace.core.errors import Conflict, Denied, Invalid, NotFound
 from commonplace.core.values import Interval
 from commonplace.journals.private.keys import key_path
+from commonplace.journals.private.source import other_sources_of
 
 DAY = "2026-11-21"
 
@@ -489,7 +490,7 @@ def test_nothing_is_written_or_read_through_a_link_of_the_project(world, tmp_pat
     assert any(str(world.project_root) in problem.what for problem in journal.problems())
     assert journal.repair() == []
     journal.keep_roots()
-    assert world.open(project=False).other_sources() == []
+    assert other_sources_of(world.open(project=False)) == []
     assert sorted(foreign.rglob("*")) == before
     world.project_root.unlink()
     assert journal.write({"project_notes": "a"}).refs

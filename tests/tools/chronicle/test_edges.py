@@ -15,8 +15,8 @@ from tests.tools.chronicle_world import messages
 from commonplace.core.errors import Invalid
 from commonplace.journals.chronicle.event import LONGEST_MESSAGE
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.services.chronicle.keeping import FORMATS, ChronicleKeeping
-from commonplace.tools.chronicle.story import LONGEST_TOLD
+from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping
+from commonplace.tools.chronicle.story import LONGEST_SHOWN
 
 FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"
 
@@ -30,7 +30,7 @@ def ends(request, monkeypatch, open_world):
     entries = [
         {"id": at[:4], "timestamp": at, "message": f"an edge of {at[:4]}"} for at in (FIRST, LAST)
     ]
-    keeper = ChronicleKeeping(lambda: world.desk)
+    keeper = ChronicleKeeping(lambda: world.service)
     assert keeper.import_export(json.dumps({"entries": entries})).facts["added"] == 2
     return world
 
@@ -57,7 +57,7 @@ def test_the_calendars_ends_are_paged_and_edited(ends):
         seen += page.facts["entries"]
         cursor = page.facts["cursor"]
     assert [entry["message"][-4:] for entry in seen] == ["9999", " now", "0001"]
-    keeper = ChronicleKeeping(lambda: ends.desk)
+    keeper = ChronicleKeeping(lambda: ends.service)
     assert "edited" in keeper.edit_entry(ref=seen[0]["id"], message="edited").text
     assert "edited" in keeper.delete_entry(ref=seen[0]["id"]).text
 
@@ -65,8 +65,8 @@ def test_the_calendars_ends_are_paged_and_edited(ends):
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_calendars_ends_are_exported(ends, form):
     """In each form, and read back."""
-    text = ChronicleKeeping(lambda: ends.desk).export(form=form).text
-    read = parse_export(text, zone=ends.desk.zone)
+    text = ChronicleKeeping(lambda: ends.service).export(form=form).text
+    read = parse_export(text, zone=ends.service.zone)
     assert [each.message for each in read] == [
         "an edge of 9999",
         "an edge of now",
@@ -112,9 +112,9 @@ def test_a_very_long_message_is_cut_in_texts_alone(world):
         world("find_when_i", what="x" * 9_000),
     ):
         assert answer.facts["entries"][0]["message"] == "x" * 9_000
-        assert f"{'x' * LONGEST_TOLD}… (cut: 9,000 characters)" in answer.text
-        assert len(answer.text) < LONGEST_TOLD + 300
-    assert len(world.page("today-summary")) < LONGEST_TOLD + 300
+        assert f"{'x' * LONGEST_SHOWN}… (cut: 9,000 characters)" in answer.text
+        assert len(answer.text) < LONGEST_SHOWN + 300
+    assert len(world.page("today-summary")) < LONGEST_SHOWN + 300
 
 
 def test_too_long_is_said_of_the_argument_that_was_given(world):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from commonplace.journals.chronicle.journal import Event
-from commonplace.tools.chronicle.story import ago, event_facts, event_line, story, topic_of
+from commonplace.tools.chronicle.story import event_facts, event_line, story, topic_of
 
 LOS_ANGELES = ZoneInfo("America/Los_Angeles")
 NOW = datetime.fromisoformat("2026-11-21 15:19:45-08:00")
@@ -18,32 +18,6 @@ def an_event(at, message="x", *, directory="", tags=()):
     return Event(
         id="1f2e", at=datetime.fromisoformat(at), message=message, directory=directory, tags=tags
     )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [
-        (0, "just now"),
-        (59, "just now"),
-        (60, "1 minute ago"),
-        (119, "1 minute ago"),
-        (3_599, "59 minutes ago"),
-        (3_600, "1 hour ago"),
-        (86_399, "23 hours ago"),
-        (86_400, "1 day ago"),
-        (6 * 86_400, "6 days ago"),
-        (7 * 86_400, "1 week ago"),
-        (29 * 86_400, "4 weeks ago"),
-        (30 * 86_400, "1 month ago"),
-        (364 * 86_400, "12 months ago"),
-        (365 * 86_400, "1 year ago"),
-        (800 * 86_400, "2 years ago"),
-        (-5, "ahead"),
-    ],
-)
-def test_how_long_ago_is_told_in_whole_units(seconds, told):
-    """Rounded down, in the largest unit that fits."""
-    assert ago(NOW - timedelta(seconds=seconds), NOW) == told
 
 
 def test_an_entry_is_one_line():

@@ -410,13 +410,13 @@ def test_an_empty_story_says_when_the_last_entry_was(world):
 
 
 def test_a_long_story_says_that_it_is_not_whole(world):
-    """500 entries are told, and both forms say that there are more."""
+    """500 entries are shown, and both forms say that there are more."""
     for n in range(501):
         world.chronicle.add_event(f"entry {n}")
     answer = world("what_was_i_doing")
     assert answer.facts["count"] == 500
-    assert answer.facts["notes"] == ["Only the newest 500 entries are told."]
-    assert answer.text.endswith("Note: Only the newest 500 entries are told.")
+    assert answer.facts["notes"] == ["Only the newest 500 entries are shown."]
+    assert answer.text.endswith("Note: Only the newest 500 entries are shown.")
 
 
 # What is refused, and how
@@ -457,7 +457,7 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
     world.path.write_text("Dear diary")
     with pytest.raises(Invalid) as caught:
         world(tool, **arguments)
-    assert caught.value.message == f"{world.path} is no SQLite database."
+    assert caught.value.message == f"{world.path} is not a SQLite database."
     assert "CHRONICLE_DB_PATH" in caught.value.hint
 
 
@@ -572,13 +572,20 @@ def test_a_foreign_file_is_named_and_left_alone(world, content):
 
 
 @pytest.mark.parametrize("generation", ["A", "B"])
-def test_an_older_generation_is_read_and_its_upgrade_named(open_world, tmp_path, generation):
-    """Reading, searching and asking work; writing names the command."""
+def test_an_older_generation_has_its_upgrade_named(open_world, tmp_path, generation):
+    """Nothing is read, found or written before; then all of it is."""
     world = open_world(path=GOLDEN["make"](generation, tmp_path / "old" / "chronicle.db"))
+    for tool, asked in (
+        ("list_entries", {}),
+        ("search_entries", {"text": "WAL"}),
+        ("find_when_i", {"what": "when did I last decide WAL"}),
+        ("add_entry", {"message": "x"}),
+    ):
+        with pytest.raises(Conflict, match="commonplace chronicle upgrade"):
+            world(tool, **asked)
+    world.chronicle.upgrade()
     assert "decided to use WAL" in messages(world("search_entries", text="WAL"))
     assert "decided to use WAL" in messages(world("find_when_i", what="when did I decide WAL"))
-    with pytest.raises(Conflict, match="commonplace chronicle upgrade"):
-        world("add_entry", message="x")
 
 
 def test_what_others_changed_and_deleted_is_answered_as_it_is(world):

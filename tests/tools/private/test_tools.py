@@ -12,10 +12,13 @@ from commonplace.core.errors import Denied, Invalid, NotFound
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.journals.private.journal import PrivateJournal
 from commonplace.journals.private.roots import resolve_roots
+from commonplace.journals.private.source import sources_of
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder
+from commonplace.services.private import PrivateService
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
-from commonplace.tools.private.tools import READ_BUDGET, PrivateDesk, PrivateTools
+from commonplace.tools.private.for_people import delete_entry, edit_entry
+from commonplace.tools.private.tools import READ_BUDGET, PrivateTools
 
 NOW = datetime(2026, 11, 21, 23, 19, 45, 15_000, tzinfo=UTC)
 
@@ -42,16 +45,16 @@ class Desk:
         index = MemoryIndex().within("me")
         slot = slot or ReadySlot(HashingEncoder())
         self.filing = Filing(
-            index=index, sources=self.journal.sources(), encoder=slot, holder="test"
+            index=index, sources=sources_of(self.journal), encoder=slot, holder="test"
         )
-        desk = PrivateDesk(
+        self.service = PrivateService(
             journal=self.journal,
             filing=self.filing,
             finder=Finder(index=index, encoder=slot, filing=self.filing),
             clock=self.clock,
             zone=zone,
         )
-        self.tools = PrivateTools(lambda: desk)
+        self.tools = PrivateTools(lambda: self.service)
 
     def call(self, tool, **arguments):
         return self.tools.toolset.tool(tool).call(arguments)
@@ -303,7 +306,7 @@ def test_a_list_of_a_time_shows_the_interval_it_was_read_as(desk):
     assert mine.text("list_recent_entries", when="2026-08") == (
         "No entries found.\nTime: 2026-08-01 00:00 to 2026-09-01 00:00 (UTC+05:45)"
     )
-    with pytest.raises(Invalid, match="Unknown time phrase: 'a few days ago'"):
+    with pytest.raises(Invalid, match="Invalid when: unknown time phrase: 'a few days ago'"):
         mine.call("list_recent_entries", when="a few days ago")
 
 
@@ -379,10 +382,10 @@ def test_an_edit_and_a_deletion_reach_the_search(desk):
     """The verbs for people: the new words are found, the old are not, and a deletion is complete."""
     mine = desk()
     ref = mine.write(feelings="harbour")
-    mine.tools.edit_entry(path=ref, text="## Feelings\n\nmountain")
+    edit_entry(mine.service, path=ref, text="## Feelings\n\nmountain")
     assert mine.found("mountain") == [ref]
     assert mine.found("harbour", floor=1) == []
-    assert mine.tools.delete_entry(path=ref).text == f"Deleted {ref}."
+    assert delete_entry(mine.service, path=ref).text == f"Deleted {ref}."
     assert mine.found("mountain") == []
     with pytest.raises(NotFound):
-        mine.tools.delete_entry(path=ref)
+        delete_entry(mine.service, path=ref)

@@ -105,7 +105,7 @@ def test_what_was_filed_before_it_broke_is_still_found(world):
     answer = ask(app, "recall", query="harbour wall")
     assert refs(answer) == [ref]
     assert answer.facts["missing"] == ["chronicle"]
-    with pytest.raises(CommonplaceError, match="no SQLite database"):
+    with pytest.raises(CommonplaceError, match="not a SQLite database"):
         ask(app, "open_ref", ref=ref)
 
 

@@ -17,7 +17,7 @@ from commonplace.journals.timeline.entry import LEVELS, TimelineDraft, find_roll
 from commonplace.journals.timeline.journal import TimelineJournal
 from commonplace.search.filing.filing import Pending
 from commonplace.services.timeline.keeping import ShownPeriod, TimelineKeeping
-from commonplace.tools.recall.lines import tokens_of
+from commonplace.tools.answers import tokens_of
 from commonplace.tools.timeline.for_people import shown_answer, trends_answer
 from commonplace.tools.timeline.lines import state_of
 
@@ -372,7 +372,7 @@ def test_a_timeline_begun_while_a_server_runs_is_found(world):
     """A server that does not offer it finds what another process records."""
     server = world.open(model=False)
     assert ask(server, "recall", query="heron").facts["count"] == 0
-    assert "timeline" not in server.recall.desk().journals
+    assert "timeline" not in server.recall.service().journals
     other = world.open(model=False, COMMONPLACE_TOOLSETS="timeline")
     ref = ask(other, "timeline_add", content="A heron stood there").facts["ref"]
     (hit,) = ask(server, "recall", query="heron").facts["results"]

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
-    from commonplace.services.chronicle.service import ChronicleDesk
+    from commonplace.journals.chronicle.source import ChronicleSource
+    from commonplace.services.chronicle.service import ChronicleService
     from commonplace.tools.chronicle.tools import ChronicleTools
     from commonplace.tools.toolset import Toolset
 
 
 class ChronicleWiring:
-    """Chronicle on its own database, its desk and its tools."""
+    """Chronicle on its own database, its service and its tools."""
 
     name = "chronicle"
     title = "Chronicle"
@@ -55,7 +56,7 @@ class ChronicleWiring:
         )
 
     def _author(self) -> Author:
-        """Who logs: nothing of the server's surroundings where somebody else is served."""
+        """Who logs: nothing of the server's surroundings where another user is served."""
         from commonplace.journals.chronicle.journal import author_here
 
         own, owner = self._own, self._own.settings.owner
@@ -69,19 +70,19 @@ class ChronicleWiring:
         """Chronicle's tools."""
         from commonplace.tools.chronicle.tools import ChronicleTools
 
-        return ChronicleTools(desk=self.desk)
+        return ChronicleTools(service=self.service)
 
-    def desk(self) -> ChronicleDesk:
-        """What chronicle's tools work with."""
-        return self._desk
+    def service(self) -> ChronicleService:
+        """Chronicle's verbs."""
+        return self._service
 
     @made_once
-    def _desk(self) -> ChronicleDesk:
+    def _service(self) -> ChronicleService:
         from commonplace.journals.chronicle.trust import TrustedLogs
-        from commonplace.services.chronicle.service import ChronicleDesk
+        from commonplace.services.chronicle.service import ChronicleService
 
         own = self._own
-        return ChronicleDesk(
+        return ChronicleService(
             chronicle=self.journal,
             filing=own.filing,
             finder=own.finder,
@@ -102,27 +103,35 @@ class ChronicleWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.chronicle.open import ChroniclePages
+
+        return ChroniclePages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
-        return [self.journal.source()]
+        return [self._source]
+
+    @made_once
+    def _source(self) -> ChronicleSource:
+        from commonplace.journals.chronicle.source import ChronicleSource
+
+        return ChronicleSource(self.journal)
 
     def problems(self) -> Iterator[Finding]:
         """What is wrong with its files, where they lie, and whether a project log is written."""
-        from commonplace.services.chronicle.trust import log_state
+        from commonplace.tools.chronicle.trust import log_state
 
         path = self.journal.path
         yield f"{path}{'' if may_exist(path) else ', not made yet'}"
         yield from self.journal.problems()
-        yield from filter(None, [log_state(self.desk())])
+        yield from filter(None, [log_state(self.service())])
 
     def repair(self) -> Iterable[str]:
         """Repair what can be repaired of its database or its folder."""
         return self.journal.repair()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 

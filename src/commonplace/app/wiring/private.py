@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from commonplace.app.lazy import made_once
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
-from commonplace.tools.private.tools import PrivateDesk, PrivateTools
+from commonplace.services.private import PrivateService
+from commonplace.tools.private.tools import PrivateTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PrivateWiring:
-    """The private journal of one owner and one project, its desk and its tools."""
+    """The private journal of one owner and one project, its service and its tools."""
 
     name = "private"
     title = "The private journal"
@@ -62,16 +63,16 @@ class PrivateWiring:
     @made_once
     def tools(self) -> PrivateTools:
         """The private journal's tools."""
-        return PrivateTools(desk=self.desk)
+        return PrivateTools(service=self.service)
 
-    def desk(self) -> PrivateDesk:
-        """What the private journal's tools work with."""
-        return self._desk
+    def service(self) -> PrivateService:
+        """The private journal's verbs."""
+        return self._service
 
     @made_once
-    def _desk(self) -> PrivateDesk:
+    def _service(self) -> PrivateService:
         self.journal.keep_roots()
-        return PrivateDesk(
+        return PrivateService(
             journal=self.journal,
             filing=self._own.filing,
             finder=self._own.finder,
@@ -90,16 +91,26 @@ class PrivateWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.private.open import PrivatePages
+
+        return PrivatePages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
-        return self.journal.sources()
+        return self._sources
+
+    @made_once
+    def _sources(self) -> Sequence[Source]:
+        from commonplace.journals.private.source import sources_of
+
+        return sources_of(self.journal)
 
     def other_sources(self) -> Sequence[Source]:
         """What is followed aside: the roots of this owner's other projects."""
+        from commonplace.journals.private.source import other_sources_of
+
         with suppress(CommonplaceError):
-            return self.journal.other_sources()
+            return other_sources_of(self.journal)
         return ()
 
     def problems(self) -> Iterator[Finding]:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from commonplace.app.context import Own, Wired
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
-    from commonplace.services.recall.service import RecallDesk
+    from commonplace.services.recall.service import RecallService
     from commonplace.tools.recall.tools import RecallTools
     from commonplace.tools.toolset import Toolset
 
 
 class RecallWiring:
-    """What asks all journals at once: its desk and its tools."""
+    """What asks all journals at once: its service and its tools."""
 
     def __init__(self, own: Own, *, journals: Sequence[Wired]) -> None:
         self._own = own
@@ -31,19 +31,19 @@ class RecallWiring:
         """What asks all journals at once."""
         from commonplace.tools.recall.tools import RecallTools
 
-        return RecallTools(desk=self.desk)
+        return RecallTools(service=self.service)
 
-    def desk(self) -> RecallDesk:
-        """What recall's tools work with; anew once there is a journal that was not there."""
+    def service(self) -> RecallService:
+        """The verbs over all journals; made again once there is a journal that was not there."""
         with self._own.wiring:
-            known = {*self._desk.journals, *self._desk.lost}
+            known = {*self._service.journals, *self._service.lost}
             if not known.issuperset(each.name for each in self._there()):
-                del self.__dict__["_desk"]
-            return self._desk
+                del self.__dict__["_service"]
+            return self._service
 
     @made_once
-    def _desk(self) -> RecallDesk:
-        from commonplace.services.recall.service import RecallDesk
+    def _service(self) -> RecallService:
+        from commonplace.services.recall.service import RecallService
 
         journals: dict[str, OpensRefs] = {}
         lost: dict[str, str] = {}
@@ -54,7 +54,7 @@ class RecallWiring:
                 lost[each.name] = str(exc)
         own = self._own
         finder, index = self._searched()
-        return RecallDesk(
+        return RecallService(
             finder=finder,
             filing=own.filing,
             index=index,
@@ -76,7 +76,7 @@ class RecallWiring:
         try:
             beside = own.shared.memories.beside(own)
         except CommonplaceError:
-            beside = None  # what cannot be opened is told of as lost
+            beside = None  # what cannot be opened is named as lost
         if beside is None:
             return own.finder, own.index
         assert isinstance(own.index, Measures)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.app import App
-    from commonplace.services.chronicle.keeping import ChronicleKeeping, Format, Tell
+    from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format, Progress
 
 call = partial(call_tool, lambda app: app.chronicle.tools.toolset)
 
@@ -47,9 +47,9 @@ _FORMATS: dict[str, Format] = {
 
 def keeping(app: App) -> ChronicleKeeping:
     """The verbs that no model is offered."""
-    from commonplace.services.chronicle.keeping import ChronicleKeeping
+    from commonplace.tools.chronicle.for_people import ChronicleKeeping
 
-    return ChronicleKeeping(desk=app.chronicle.desk)
+    return ChronicleKeeping(service=app.chronicle.service)
 
 
 def message_of(words: tuple[str, ...]) -> str:
@@ -311,10 +311,12 @@ def import_entries(source: str, as_json: bool) -> None:
     is_tree = source != "-" and os.path.isdir(path)
     text = None if is_tree else file_text(source, hint="Name an export of chronicle's.")
 
-    def run(keeper: ChronicleKeeping, tell: Tell) -> Answer:
+    def run(keeper: ChronicleKeeping, progress: Progress) -> Answer:
         if text is None:
-            return keeper.import_tree(path, tell=tell)
-        return keeper.import_export(text, name="stdin" if source == "-" else source, tell=tell)
+            return keeper.import_tree(path, progress=progress)
+        return keeper.import_export(
+            text, name="stdin" if source == "-" else source, progress=progress
+        )
 
     show(_changing_much("Importing entries", run), as_json)
 
@@ -326,13 +328,13 @@ def upgrade(as_json: bool) -> None:
     show(_changing_much("Upgrading", lambda keeper, _: keeper.upgrade()), as_json)
 
 
-def _changing_much(title: str, run: Callable[[ChronicleKeeping, Tell], Answer]) -> Answer:
+def _changing_much(title: str, run: Callable[[ChronicleKeeping, Progress], Answer]) -> Answer:
     """Run what changes many entries, then file them all, each with a bar on a terminal."""
     with opened() as app:
         app.encoder.start()
         keeper = keeping(app)
-        with show_counting(title) as tell:
-            answer = run(keeper, tell)
+        with show_counting(title) as progress:
+            answer = run(keeper, progress)
         load_encoder(app)
-        with show_counting("Making vectors") as tell:
-            return keeper.filed(answer, tell=tell)
+        with show_counting("Making vectors") as progress:
+            return keeper.filed(answer, progress=progress)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_interval
 from commonplace.core.values import Answer, Interval
-from commonplace.tools.chronicle.story import when_of
+from commonplace.tools.answers import when_of
 from commonplace.tools.chronicle.tools import NOTHING
 
 if TYPE_CHECKING:

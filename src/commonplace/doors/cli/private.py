@@ -27,6 +27,7 @@ from commonplace.doors.cli.frame import (
     show,
     text_input,
 )
+from commonplace.tools.private.for_people import delete_entry, edit_entry
 from commonplace.tools.private.tools import PrivateTools
 
 _NO_THOUGHT = {"at", "idempotency_key"}
@@ -189,7 +190,7 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
             edited = text_input(text)
         load_encoder(app)
         show(
-            app.private.tools.edit_entry(path=entry.ref, text=edited, expected=entry.version),
+            edit_entry(app.private.service(), path=entry.ref, text=edited, expected=entry.version),
             as_json,
         )
 
@@ -209,4 +210,4 @@ def delete(path: str, yes: bool, as_json: bool) -> None:
             if not sys.stdin.isatty():
                 raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
             click.confirm(f"Delete {entry.path} for good?", abort=True, err=True)
-        show(app.private.tools.delete_entry(path=entry.ref, expected=entry.version), as_json)
+        show(delete_entry(app.private.service(), path=entry.ref, expected=entry.version), as_json)

@@ -53,7 +53,7 @@ def keeping(app: App) -> TimelineKeeping:
     return TimelineKeeping(
         service=app.timeline.service,
         rewording=lambda: app.languages.rewording(app.timeline.rollups),
-        others=lambda: app.recall.desk().journals,
+        others=lambda: app.recall.service().journals,
     )
 
 

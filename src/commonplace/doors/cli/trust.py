@@ -25,7 +25,7 @@ def trust(path: str | None, as_list: bool, revoke: bool, as_json: bool) -> None:
     PATH is its folder; else where you are. Its .chronicle says what is written where; you allow
     that file as it reads now, and are asked again after a change.
     """
-    from commonplace.services.chronicle.trust import (
+    from commonplace.tools.chronicle.trust import (
         allow_log,
         list_allowed,
         revoke_log,
@@ -35,8 +35,8 @@ def trust(path: str | None, as_list: bool, revoke: bool, as_json: bool) -> None:
         raise Invalid("--list goes alone.", hint="Leave out PATH and --revoke.")
     named = Path(path).absolute() if path else None
     with opened() as app:
-        desk = app.chronicle.desk()
+        service = app.chronicle.service()
         if as_list:
-            show(list_allowed(desk), as_json)
+            show(list_allowed(service), as_json)
             return
-        show((revoke_log if revoke else allow_log)(desk, named), as_json)
+        show((revoke_log if revoke else allow_log)(service, named), as_json)

@@ -267,7 +267,9 @@ class Checkup:
             yield f"Wrote {_counted(written, '.embedding file')}."
 
     def _count_bare(self) -> int:
-        return sum(1 for source in self._app.private.journal.sources() for _ in source.wanting())
+        from commonplace.journals.private.source import sources_of
+
+        return sum(1 for source in sources_of(self._app.private.journal) for _ in source.wanting())
 
 
 def _look_at(journal: Wired) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """Owns under which ids the entries of an export or of another storage come in, each once.
 
-Never reads or writes a storage: it is told what is there.
+Never reads or writes a storage: the caller says what is there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import uuid
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.journals.chronicle.event import Draft, plain
+from commonplace.journals.chronicle.event import EventDraft, plain
 from commonplace.journals.chronicle.times import SECOND_NS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def is_global(identity: str) -> bool:
     return False
 
 
-def adopted(entries: Sequence[Logged], there: Iterable[Logged]) -> list[Draft]:
+def adopted(entries: Sequence[Logged], there: Iterable[Logged]) -> list[EventDraft]:
     """The entries as they are to be added, less those that are known to be there.
 
     there: at least all entries of the seconds that entries without a UUID are of. Such an entry
@@ -69,9 +69,9 @@ def adopted(entries: Sequence[Logged], there: Iterable[Logged]) -> list[Draft]:
     return added
 
 
-def _draft(entry: Logged) -> Draft:
+def _draft(entry: Logged) -> EventDraft:
     """What an import writes: the entry as it was, only made fit for every generation."""
-    return Draft(
+    return EventDraft(
         id=entry.id if is_global(entry.id) else _derived_id(entry),
         instant=entry.instant,
         message=plain(entry.message),
@@ -83,5 +83,5 @@ def _draft(entry: Logged) -> Draft:
 
 
 def _derived_id(entry: Logged) -> str:
-    told = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
-    return str(uuid.uuid5(_ADOPTED, plain(told)))
+    parts = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
+    return str(uuid.uuid5(_ADOPTED, plain(parts)))

@@ -1,4 +1,4 @@
-"""Owns chronicle's database: reads every generation, writes the newest as chronicle itself does.
+"""Owns chronicle's database: reads and writes the newest layout as chronicle itself does.
 
 Never changes a file in order to read it, and never writes what is not wholly chronicle's.
 """
@@ -45,7 +45,7 @@ from commonplace.journals.chronicle.layouts import (
     seen_of,
     written,
 )
-from commonplace.journals.chronicle.seen import OwnWrites, Seen, Survey
+from commonplace.journals.chronicle.seen import OwnWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.times import columns_of, render_local
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
     from commonplace.journals.chronicle.event import (
         Changes,
-        Draft,
         Event,
-        Question,
+        EventDraft,
+        EventQuery,
         TagCount,
         Unless,
     )
@@ -93,17 +93,24 @@ class ChronicleDatabase:
         self._last: _Write | None = None
 
     def close(self) -> None:
-        """Let go of the file; may be called twice, and the next use opens it again."""
+        """Close the file; may be called twice, and the next use opens it again."""
         self._file.close()
 
     def layout(self) -> Layout:
         """What the file is now. Raises: Invalid, Denied, Unavailable."""
-        with self.reading() as (_, layout):
+        with self.examining() as (_, layout):
             return layout
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[tuple[sqlite3.Connection, Layout]]:
-        """One state of the database, read; of a file that is not there, an empty one."""
+        """One state of the entries. Raises: Conflict for an older generation, else as `layout`."""
+        with self.examining() as (conn, layout):
+            self._refuse_older(layout)
+            yield conn, layout
+
+    @contextlib.contextmanager
+    def examining(self) -> Iterator[tuple[sqlite3.Connection, Layout]]:
+        """One state of a database of any generation; of a file that is not there, an empty one."""
         reader = self._file.to_read()
         if reader is None:
             with contextlib.closing(sqlite3.connect(":memory:")) as empty:
@@ -123,14 +130,14 @@ class ChronicleDatabase:
         writer = self._file.opened_to_write()
         if writer is None:
             # A first look that changes nothing: opening switches a file to WAL.
-            self._refuse(self.layout())
+            self._refuse_older(self.layout())
             writer = self._file.to_write()
         with explained(self.path), writer.using() as conn:
             with transaction(conn):
                 layout = self.layout_of(conn)
-                self._refuse(layout)
+                self._refuse_older(layout)
                 last, version = self._last, _data_version(conn)
-                # As our last write left it, unless somebody else committed since: not asked again.
+                # As our last write left it, unless another process committed since.
                 is_ours = last is not None and (last.conn, last.version) == (conn, version)
                 before = last.state if last and is_ours else self._file.state()
                 if layout.generation != "D2" or not layout.whole:
@@ -161,7 +168,7 @@ class ChronicleDatabase:
         """
         with contextlib.suppress(CommonplaceError):
             layout = self.layout()
-            if layout.is_written and layout.generation != "new":
+            if layout.is_current and layout.generation != "new":
                 with self.connection_to_write() as conn:
                     self._erase(conn)
 
@@ -173,12 +180,13 @@ class ChronicleDatabase:
             "%s is in use: bytes of what was deleted stay in it until the next deletion.", self.path
         )
 
-    def _refuse(self, layout: Layout) -> None:
-        if layout.is_written:
+    def _refuse_older(self, layout: Layout) -> None:
+        if layout.is_current:
             return
         state = "half-upgraded" if layout.half_upgraded else "of an older chronicle"
         raise Conflict(
-            f"{self.path} is {state} (generation {layout.generation}): it is read, not written.",
+            f"{self.path} is {state} (generation {layout.generation}): it is used once it is"
+            " upgraded.",
             hint=UPGRADE_HINT,
         )
 
@@ -237,17 +245,16 @@ class ChronicleDatabase:
             number = min(int(wanted), 2**63 - 1)
             rows = conn.execute(layout.reading("where_row"), {"rowid": number}).fetchall()
             yield [row for row in rows if is_numbered(row)]
-        if layout.generation != "A":
-            for low in dict.fromkeys((wanted, wanted.lower())):
-                bounds = {"low": low, "high": low + _PAST_EVERY_ID}
-                yield conn.execute(layout.reading("where_prefix"), bounds).fetchall()
+        for low in dict.fromkeys((wanted, wanted.lower())):
+            bounds = {"low": low, "high": low + _PAST_EVERY_ID}
+            yield conn.execute(layout.reading("where_prefix"), bounds).fetchall()
 
-    def newest(self, limit: int, question: Question) -> list[Event]:
+    def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Unavailable, Invalid."""
         with self.reading() as (conn, layout):
             return list(islice(_asked_for(conn, layout, question), limit))
 
-    def mentions(self, words: Words, question: Question) -> list[Mention]:
+    def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Unavailable, Invalid.
 
         Looks at all messages: 0.1 s at 100,000 entries, 0.4 s where a third bear the words.
@@ -277,7 +284,7 @@ class ChronicleDatabase:
                     return event_of(row)
         return None
 
-    def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
+    def add(self, draft: EventDraft, *, unless: Unless | None = None) -> tuple[Event, bool]:
         """Write an entry; (what was there, True) where its id is taken, or it is needless.
 
         Raises: Conflict, Invalid, Denied, Unavailable.
@@ -296,10 +303,10 @@ class ChronicleDatabase:
                 return event_of(self._row(conn, Layout(generation="D2"), draft.id)), True
         return written(draft, str(columns["tags"]), place), False
 
-    def add_all(self, drafts: Sequence[Draft], *, tell: Callable[[Event], None]) -> int:
+    def add_all(self, drafts: Sequence[EventDraft], *, on_added: Callable[[Event], None]) -> int:
         """Write entries in one transaction, less those whose id is taken; how many were written.
 
-        tell: is called with each once all are written. Raises: as add; then none is written.
+        on_added: called with each once all are written. Raises: as add; then none is written.
         """
         added = []
         with self.writing() as conn:
@@ -312,10 +319,10 @@ class ChronicleDatabase:
                     continue
                 added.append(written(draft, str(columns["tags"]), place))
         for event in added:
-            tell(event)
+            on_added(event)
         return len(added)
 
-    def _columns(self, draft: Draft) -> dict[str, object]:
+    def _columns(self, draft: EventDraft) -> dict[str, object]:
         seconds, nanosecond = columns_of(draft.instant)
         return {
             "id": draft.id,
@@ -386,7 +393,9 @@ class ChronicleDatabase:
     def _current(self, conn: sqlite3.Connection, identity: str, expected: str | None) -> Event:
         event = event_of(self._row(conn, Layout(generation="D2"), identity))
         if expected is not None and event.stamp != expected:
-            raise Conflict(f"{event.ref} was changed meanwhile.", hint="Read it again, then write.")
+            raise Conflict(
+                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
+            )
         return event
 
     def last_of(self, hostname: str, username: str) -> Event:
@@ -405,11 +414,8 @@ class ChronicleDatabase:
         with self.reading() as (conn, layout):
             if layout.generation == "new":
                 return []
-            has_rows = layout.generation in {"A", "B"}
-            rows = conn.execute(SQL["count_tag_rows" if has_rows else "count_tag_columns"])
+            rows = conn.execute(SQL["count_tag_columns"])
             texts = [((tags or b"").decode("utf-8", "replace"), count) for tags, count in rows]
-        if has_rows:
-            return count_tags(((tag,) if tag else (), count) for tag, count in texts)
         return count_tags((parse_tags(text), count) for text, count in texts)
 
     def get(self, identity: str) -> Event | None:
@@ -465,7 +471,7 @@ class ChronicleDatabase:
                     survey.unreadable.append((label_of(row), str(exc)))
                     continue
                 ref = f"{JOURNAL}:{row[4].decode('utf-8', 'replace')}"
-                survey.seen[ref] = Seen(instant, stamp, row[0])
+                survey.seen[ref] = SeenEvent(instant, stamp, row[0])
         return survey
 
     def read_many(self, keys: Sequence[object]) -> list[Event]:
@@ -481,7 +487,7 @@ class ChronicleDatabase:
             return found
 
 
-def _asked_for(conn: sqlite3.Connection, layout: Layout, question: Question) -> Iterator[Event]:
+def _asked_for(conn: sqlite3.Connection, layout: Layout, question: EventQuery) -> Iterator[Event]:
     """The entries that are asked for, newest first; reads no more than are taken."""
     for instant, place, row in newest_first(conn, layout, question.below[0] + 1):
         if instant < question.start:
@@ -491,7 +497,7 @@ def _asked_for(conn: sqlite3.Connection, layout: Layout, question: Question) -> 
 
 
 def _refuse_all_but_taken(exc: sqlite3.IntegrityError, path: Path) -> None:
-    """Let pass that an id is taken; a rule that somebody added to the table is none of ours."""
+    """Let pass that an id is taken; another rule of the table is an error."""
     if exc.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
         raise Unavailable(
             f"{path} refuses the entry: its tables have a rule that is not chronicle's.",

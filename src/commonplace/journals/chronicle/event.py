@@ -71,7 +71,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class EventDraft:
     """An entry that is to be written; its parts are checked."""
 
     id: str
@@ -92,9 +92,9 @@ class Changes:
     instant: int | None = None
 
 
-def changed(event: Event, changes: Changes) -> Draft:
+def changed(event: Event, changes: Changes) -> EventDraft:
     """What an entry is to become."""
-    return Draft(
+    return EventDraft(
         id=event.id,
         instant=event.instant if changes.instant is None else changes.instant,
         message=event.message if changes.message is None else changes.message,
@@ -143,7 +143,7 @@ class TagFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EventQuery:
     """Which entries a listing asks for.
 
     start: their earliest instant. below: (instant, place) that all come before. directory: the one
@@ -160,7 +160,7 @@ class Question:
 class Unless:
     """What makes a new entry needless: one of those asked for that says the same."""
 
-    question: Question
+    question: EventQuery
     is_same: Callable[[Event], bool]
 
 
@@ -242,7 +242,7 @@ def render_tags(tags: Sequence[str]) -> str:
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
-    """The tags in a column; what is no list of texts holds none."""
+    """The tags in a column; what is not a list of texts holds none."""
     if text in {"", "null", "[]"}:
         return ()
     try:

@@ -1,6 +1,6 @@
 """Owns how entries are exported: in chronicle's own JSON, YAML and Markdown.
 
-Never reads a file or a journal; what is written here, `chronicle_imports` reads.
+Never reads a file or a journal; what is written here, `imports` reads.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections import defaultdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
+from commonplace.journals.chronicle import plain_yaml
 from commonplace.journals.chronicle.spelling import (
     continued,
     one_line,
     render_go_json,
     render_rfc3339,
-    render_scalar,
 )
 from commonplace.journals.chronicle.times import local_of, to_instant
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 VERSION = "1.0"
 TOOL = "chronicle"
 TITLE = "# Chronicle Export"
-
-# What an entry's scalars and its tags are indented by: yaml.v3 indents by 4, and by 2 after `- `.
-_ENTRY, _INSIDE, _TAG_INSIDE = 6, 8, 10
 
 
 def render_json(events: Iterable[Logged], *, exported_at: datetime) -> str:
@@ -44,13 +41,10 @@ def render_json(events: Iterable[Logged], *, exported_at: datetime) -> str:
 
 
 def render_yaml(events: Iterable[Logged], *, exported_at: datetime) -> str:
-    """The entries as the original's YAML export, in the order given; otherwise as `render_json`."""
+    """The entries as YAML that the original reads; otherwise as `render_json`."""
     zone = _zone_of(exported_at)
-    lines = [
-        f"{key}: {render_scalar(value, indent=4)}" for key, value in _header(exported_at).items()
-    ]
-    entries = [_yaml_entry(_fields(each, zone)) for each in events]
-    return "\n".join([*lines, "entries:" if entries else "entries: []", *entries]) + "\n"
+    entries = [_fields(each, zone) for each in events]
+    return plain_yaml.render_yaml({**_header(exported_at), "entries": entries})
 
 
 def render_markdown(events: Iterable[Logged], *, exported_at: datetime) -> str:
@@ -101,17 +95,6 @@ def _fields(event: Logged, zone: tzinfo) -> dict[str, Any]:
         "message": event.message,
         **{key: value for key, value in optional.items() if value},
     }
-
-
-def _yaml_entry(fields: dict[str, Any]) -> str:
-    lines = []
-    for key, value in fields.items():
-        if isinstance(value, str):
-            lines.append(f"{key}: {render_scalar(value, indent=_INSIDE)}")
-            continue
-        tags = (f"{' ' * _INSIDE}- {render_scalar(tag, indent=_TAG_INSIDE)}" for tag in value)
-        lines.append("\n".join([f"{key}:", *tags]))
-    return f"{' ' * (_ENTRY - 2)}- " + f"\n{' ' * _ENTRY}".join(lines)
 
 
 def _markdown_entry(event: Logged, local: datetime) -> str:

@@ -50,11 +50,11 @@ class ChronicleFile:
         self._writer: Database | None = None
 
     def close(self) -> None:
-        """Let go of the file; may be called twice, and the next use opens it again."""
+        """Close the file; may be called twice, and the next use opens it again."""
         with self._lock:
-            self._let_go()
+            self._close()
 
-    def _let_go(self) -> None:
+    def _close(self) -> None:
         for each in (self._reader, self._writer):
             if each is not None:
                 each.close()
@@ -99,7 +99,7 @@ class ChronicleFile:
         # Another file lies under the name by now, or it changed where that could not be watched:
         # open connections would not see it.
         if identity != self._identity or (self._frozen and self._frozen != {self.state()}):
-            self._let_go()
+            self._close()
             self._identity = identity
             self._files = _files_of(self.path)
         return identity
@@ -108,7 +108,7 @@ class ChronicleFile:
         real = os.path.realpath(self.path)
         if not os.path.isdir(os.path.dirname(real)):
             raise Invalid(
-                f"{self.path} is a link to {real}, and there is no such folder.",
+                f"{self.path} is a link to {real}, and that folder is not there.",
                 hint="Make that folder, mount its disk, or mend the link.",
             )
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
@@ -117,7 +117,7 @@ class ChronicleFile:
             os.close(os.open(real, flags, 0o600))
 
     def _look(self) -> tuple[int, int] | None:
-        """Which file lies under the name. Raises: Invalid for what is no file, Denied.
+        """Which file lies under the name. Raises: Invalid for what is not a file, Denied.
 
         It is asked for its names alone. To open it, were it only to read how it begins, is to
         close it again, and with that the system drops every lock this process holds on it: another
@@ -137,7 +137,7 @@ class ChronicleFile:
         identity = found.st_dev, found.st_ino
         if identity != self._identity:
             if not stat.S_ISREG(found.st_mode):
-                what = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "no plain file"
+                what = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "not a plain file"
                 raise Invalid(f"{self.path} is {what}.", hint=_NAME_ANOTHER)
             if not os.access(self.path, os.R_OK):
                 with translated(self.path):
@@ -173,17 +173,17 @@ class ChronicleFile:
     def state(self) -> str:
         """Size and mtime of the file and of what waits beside it; changes with every commit."""
         found = [_stat(x) for x in self._files]
-        # An empty -wal comes and goes with whoever looks.
+        # An empty -wal comes and goes with each reader.
         return "/".join(f"{x.st_size}:{x.st_mtime_ns}" if x and x.st_size else "0" for x in found)
 
 
 def explained(path: Path) -> Explained:
-    """Tell what SQLite says of a file as its owner understands it."""
+    """Raise what SQLite says of a file as its owner understands it."""
     return Explained(path)
 
 
 class Explained:
-    """A stretch in which errors are told so; see `explained`."""
+    """A block in which errors are raised so; see `explained`."""
 
     __slots__ = ("_path",)
 
@@ -209,7 +209,7 @@ def _damaged(exc: Corrupted, path: Path) -> Invalid | Corrupted:
     code = getattr(exc.__cause__, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_NOTADB:
         return Invalid(
-            f"{path} is no SQLite database.",
+            f"{path} is not a SQLite database.",
             hint="Check CHRONICLE_DB_PATH; if it was one, restore it from a backup.",
         )
     if code == sqlite3.SQLITE_CORRUPT_VTAB:
@@ -234,7 +234,7 @@ def _roll_back(path: Path) -> None:
     except sqlite3.OperationalError as exc:
         raise Unavailable(
             f"{path} holds a write that broke off, and it cannot be taken back from here.",
-            hint="Open it once as somebody who may write there.",
+            hint="Open it once as a user who may write there.",
         ) from exc
 
 

@@ -39,7 +39,7 @@ class LastImport:
 
     @contextlib.contextmanager
     def adding(self) -> Iterator[Callable[[Event], None]]:
-        """Remember each entry that is told, in place of the last import's.
+        """Remember each entry that is given, in place of the last import's.
 
         Beside them, where that import broke off: this one then goes on with it.
         """
@@ -113,7 +113,7 @@ class _Writing:
         return file
 
     def end(self) -> None:
-        """The import is whole: the next one begins anew."""
+        """The import is whole: the next one begins a new file."""
         if self._file is not None:
             self.put(None, _WHOLE)
 

@@ -9,12 +9,13 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import from_local
 from commonplace.core.errors import Invalid
 from commonplace.core.text import well_formed
 from commonplace.journals.chronicle.exports import TITLE
+from commonplace.journals.chronicle.plain_yaml import LinedMapping, parse_yaml
 from commonplace.journals.chronicle.times import from_instant, parse_timestamp, to_instant
 
 if TYPE_CHECKING:
@@ -24,20 +25,16 @@ if TYPE_CHECKING:
 LONGEST_EXPORT = 256 * 1024 * 1024
 """Characters; a longer export is refused."""
 
-DEEPEST = 8
-"""Levels of nesting in YAML; an export has four."""
-
 _TITLE = re.compile(rf"\s*{re.escape(TITLE)}[ \t]*(?:\r?\n|\Z)")
 _YAML_KEY = re.compile(r"^(?:- )?(?:version|exported_at|tool|entries|id)[ \t]*:", re.MULTILINE)
 _DAY = re.compile(r"## (\d{4}-\d{2}-\d{2})[ \t]*")
 _HEADING = re.compile(r"### (\d{2}:\d{2}:\d{2}) - (.*)", re.DOTALL)
 _ITEM = re.compile(r"- \*\*(ID|Tags|Host|User|Directory)\*\*: (.*)", re.DOTALL)
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_HINT = "Export again, or mend that entry in the file."
+_HINT = "Export again, or correct that entry in the file."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedEvent:
     """An entry of an export. instant: nanoseconds since 1970.
 
     id: as the export has it; the first version of chronicle counted 1, 2, 3, so that ids of two
@@ -58,20 +55,9 @@ class Imported:
         return from_instant(self.instant)
 
 
-class _Mapping(dict[str, Any]):
-    """A mapping of YAML that knows the line it begins in."""
-
-    line = 0
-
-
-class _Open(NamedTuple):
-    """A container that is being read; key: of a mapping's value that comes next."""
-
-    container: _Mapping | list[Any]
-    key: list[str]
-
-
-def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) -> list[Imported]:
+def parse_export(
+    text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT
+) -> list[ImportedEvent]:
     """The entries of an export, in its order, whichever of chronicle's forms it has.
 
     JSON (an export, the list of `list --json` in lower case or, of early versions, in Go's field
@@ -89,9 +75,9 @@ def parse_export(text: str, *, zone: tzinfo = UTC, limit: int = LONGEST_EXPORT) 
     if _TITLE.match(plain):
         return _parse_markdown(plain, zone)
     if _YAML_KEY.search(plain):
-        return _from_tree(_parse_yaml(plain))
+        return _from_tree(parse_yaml(plain))
     raise Invalid(
-        "The file is no export of chronicle's: neither JSON nor YAML nor Markdown.",
+        "The file is not an export of chronicle's: neither JSON nor YAML nor Markdown.",
         hint="Export with `chronicle export` or `commonplace chronicle export`.",
     )
 
@@ -102,61 +88,10 @@ def _parse_json(text: str) -> Any:
     except json.JSONDecodeError as exc:
         raise Invalid(f"The JSON breaks off at line {exc.lineno}: {exc.msg}.", hint=_HINT) from exc
     except (ValueError, RecursionError) as exc:
-        raise Invalid("The JSON is no export: its numbers or its depth.", hint=_HINT) from exc
+        raise Invalid("The JSON has too long a number, or is nested too deep.", hint=_HINT) from exc
 
 
-def _parse_yaml(text: str) -> Any:
-    """The one document of a YAML text as mappings, lists, texts and None; each value as written."""
-    import yaml  # type: ignore[import-untyped]
-
-    # The C reader is ten times as fast, and not in every build.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    roots: list[Any] = []
-    stack: list[_Open] = []
-    try:
-        for event in yaml.parse(text, Loader=loader):
-            line = event.start_mark.line + 1
-            if getattr(event, "anchor", None) or getattr(event, "tag", None):
-                raise Invalid(f"Line {line} holds a YAML anchor, alias or tag.", hint=_HINT)
-            if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-                stack.pop()
-            elif isinstance(event, yaml.ScalarEvent):
-                null = event.implicit[0] and event.value in _NULL
-                _place(roots, stack, None if null else event.value, line)
-            elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-                if len(stack) == DEEPEST:
-                    raise Invalid(f"Line {line} is nested too deep.", hint=_HINT)
-                opened: Any = [] if isinstance(event, yaml.SequenceStartEvent) else _Mapping()
-                _place(roots, stack, opened, line)
-                stack.append(_Open(opened, []))
-    except yaml.YAMLError as exc:
-        mark = getattr(exc, "problem_mark", None)
-        where = f"at line {mark.line + 1}" if mark else "for a character it must not hold"
-        raise Invalid(f"The YAML cannot be read {where}.", hint=_HINT) from exc
-    if len(roots) != 1:
-        raise Invalid(f"The YAML holds {len(roots)} documents, not one.", hint=_HINT)
-    return roots[0]
-
-
-def _place(roots: list[Any], stack: list[_Open], value: Any, line: int) -> None:
-    """Put a value where the reading stands: a key, a key's value, an item or a document."""
-    if isinstance(value, _Mapping):
-        value.line = line
-    if not stack:
-        roots.append(value)
-        return
-    container, key = stack[-1]
-    if isinstance(container, list):
-        container.append(value)
-    elif key:
-        container[key.pop()] = value
-    elif not isinstance(value, str) or value in container:
-        raise Invalid(f"Line {line} holds a key twice, or one that is no text.", hint=_HINT)
-    else:
-        key.append(value)
-
-
-def _from_tree(tree: Any) -> list[Imported]:
+def _from_tree(tree: Any) -> list[ImportedEvent]:
     entries = tree
     if isinstance(tree, dict):
         if "entries" not in tree:
@@ -165,16 +100,31 @@ def _from_tree(tree: Any) -> list[Imported]:
     if entries is None:  # Go's spelling of an empty list
         return []
     if not isinstance(entries, list):
-        raise Invalid("The export's `entries` are no list.", hint=_HINT)
+        raise Invalid(f"Expected a list of `entries`, got {_kind(entries)}.", hint=_HINT)
     return [_from_fields(each, number) for number, each in enumerate(entries, start=1)]
 
 
-def _from_fields(entry: Any, number: int) -> Imported:
+def _kind(value: Any) -> str:
+    """What a JSON or YAML value is, in words."""
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "text"
+        case None:
+            return "null"
+        case _:
+            return "true or false" if isinstance(value, bool) else "a number"
+
+
+def _from_fields(entry: Any, number: int) -> ImportedEvent:
     where = f"Entry {number}"
-    if isinstance(entry, _Mapping):
+    if isinstance(entry, LinedMapping):
         where = f"Entry {number} (line {entry.line})"
     if not isinstance(entry, dict):
-        raise Invalid(f"{where} is no object.", hint=_HINT)
+        raise Invalid(f"{where}: expected an object, got {_kind(entry)}.", hint=_HINT)
     # `working_directory`, `WorkingDirectory` and `directory` are what three versions write.
     fields = {key.replace("_", "").casefold(): value for key, value in entry.items()}
     fields.setdefault("workingdirectory", fields.get("directory"))
@@ -184,14 +134,14 @@ def _from_fields(entry: Any, number: int) -> Imported:
     texts = {name: "" if fields.get(name) is None else fields[name] for name in names}
     for name, value in texts.items():
         if not isinstance(value, str):
-            raise Invalid(f"{where}: its {name} is no text.", hint=_HINT)
+            raise Invalid(f"{where}: expected text as its {name}, got {_kind(value)}.", hint=_HINT)
     if "message" not in fields or not texts["id"]:
         missing = "id" if "message" in fields else "message"
         raise Invalid(f"{where} has no {missing}.", hint=_HINT)
     tags = fields.get("tags") or []
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise Invalid(f"{where}: its tags are no list of texts.", hint=_HINT)
-    return Imported(
+        raise Invalid(f"{where}: expected a list of texts as its tags.", hint=_HINT)
+    return ImportedEvent(
         id=texts["id"],
         instant=_parse_instant(texts["timestamp"], where),
         message=texts["message"],
@@ -206,10 +156,10 @@ def _parse_instant(text: str, where: str) -> int:
     try:
         return parse_timestamp(text)
     except Invalid as exc:
-        raise Invalid(f"{where}: its timestamp is no time.", hint=_HINT) from exc
+        raise Invalid(f"{where}: its timestamp is not a time.", hint=_HINT) from exc
 
 
-def _parse_markdown(text: str, zone: tzinfo) -> list[Imported]:
+def _parse_markdown(text: str, zone: tzinfo) -> list[ImportedEvent]:
     lines = text.replace("\r\n", "\n").split("\n")
     day: date | None = None
     blocks: list[tuple[int, date, list[str]]] = []
@@ -236,10 +186,10 @@ def _parse_day(text: str, number: int) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as exc:
-        raise Invalid(f"Line {number}: {text} is no date.", hint=_HINT) from exc
+        raise Invalid(f"Line {number}: {text} is not a date.", hint=_HINT) from exc
 
 
-def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Imported:
+def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> ImportedEvent:
     heading = _HEADING.fullmatch(lines[0])
     assert heading is not None
     first = next((n for n, line in enumerate(lines) if line.startswith("- **ID**: ")), 0)
@@ -249,9 +199,9 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
     try:
         local = datetime.combine(day, time.fromisoformat(heading[1]))
     except ValueError as exc:
-        raise Invalid(f"Line {number}: {heading[1]} is no time.", hint=_HINT) from exc
+        raise Invalid(f"Line {number}: {heading[1]} is not a time.", hint=_HINT) from exc
     tags = items.get("Tags", "")
-    return Imported(
+    return ImportedEvent(
         id=items["ID"],
         instant=to_instant(from_local(local, zone)),
         message="\n".join([heading[2], *_outdented(lines[1:first])]),

@@ -23,10 +23,10 @@ from commonplace.journals.chronicle.event import (
     JOURNAL,
     UNKNOWN,
     Changes,
-    Draft,
     Event,
+    EventDraft,
+    EventQuery,
     Mention,
-    Question,
     TagCount,
     TagFilter,
     Unless,
@@ -39,9 +39,7 @@ from commonplace.journals.chronicle.event import (
     plain,
 )
 from commonplace.journals.chronicle.imported import LastImport
-from commonplace.journals.chronicle.open import ChroniclePages
 from commonplace.journals.chronicle.repair import find_problems, repair
-from commonplace.journals.chronicle.source import ChronicleSource
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
 from commonplace.journals.chronicle.tree import ChronicleTree
 from commonplace.journals.chronicle.upgrade import Upgraded, upgrade
@@ -53,17 +51,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.values import Interval, Problem
-    from commonplace.journals.chronicle.places import Place
+    from commonplace.journals.chronicle.places import ChroniclePlace
     from commonplace.journals.chronicle.spelling import Logged
 
 __all__ = [
     "Act",
-    "Added",
     "Author",
     "Chronicle",
     "Event",
+    "EventAdded",
+    "EventPage",
     "Mention",
-    "Page",
     "TagCount",
     "TagFilter",
     "Upgraded",
@@ -86,7 +84,7 @@ _KEYS = uuid.UUID("5b0c7ff0-6a68-5d1f-8f6e-2f4d8a7c9e13")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who logs: the machine, the user and the folder, each `unknown` where nobody can tell."""
+    """Who logs: the machine, the user and the folder, each `unknown` where it is not known."""
 
     hostname: str = UNKNOWN
     username: str = UNKNOWN
@@ -100,7 +98,7 @@ def _as_written(author: Author) -> Author:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class EventAdded:
     """An entry that is there now; repeated: an earlier call with the same key made it."""
 
     event: Event
@@ -120,7 +118,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class EventPage:
     """Some entries, newest first; cursor: asks for the next ones, empty after the last."""
 
     events: tuple[Event, ...]
@@ -137,7 +135,7 @@ class Chronicle:
 
     def __init__(
         self,
-        place: Place,
+        place: ChroniclePlace,
         *,
         owner: str,
         zone: tzinfo,
@@ -157,7 +155,12 @@ class Chronicle:
         self._author = _as_written(author or Author())
         self._new_id = new_id
         self._imported = LastImport(imported, storage=str(place.path))
-        self._source = ChronicleSource(self._store, zone)
+        self.zone = zone
+
+    @property
+    def store(self) -> ChronicleDatabase | ChronicleTree:
+        """Where the entries are; what follows them for the index reads it."""
+        return self._store
 
     @property
     def path(self) -> Path:
@@ -169,16 +172,8 @@ class Chronicle:
         """Who logs here."""
         return self._author
 
-    def source(self) -> ChronicleSource:
-        """What the index follows."""
-        return self._source
-
-    def pages(self) -> ChroniclePages:
-        """What opens refs of this journal."""
-        return ChroniclePages(self)
-
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self._store.close()
 
     def add_event(
@@ -189,7 +184,7 @@ class Chronicle:
         at: datetime | None = None,
         idempotency_key: str | None = None,
         directory: str | None = None,
-    ) -> Added:
+    ) -> EventAdded:
         """Log what was done. The same key twice is one entry: the first call's.
 
         message: up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD. tags:
@@ -200,7 +195,7 @@ class Chronicle:
         if idempotency_key is not None:
             draft = replace(draft, id=self._id_of(idempotency_key))
         event, repeated = self._store.add(draft)
-        return Added(event=event, repeated=repeated)
+        return EventAdded(event=event, repeated=repeated)
 
     def remember_event(
         self,
@@ -209,15 +204,15 @@ class Chronicle:
         tags: Sequence[str] = (),
         within: Interval,
         is_same: Callable[[Event], bool],
-    ) -> Added:
+    ) -> EventAdded:
         """Log what was done just now, unless an entry inside the interval says the same.
 
-        Looked for under the lock that the entry is written under: of two processes that are told
+        Looked for under the lock that the entry is written under: of two processes that log
         the same at once, one writes. is_same: quick, and pure. Raises: as `add_event`.
         """
         unless = Unless(question=_question(within), is_same=is_same)
         event, repeated = self._store.add(self._draft(message, tags), unless=unless)
-        return Added(event=event, repeated=repeated)
+        return EventAdded(event=event, repeated=repeated)
 
     def _draft(
         self,
@@ -225,8 +220,8 @@ class Chronicle:
         tags: Sequence[str],
         at: datetime | None = None,
         directory: str | None = None,
-    ) -> Draft:
-        return Draft(
+    ) -> EventDraft:
+        return EventDraft(
             id=str(self._new_id()),
             instant=to_instant(self._clock() if at is None else at),
             message=checked_message(message),
@@ -250,10 +245,10 @@ class Chronicle:
         drafts.reverse()
         drafts.sort(key=lambda x: x.instant)
         added = 0
-        with self._imported.adding() as tell:
+        with self._imported.adding() as remember:
             for done in range(0, len(drafts), _IMPORTED_AT_ONCE):
                 batch = drafts[done : done + _IMPORTED_AT_ONCE]
-                added += self._store.add_all(batch, tell=tell)
+                added += self._store.add_all(batch, on_added=remember)
                 if progress is not None:
                     progress(done + len(batch), len(drafts) - done - len(batch))
         return added
@@ -265,7 +260,7 @@ class Chronicle:
         first = min(x.instant for x in entries) // SECOND_NS * SECOND_NS
         below = ((max(x.instant for x in entries) // SECOND_NS + 1) * SECOND_NS, _FIRST)
         while True:
-            question = Question(start=first, below=below)
+            question = EventQuery(start=first, below=below)
             events = self._store.newest(MOST_EVENTS, question)
             yield from events
             if len(events) < MOST_EVENTS:
@@ -301,7 +296,7 @@ class Chronicle:
 
         Raises: Invalid, Unavailable.
         """
-        question = Question(start=-_NEVER, below=(event.instant, event.place))
+        question = EventQuery(start=-_NEVER, below=(event.instant, event.place))
         return next(iter(self._store.newest(1, question)), None), self._store.after(event)
 
     def list_events(
@@ -312,7 +307,7 @@ class Chronicle:
         tags: TagFilter | Sequence[str] = (),
         directory: str | None = None,
         cursor: str = "",
-    ) -> Page:
+    ) -> EventPage:
         """The newest entries inside the interval with these tags, newest first.
 
         tags: plain ones any of, `+tag` required, `-tag` excluded, in any case. directory: only
@@ -328,7 +323,7 @@ class Chronicle:
         question = replace(question, tags=wanted, directory=directory)
         events = self._store.newest(limit + 1, question)
         more = _render_cursor(events[limit - 1]) if len(events) > limit else ""
-        return Page(events=tuple(events[:limit]), cursor=more)
+        return EventPage(events=tuple(events[:limit]), cursor=more)
 
     def edit_event(
         self,
@@ -361,7 +356,7 @@ class Chronicle:
         """What `undo` takes back: the entry this user added last on this machine, or an import.
 
         "Last" is the order of writing, not the time logged. The last import counts whole, whoever
-        logged its entries, until this user adds one; what was edited since is no part of it.
+        logged its entries, until this user adds one; what was edited since is not part of it.
         Raises: NotFound, Unavailable.
         """
         stamps = self._imported.read()
@@ -424,9 +419,9 @@ def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | 
     )
 
 
-def _question(within: Interval | None) -> Question:
+def _question(within: Interval | None) -> EventQuery:
     end = to_instant(within.end) if within and within.end else _NEVER
-    return Question(
+    return EventQuery(
         start=to_instant(within.start) if within and within.start else -_NEVER,
         below=(end, _FIRST),
     )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import heapq
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from commonplace.core.errors import Invalid
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.journals.chronicle.event import Draft, Question
+    from commonplace.journals.chronicle.event import EventDraft, EventQuery
 
 Generation: TypeAlias = Literal["new", "A", "B", "D1", "D2"]
 Row: TypeAlias = tuple[Any, ...]
@@ -56,19 +56,15 @@ _WHOLE = frozenset(
 )
 _WORDS = frozenset({"entries_fts", "entries_ai", "entries_ad", "entries_au"})
 _TRACES_OF_D = frozenset({("index", "idx_entries_id"), ("index", "idx_entries_timestamp")})
-# Texts of time begin with a local date; its instant lies within a day of offset on either side.
-_TEXT_MARGIN = timedelta(days=2)
-_DATE_LENGTH = 10
-_AFTER_EVERY_DATE = ":"
 # Ids of the first generation were numbers; they become these, so that an old number is still found.
 _NUMBERED = uuid.UUID("6c1d6c62-3b3a-5c0e-9d0a-0f3a5f1f5d11")
 
 
 class Unreadable(Exception):
-    """A row that is no entry; the argument says why, without a word of the entry."""
+    """A row that holds no entry; the argument says why, without a word of the entry."""
 
 
-class Timed(NamedTuple):
+class TimedRow(NamedTuple):
     """A row with what orders it."""
 
     instant: int
@@ -88,8 +84,8 @@ class Layout:
     half_upgraded: bool = False
 
     @property
-    def is_written(self) -> bool:
-        """Whether it is written in place."""
+    def is_current(self) -> bool:
+        """Whether it is used as it is; an older one is read only to be upgraded."""
         return self.generation in {"new", "D1", "D2"}
 
     def reading(self, rest: str) -> str:
@@ -186,7 +182,7 @@ def numbered_id(number: int, created_at: str, hostname: str) -> str:
     return str(uuid.uuid5(_NUMBERED, f"{number} {created_at} {hostname}"))
 
 
-def admits(question: Question, row: Row) -> bool:
+def admits(question: EventQuery, row: Row) -> bool:
     """Whether a row is in the folder and has the tags that are asked for."""
     here = question.directory is None or _text(row[8]) == question.directory
     return here and (not question.tags or question.tags.admits(folded_tags(_text(row[9]))))
@@ -237,7 +233,7 @@ def event_of(row: Row) -> Event:
     )
 
 
-def written(draft: Draft, tags: str, place: int) -> Event:
+def written(draft: EventDraft, tags: str, place: int) -> Event:
     """What `event_of` reads back of an entry that was just written. tags: as its column has them.
 
     Not read back: that is a tenth of what an add costs on a fast disk.
@@ -257,15 +253,16 @@ def written(draft: Draft, tags: str, place: int) -> Event:
     )
 
 
-def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterator[Timed]:
+def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterator[TimedRow]:
     """The rows before an instant (nanoseconds), newest first; reads no more than is asked for.
 
-    Rows that are no entries are passed over, the first few that come may lie past the instant.
+    Rows that are no entries are passed over, the first few that come may lie past the instant. Of
+    a D1, which the next write completes, all rows are read.
     """
     if layout.generation == "new":
         return
-    if layout.generation != "D2":
-        yield from _by_text(conn, layout, below)
+    if layout.generation == "D1":
+        yield from sorted(_timed(conn.execute(layout.reading(""))), key=_order)
         return
     stray = sorted(_timed(conn.execute(layout.reading("without_instant"))), key=_order)
     bound = {"seconds": (below - 1) // SECOND_NS}
@@ -273,14 +270,11 @@ def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterat
     yield from heapq.merge(rest, stray, key=_order) if stray else rest
 
 
-def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterator[Timed]:
-    """The rows from an instant on (nanoseconds), oldest first; of an older generation, all.
-
-    Rows that are no entries are passed over, the first few that come may lie before the instant.
-    """
+def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterator[TimedRow]:
+    """The rows from an instant on (nanoseconds), oldest first; as `newest_first` otherwise."""
     if layout.generation == "new":
         return
-    if layout.generation != "D2":
+    if layout.generation == "D1":
         yield from sorted(_timed(conn.execute(layout.reading(""))))
         return
     stray = sorted(_timed(conn.execute(layout.reading("without_instant"))))
@@ -288,46 +282,14 @@ def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterat
     yield from heapq.merge(_timed(conn.execute(layout.reading("oldest_by_instant"), bound)), stray)
 
 
-def _by_text(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterator[Timed]:
-    """By the text of the time, which is in order by its date alone: offsets and signs vary."""
-    held: list[tuple[tuple[int, int], Timed]] = []
-    bound = {"before": _latest_text(below)}
-    for row in conn.execute(layout.reading("newest_by_text"), bound):
-        timed = _timed_row(row)
-        if timed is None:
-            continue
-        day = parse_timestamp(f"{_text(row[3])[:_DATE_LENGTH]} 00:00:00")
-        floor = day + int(_TEXT_MARGIN.total_seconds()) * SECOND_NS
-        while held and held[0][1].instant >= floor:
-            yield heapq.heappop(held)[1]
-        heapq.heappush(held, (_order(timed), timed))
-    while held:
-        yield heapq.heappop(held)[1]
-
-
-def _latest_text(below: int) -> str:
-    try:
-        return (from_instant(below) + _TEXT_MARGIN).date().isoformat()
-    except OverflowError:
-        return _AFTER_EVERY_DATE
-
-
-def _order(timed: Timed) -> tuple[int, int]:
+def _order(timed: TimedRow) -> tuple[int, int]:
     return -timed.instant, -timed.place
 
 
-def _timed(rows: Iterable[Row]) -> Iterator[Timed]:
+def _timed(rows: Iterable[Row]) -> Iterator[TimedRow]:
     for row in rows:
-        timed = _timed_row(row)
-        if timed is not None:
-            yield timed
-
-
-def _timed_row(row: Row) -> Timed | None:
-    try:
-        return Timed(instant_in(row), row[0], row)
-    except Unreadable:
-        return None
+        with suppress(Unreadable):
+            yield TimedRow(instant_in(row), row[0], row)
 
 
 def label_of(row: Row) -> str:
@@ -336,7 +298,7 @@ def label_of(row: Row) -> str:
 
 
 def _text(value: object) -> str:
-    """A column as text: connections hand texts over as bytes, since some are no UTF-8."""
+    """A column as text: connections hand texts over as bytes, since some are not UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Owns the project logs: which `.chronicle` rules a folder, and the line an entry adds to its log.
+"""Owns the project logs: where a `.chronicle` puts them, and the line an entry adds to one.
 
 Never writes where the user has not allowed it, nor outside `.chronicle`'s own folder, and never
 lets a log that fails reach the entry.
@@ -6,18 +6,15 @@ lets a log that fails reach the entry.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, Invalid
 from commonplace.core.files import make_folder, translated
-from commonplace.core.text import opening
-from commonplace.core.toml import parse_toml
+from commonplace.journals.chronicle.log_config import NOT_WRITTEN, LogConfig
 from commonplace.journals.chronicle.spelling import (
     continued,
     one_line,
@@ -32,95 +29,8 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
 
-CONFIG_NAME = ".chronicle"
-CONFIG_LIMIT = 65_536
-"""Bytes; a larger `.chronicle` is not ours."""
-
-FORMATS = ("markdown", "json", "text")
-
-_NOT_WRITTEN = "No project log was written"
 # Tabs and line ends may stay; what else steers a terminal does not belong into a file to `cat`.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogConfig:
-    """What a `.chronicle` asks for.
-
-    file: where it lies. content: the sha256 of its bytes. log_dir: as written, relative to its
-    folder. log_format: one of FORMATS. warning: a sentence on what is wrong with it, empty when
-    nothing is.
-    """
-
-    file: Path
-    content: str = ""
-    local_logging: bool = False
-    log_dir: str = "logs"
-    log_format: str = "markdown"
-    warning: str = ""
-
-    @property
-    def root(self) -> Path:
-        """The folder that `.chronicle` lies in: the project."""
-        return self.file.parent
-
-
-def find_log_config(folder: Path, home: Path | None) -> LogConfig | None:
-    """The `.chronicle` that rules a folder: its own, else the nearest above it.
-
-    The search ends with the home or, outside of it, with the root of the filesystem. A
-    `.chronicle` that cannot be read or understood rules as well: it logs nothing and says why.
-    """
-    here = Path(os.path.realpath(folder))
-    top = Path(os.path.realpath(home)) if home else None
-    for each in (here, *here.parents):
-        file = each / CONFIG_NAME
-        if os.path.isfile(file):
-            return _read_config(file)
-        if each == top:
-            break
-    return None
-
-
-def _read_config(file: Path) -> LogConfig:
-    try:
-        with translated(file), open(file, "rb") as opened:
-            raw = opened.read(CONFIG_LIMIT + 1)
-        if len(raw) > CONFIG_LIMIT:
-            return _broken(file, f"{file} is larger than {CONFIG_LIMIT // 1024} KB.")
-        content = hashlib.sha256(raw).hexdigest()
-        return _parse_config(file, content, parse_toml(raw.decode(), name=str(file)))
-    except CommonplaceError as exc:
-        return _broken(file, exc.message)
-    except UnicodeDecodeError:
-        return _broken(file, f"{file} is not UTF-8.")
-
-
-def _parse_config(file: Path, content: str, keys: dict[str, Any]) -> LogConfig:
-    wanted = keys.get("local_logging", False)
-    if not isinstance(wanted, bool):
-        return _broken(file, f"local_logging in {file} is neither true nor false.")
-    log_dir = keys.get("log_dir", "logs")
-    if not isinstance(log_dir, str):
-        return _broken(file, f"log_dir in {file} is no text.")
-    log_format = keys.get("log_format", "markdown")
-    warning = ""
-    if log_format not in FORMATS:
-        shown = opening(str(log_format), 40)
-        warning = f"Unknown log_format {shown!a} in {file}: the log is written as markdown."
-        log_format = "markdown"
-    return LogConfig(
-        file=file,
-        content=content,
-        local_logging=wanted,
-        log_dir=log_dir,
-        log_format=log_format,
-        warning=warning if wanted else "",
-    )
-
-
-def _broken(file: Path, why: str) -> LogConfig:
-    return LogConfig(file=file, warning=f"{_NOT_WRITTEN}: {why}")
 
 
 def write_log(config: LogConfig | None, event: Logged, zone: tzinfo, trusted: TrustedLogs) -> str:
@@ -142,7 +52,7 @@ def write_log(config: LogConfig | None, event: Logged, zone: tzinfo, trusted: Tr
         with translated(path):
             whole = _append(path, render_log(event, config.log_format, zone).encode())
     except CommonplaceError as exc:
-        return f"{_NOT_WRITTEN}: {exc.message}"
+        return f"{NOT_WRITTEN}: {exc.message}"
     return config.warning if whole else f"The project log {path} took only part of the entry."
 
 
@@ -192,7 +102,7 @@ def _append(path: Path, content: bytes) -> bool:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise Invalid(f"{path} is no plain file.", hint="Move it away.")
+            raise Invalid(f"{path} is not a plain file.", hint="Move it away.")
         if os.name != "nt" and found.st_uid != os.geteuid():
             raise Denied(f"{path} belongs to another user.", hint="Move it away.")
         return os.write(descriptor, content) == len(content)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ChroniclePages:
-    """Chronicle as whoever opens a ref sees it; see `core.ports.OpensRefs`."""
+    """What opens refs of chronicle; see `core.ports.OpensRefs`."""
 
     journal = JOURNAL
     kinds = (KIND,)

@@ -26,7 +26,7 @@ _LARGEST_CONFIG = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ChroniclePlace:
     """Where the entries are: a database's file, or the folder of a tree; there or not."""
 
     path: Path
@@ -39,7 +39,7 @@ def resolve_chronicle(
     config_home: Path | None = None,
     data_home: Path | None = None,
     home: Path | None,
-) -> Place:
+) -> ChroniclePlace:
     """The first place that is named: by us, by chronicle's own `config.json`, by convention.
 
     db_path: what CHRONICLE_DB_PATH or our settings name; a folder there is a tree. config_home,
@@ -48,7 +48,7 @@ def resolve_chronicle(
     """
     if db_path is not None:
         path = _expanded(db_path, home)
-        return Place(path=path, form="tree" if os.path.isdir(path) else "database")
+        return ChroniclePlace(path=path, form="tree" if os.path.isdir(path) else "database")
     config_home = config_home or (home / ".config" if home else None)
     data_home = data_home or (home / ".local" / "share" if home else None)
     if data_home is None:
@@ -60,8 +60,8 @@ def resolve_chronicle(
     named = config.get("data_dir")
     folder = _expanded(type(data_home)(str(named)), home) if named else data_home / _FOLDER
     if config.get("backend") == "markdown":
-        return Place(path=folder, form="tree")
-    return Place(path=folder / DATABASE, form="database")
+        return ChroniclePlace(path=folder, form="tree")
+    return ChroniclePlace(path=folder / DATABASE, form="database")
 
 
 def _expanded(path: Path, home: Path | None) -> Path:
@@ -92,7 +92,7 @@ def _read_config(path: Path) -> Mapping[str, object]:
     if backend not in {"sqlite", "markdown"}:
         raise _broken(path, "names a backend that is neither sqlite nor markdown")
     if not isinstance(folder, str) or "\0" in folder:
-        raise _broken(path, "names a data_dir that is no path")
+        raise _broken(path, "names a data_dir that is not a path")
     return {"backend": backend, "data_dir": folder}
 
 

@@ -88,7 +88,7 @@ UPDATE entries SET timestamp_unix_seconds = :seconds, timestamp_nanosecond = :na
 WHERE rowid = :rowid;
 
 -- name: rebuild_words
--- Chronicle's word index is made anew from the entries.
+-- Chronicle's word index is made again from the entries.
 INSERT INTO entries_fts(entries_fts) VALUES('rebuild');
 
 -- name: check_words
@@ -143,11 +143,6 @@ SELECT (SELECT count(*) FROM entries), (SELECT max(rowid) FROM entries);
 -- name: count_tag_columns
 -- Every distinct list of tags, and how many entries bear just these.
 SELECT CAST(tags AS TEXT), count(*) FROM entries GROUP BY tags;
-
--- name: count_tag_rows
--- Every tag of the older layouts, and how many entries bear it.
-SELECT CAST(tag AS TEXT), count(DISTINCT entry_id) FROM tags
-WHERE entry_id IN (SELECT id FROM entries) GROUP BY tag;
 
 -- name: read_with_columns
 -- An entry's parts where there are both instant columns and a tags column.
@@ -204,7 +199,7 @@ ORDER BY timestamp_unix_seconds, timestamp_nanosecond, rowid;
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: list_messages
--- Messages that may bear a word: those that hold its beginning, and all that are no plain ASCII.
+-- Messages that may bear a word: those that hold its beginning, and all that are not plain ASCII.
 SELECT rowid, CAST(message AS TEXT) FROM entries
 WHERE instr(lower(CAST(message AS TEXT)), :beginning) > 0
     OR length(CAST(message AS TEXT)) <> length(CAST(message AS BLOB));
@@ -240,10 +235,6 @@ WHERE rowid IN (
     UNION ALL SELECT rowid FROM entries WHERE timestamp_unix_seconds >= ''
 );
 
--- name: newest_by_text
--- Appended to a reading: entries whose text of time is not after a date, the latest text first.
-WHERE timestamp < :before ORDER BY timestamp DESC;
-
 -- name: create_kept
 -- Where the entries of an older layout wait while its tables make room.
 CREATE TEMP TABLE kept_entries (
@@ -270,7 +261,7 @@ INSERT INTO sqlite_sequence (name, seq)
 VALUES ('entries', max(:highest, (SELECT coalesce(max(rowid), 0) FROM entries)));
 
 -- name: list_kept
--- What of a waiting entry is to be told anew.
+-- What of a waiting entry is to be written in another form.
 SELECT number, timestamp, id, tags, created_at, hostname FROM kept_entries ORDER BY number;
 
 -- name: add_kept

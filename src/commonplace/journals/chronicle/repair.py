@@ -33,13 +33,15 @@ def find_problems(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]
             if layout.generation == "new":
                 return
             yield from _problems_of_layout(store, layout)
+            if not layout.is_current:
+                return
         yield from _unreadable(store)
     except CommonplaceError as exc:
         yield Problem(what=exc.message, hint=exc.hint)
 
 
 def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Problem]:
-    with store.reading() as (conn, _):
+    with store.examining() as (conn, _):
         pages = conn.execute(SQL["check_pages"]).fetchone()[0]
         strays = 0
         if layout.generation == "D2":
@@ -50,12 +52,12 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
         )
     if layout.half_upgraded:
         yield Problem(
-            what=f"{store.path} was half-upgraded by a newer chronicle: neither can write to it.",
+            what=f"{store.path} was half-upgraded by a newer chronicle, which cannot finish.",
             hint=UPGRADE_HINT,
         )
-    elif not layout.is_written:
+    elif not layout.is_current:
         yield Problem(
-            what=f"{store.path} is of an older chronicle: it is read, not written.",
+            what=f"{store.path} is of an older chronicle: it is used once it is upgraded.",
             hint=UPGRADE_HINT,
         )
     elif not layout.whole:
@@ -73,7 +75,7 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
     if layout.generation == "D2" and layout.whole and not _words_fit(store):
         yield Problem(
             what=f"{store.path} has a word index that does not fit its entries.",
-            hint="Repair makes it anew from the entries.",
+            hint="Repair builds it again from the entries.",
             repairable=True,
         )
 
@@ -108,8 +110,8 @@ def _unreadable(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]:
         )
     if len(reasons) > _NAMED:
         rest = Counter(why for _, why in reasons[_NAMED:])
-        told = "; ".join(f"{count} times: {why}" for why, count in rest.most_common(_NAMED))
-        yield Problem(what=f"More entries of {store.path} cannot be read: {told}")
+        others = "; ".join(f"{count} times: {why}" for why, count in rest.most_common(_NAMED))
+        yield Problem(what=f"More entries of {store.path} cannot be read: {others}")
 
 
 def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
@@ -120,7 +122,7 @@ def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
     if isinstance(store, ChronicleTree):
         return []
     layout = store.layout()
-    if not layout.is_written or layout.generation == "new":
+    if not layout.is_current or layout.generation == "new":
         return []
     done = []
     words_fit = not layout.whole or _words_fit(store)
@@ -134,5 +136,5 @@ def repair(store: ChronicleDatabase | ChronicleTree) -> list[str]:
         if not words_fit or not layout.whole:
             conn.execute(SQL["rebuild_words"])
     if not words_fit:
-        done.append(f"Made the word index of {store.path} anew.")
+        done.append(f"Built the word index of {store.path} again.")
     return done

@@ -9,7 +9,7 @@ import threading
 from typing import NamedTuple
 
 
-class Seen(NamedTuple):
+class SeenEvent(NamedTuple):
     """What a pass over all entries learns of one. key: where its store reads it again."""
 
     instant: int
@@ -20,7 +20,7 @@ class Seen(NamedTuple):
 class Survey(NamedTuple):
     """All entries by their ref, and what could not be read: (its name, why)."""
 
-    seen: dict[str, Seen]
+    seen: dict[str, SeenEvent]
     unreadable: list[tuple[str, str]]
 
 

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Drop, Put
 from commonplace.journals.chronicle.database import ChronicleDatabase
-from commonplace.journals.chronicle.event import JOURNAL, Question, doc_of
+from commonplace.journals.chronicle.event import JOURNAL, EventQuery, doc_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import tzinfo
 
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
-    from commonplace.journals.chronicle.seen import Seen
-    from commonplace.journals.chronicle.tree import ChronicleTree
+    from commonplace.journals.chronicle.journal import Chronicle
+    from commonplace.journals.chronicle.seen import SeenEvent
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
 # Past both ends of the calendar, in nanoseconds.
-_EVERYTHING = Question(start=-(10**21), below=(10**21, 0))
+_EVERYTHING = EventQuery(start=-(10**21), below=(10**21, 0))
 # Two changes within one tick of a disk's clock leave one mtime: a young file is looked at again.
 _RACY_NS = 2_000_000_000
 
@@ -35,12 +34,12 @@ _log = logging.getLogger(__name__)
 
 
 class ChronicleSource:
-    """The storage of one owner's chronicle, as the index follows it. zone: the owner's."""
+    """The storage of one owner's chronicle, as the index follows it."""
 
-    def __init__(self, store: ChronicleDatabase | ChronicleTree, zone: tzinfo) -> None:
-        self._store = store
-        self._zone = zone
-        self._told: set[str] = set()
+    def __init__(self, chronicle: Chronicle) -> None:
+        self._store = chronicle.store
+        self._zone = chronicle.zone
+        self._logged: set[str] = set()
         self._passed: tuple[str, int] | None = None
         self._remains = False
 
@@ -79,7 +78,7 @@ class ChronicleSource:
         began = time.time_ns()
         survey = self._store.survey()
         for label, why in survey.unreadable:
-            self._tell(label, why)
+            self._log(label, why)
         changed = [x for ref, x in survey.seen.items() if known.get(ref) != x.stamp]
         changed.sort(key=lambda x: x.instant)
         gone = sorted(known.keys() - survey.seen.keys())
@@ -103,7 +102,7 @@ class ChronicleSource:
             return []
         return self._store.newest(_AT_ONCE, _EVERYTHING)[::-1]
 
-    def _puts(self, changed: Sequence[Seen]) -> Iterator[Change]:
+    def _puts(self, changed: Sequence[SeenEvent]) -> Iterator[Change]:
         waiting = iter(changed)
         while batch := list(islice(waiting, _AT_ONCE)):
             events = self._store.read_many([x.key for x in batch])
@@ -118,7 +117,7 @@ class ChronicleSource:
             elif event is None and known is not None:
                 yield Drop(ref)
 
-    def _tell(self, label: str, why: str) -> None:
-        if label not in self._told:
-            self._told.add(label)
+    def _log(self, label: str, why: str) -> None:
+        if label not in self._logged:
+            self._logged.add(label)
             _log.warning("The entry %s of %s is passed over: %s", label, self._store.path, why)

@@ -195,7 +195,7 @@ def suggest_tags(
 
 
 def kinds_of(text: str) -> tuple[str, ...]:
-    """The kinds of activity a text tells of by its words; empty where no rule knows it."""
+    """The kinds of activity that the words of a text name; empty where no rule knows it."""
     plain = unicodedata.normalize("NFKC", text[:READ_LENGTH]).casefold().replace("_", " ")
     plain = _IDIOM.sub(" | ", " ".join(plain.split()))
     return tuple(tag for tag, pattern in _COMPILED.items() if pattern.search(plain))

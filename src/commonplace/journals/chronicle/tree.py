@@ -36,7 +36,7 @@ from commonplace.journals.chronicle.event import (
     plain,
 )
 from commonplace.journals.chronicle.frontmatter import parse_file, render_file
-from commonplace.journals.chronicle.seen import OwnWrites, Seen, Survey
+from commonplace.journals.chronicle.seen import OwnWrites, SeenEvent, Survey
 from commonplace.journals.chronicle.times import from_instant, local_of, parse_timestamp, render_utc
 
 if TYPE_CHECKING:
@@ -44,7 +44,13 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from commonplace.journals.chronicle.event import Changes, Draft, Question, TagCount, Unless
+    from commonplace.journals.chronicle.event import (
+        Changes,
+        EventDraft,
+        EventQuery,
+        TagCount,
+        Unless,
+    )
     from commonplace.journals.chronicle.words import Words
 
 SUFFIX = ".md"
@@ -109,11 +115,11 @@ class ChronicleTree:
             )
         return begun[0]
 
-    def newest(self, limit: int, question: Question) -> list[Event]:
+    def newest(self, limit: int, question: EventQuery) -> list[Event]:
         """The newest entries that are asked for, newest first. Raises: Denied, Unavailable."""
         return heapq.nlargest(limit, self._asked_for(question), key=_place_of)
 
-    def _asked_for(self, question: Question) -> Iterator[Event]:
+    def _asked_for(self, question: EventQuery) -> Iterator[Event]:
         """The entries that are asked for, in no order."""
         for event, _ in self._events():
             here = question.directory in {None, event.directory}
@@ -121,7 +127,7 @@ class ChronicleTree:
             if here and within and question.tags.admits(event.folded):
                 yield event
 
-    def mentions(self, words: Words, question: Question) -> list[Mention]:
+    def mentions(self, words: Words, question: EventQuery) -> list[Mention]:
         """The entries asked for that bear every word, newest first. Raises: Denied, Unavailable."""
         events = sorted(self._asked_for(question), key=_place_of, reverse=True)
         among = words.among((number, event.message) for number, event in enumerate(events))
@@ -133,7 +139,7 @@ class ChronicleTree:
         later = (x for x, _ in self._events() if (x.instant, x.place) > here)
         return min(later, key=lambda x: (x.instant, x.place), default=None)
 
-    def add(self, draft: Draft, *, unless: Unless | None = None) -> tuple[Event, bool]:
+    def add(self, draft: EventDraft, *, unless: Unless | None = None) -> tuple[Event, bool]:
         """Write an entry's file; (what was there, True) where its id is taken, or it is needless.
 
         Raises: Denied, Unavailable, Invalid.
@@ -146,22 +152,22 @@ class ChronicleTree:
                 return max(there, key=_place_of), True
             return self._put(draft), False
 
-    def add_all(self, drafts: Sequence[Draft], *, tell: Callable[[Event], None]) -> int:
+    def add_all(self, drafts: Sequence[EventDraft], *, on_added: Callable[[Event], None]) -> int:
         """Write the files of entries, less those whose id is taken; how many were written.
 
-        tell: is called with each once it is written. Raises: as add; those before are written then.
+        on_added: called with each once it is written. Raises: as add; those before stay.
         """
         added = 0
         with self._locked():
             taken = {x.id for x, _ in self._events()}
             for draft in drafts:
                 if draft.id not in taken:
-                    tell(self._put(draft))
+                    on_added(self._put(draft))
                     taken.add(draft.id)
                     added += 1
         return added
 
-    def _put(self, draft: Draft) -> Event:
+    def _put(self, draft: EventDraft) -> Event:
         path = self._path_of(draft)
         self._refuse_link(path.parent)
         make_folder(path.parent, _FOLDER_MODE)
@@ -183,7 +189,7 @@ class ChronicleTree:
                 hint="Put the folder itself there, or make the whole tree a link.",
             )
 
-    def _path_of(self, draft: Draft) -> Path:
+    def _path_of(self, draft: EventDraft) -> Path:
         year, month, day = local_of(draft.instant, self._zone).date().isoformat().split("-")
         name = f"{_slug(draft.message)}-{draft.id[:_SHORT_ID]}{SUFFIX}"
         return self.path / year / month / day / name
@@ -203,7 +209,7 @@ class ChronicleTree:
             if str(new) == old or (changes.instant is None and changes.message is None):
                 new = type(new)(old)
             else:
-                # First the name, then what is in it: whoever is killed between leaves one entry.
+                # First the name, then what is in it: a process killed between leaves one entry.
                 self._move(old, new)
             replace_file(new, _render(draft))
             edited = self._read(str(new))
@@ -231,13 +237,15 @@ class ChronicleTree:
     def _current(self, wanted: str, expected: str | None) -> tuple[Event, str]:
         event, path = self._find(wanted)
         if expected is not None and event.stamp != expected:
-            raise Conflict(f"{event.ref} was changed meanwhile.", hint="Read it again, then write.")
+            raise Conflict(
+                f"{event.ref} has changed since it was read.", hint="Read it again, then write."
+            )
         return event, path
 
     def _move(self, old: str, new: Path) -> None:
         self._refuse_link(new.parent)
         make_folder(new.parent, _FOLDER_MODE)
-        if os.path.lexists(new):  # nobody makes it meanwhile: we hold the lock
+        if os.path.lexists(new):  # no other process makes it now: we hold the lock
             raise _taken(new)
         with translated(new):
             os.rename(old, new)
@@ -302,7 +310,7 @@ class ChronicleTree:
         return self.files_state() if self._is_there() else "absent"
 
     def _is_there(self) -> bool:
-        """Whether there is a tree. Raises: Invalid for what is no folder, Denied, Unavailable."""
+        """Whether there is a tree. Raises: Invalid for a file, Denied, Unavailable."""
         try:
             with translated(self.path):
                 found = os.stat(self.path)
@@ -310,7 +318,7 @@ class ChronicleTree:
             return False
         if not stat.S_ISDIR(found.st_mode):
             raise Invalid(
-                f"{self.path} is no folder, and a Markdown tree is one.",
+                f"{self.path} is not a folder, and a Markdown tree is one.",
                 hint="Check data_dir in chronicle's config.json, or CHRONICLE_DB_PATH.",
             )
         return True
@@ -320,7 +328,7 @@ class ChronicleTree:
         survey = Survey({}, [])
         for path, event in self._entries():
             if isinstance(event, Event):
-                survey.seen[event.ref] = Seen(event.instant, event.stamp, path)
+                survey.seen[event.ref] = SeenEvent(event.instant, event.stamp, path)
             else:
                 survey.unreadable.append((os.path.relpath(path, self.path), event))
         return survey
@@ -347,7 +355,7 @@ class ChronicleTree:
                 yield path, event
 
     def _read(self, path: str) -> Event | str:
-        """A file's entry, or why it is none; empty where there is no file any more."""
+        """A file's entry, or why it holds none; empty where there is no file any more."""
         try:
             found = os.lstat(path)
         except OSError:
@@ -413,9 +421,9 @@ def _place_of(event: Event) -> tuple[int, int]:
 
 
 def _content(path: str, found: os.stat_result) -> str:
-    """A file's text. Raises Invalid for what is no plain file of a sane size, OSError."""
+    """A file's text. Raises Invalid for what is not a plain file of a sane size, OSError."""
     if not stat.S_ISREG(found.st_mode):
-        raise Invalid("It is no plain file.")
+        raise Invalid("It is not a plain file.")
     if found.st_size > _LARGEST_FILE:
         raise Invalid("It is too large.")
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -448,7 +456,7 @@ def _text(value: str | list[str] | None) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _render(draft: Draft) -> bytes:
+def _render(draft: EventDraft) -> bytes:
     fields = {
         "id": draft.id,
         "timestamp": render_utc(draft.instant),

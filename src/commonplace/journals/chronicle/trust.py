@@ -18,13 +18,13 @@ from commonplace.core.files import make_folder, replace_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from commonplace.journals.chronicle.logs import LogConfig
+    from commonplace.journals.chronicle.log_config import LogConfig
 
 _LARGEST = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TrustRequest:
     """A `.chronicle` that was seen. content: the sha256 of its bytes; allowed: by the user."""
 
     file: str
@@ -45,7 +45,7 @@ class TrustedLogs:
 
     def allow(self, config: LogConfig) -> None:
         """Remember that the user allows it. Raises: Denied, Unavailable."""
-        self._put(Asked(file=str(config.file), content=config.content, allowed=True))
+        self._put(TrustRequest(file=str(config.file), content=config.content, allowed=True))
 
     def ask_once(self, config: LogConfig) -> bool:
         """Whether it is asked about for the first time with this content; remembers it."""
@@ -53,7 +53,7 @@ class TrustedLogs:
         if asked is not None and asked.content == config.content:
             return False
         with contextlib.suppress(CommonplaceError):  # a home that cannot be written: asked again
-            self._put(Asked(file=str(config.file), content=config.content))
+            self._put(TrustRequest(file=str(config.file), content=config.content))
         return True
 
     def revoke(self, file: Path) -> bool:
@@ -64,7 +64,7 @@ class TrustedLogs:
         self._put(replace(asked, allowed=False))
         return True
 
-    def each(self) -> list[Asked]:
+    def each(self) -> list[TrustRequest]:
         """What the user has allowed, by path, with the content it had then."""
         try:
             names = os.listdir(self._folder)
@@ -73,22 +73,22 @@ class TrustedLogs:
         found = (self._read(self._folder / name) for name in names)
         return sorted((x for x in found if x is not None and x.allowed), key=lambda x: x.file)
 
-    def _find(self, file: Path) -> Asked | None:
+    def _find(self, file: Path) -> TrustRequest | None:
         asked = self._read(self._path_of(str(file)))
         return asked if asked is not None and asked.file == str(file) else None
 
-    def _put(self, asked: Asked) -> None:
+    def _put(self, asked: TrustRequest) -> None:
         make_folder(self._folder)
         replace_file(self._path_of(asked.file), json.dumps(asdict(asked)).encode())
 
     def _path_of(self, file: str) -> Path:
         return self._folder / hashlib.sha256(os.fsencode(file)).hexdigest()[:32]
 
-    def _read(self, path: Path) -> Asked | None:
+    def _read(self, path: Path) -> TrustRequest | None:
         try:
             with open(path, "rb") as opened:
                 found = json.loads(opened.read(_LARGEST))
-            return Asked(
+            return TrustRequest(
                 file=str(found["file"]),
                 content=str(found["content"]),
                 allowed=found["allowed"] is True,

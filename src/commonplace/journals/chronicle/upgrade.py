@@ -79,7 +79,7 @@ def _upgrade(conn: sqlite3.Connection, store: ChronicleDatabase, now: datetime) 
         return Upgraded(path=store.path, generation=layout.generation)
     backup = _keep_original(store.path, now)
     try:
-        if layout.is_written:
+        if layout.is_current:
             complete(conn)
         else:
             _remake(conn, layout, store.path)

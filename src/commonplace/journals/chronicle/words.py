@@ -1,6 +1,6 @@
 """Owns which messages bear every word of a question, in whatever form the word has in each.
 
-Never reads a storage and never ranks: it is told messages, and says which of them count.
+Never reads a storage and never ranks: of messages it is given, it says which count.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Words:
 
     def __init__(self, text: str) -> None:
         words = unicodedata.normalize("NFC", well_formed(text).replace("\0", " ")).split()
-        telling = [word for word in words if not _is_stop_word(word)]
-        asked = {piece: match for word in telling or words for piece, match in _pieces(word)}
+        content = [word for word in words if not _is_stop_word(word)]
+        asked = {piece: match for word in content or words for piece, match in _pieces(word)}
         stems = _stems(list(asked)[:MOST_WORDS])
         self.phrases = tuple(asked[piece] for piece in stems)
         # Stemming replaces what a word ends with: all but the last character begins its forms, but

@@ -64,7 +64,7 @@ _JS_HEADING = re.compile("(?:\\A|(?<=[\n\r\u2028\u2029]))## ([^\n\r\u2028\u2029]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PrivateEntry:
     """One private entry, as read from its file.
 
     scope: `user`, or `project@` and eight hex digits. at: aware UTC. headings: `##` lines outside
@@ -211,7 +211,7 @@ def _unquoted(value: str) -> str:
 def _split_headings(body: str) -> tuple[list[str], str]:
     """The headings of a body, and the body without them but with the titles that are text.
 
-    A heading that only names a category tells nothing of the entry; one that somebody wrote does.
+    A heading that only names a category says nothing of the entry; one that a person wrote does.
     """
     lines = body.split("\n")
     fenced = _fenced_lines(lines)
@@ -300,7 +300,7 @@ def _parse_path(folder: str, stem: str, mtime: datetime, zone: tzinfo) -> dateti
             hour, minute, second = int(match[1]), int(match[2]), int(match[3])
             local = midnight.replace(hour=hour, minute=minute, second=second, microsecond=micros)
             return local.astimezone(UTC)
-        # A name that tells no time: the mtime if it lies in the day, else the day's first moment.
+        # A name that holds no time: the mtime if it lies in the day, else the day's first moment.
         return mtime if mtime.astimezone(zone).date() == day else midnight.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

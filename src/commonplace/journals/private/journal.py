@@ -15,12 +15,12 @@ from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
-from commonplace.journals.private.format import Entry, decode, split_frontmatter, version_of
+from commonplace.journals.private.format import PrivateEntry, decode, split_frontmatter, version_of
 from commonplace.journals.private.ignored import IgnoredDays
 from commonplace.journals.private.known import KnownRoots
-from commonplace.journals.private.open import PrivatePages
+from commonplace.journals.private.notices import Notices
 from commonplace.journals.private.places import (
-    Place,
+    EntryPlace,
     lexical_place,
     list_day,
     list_days,
@@ -31,8 +31,12 @@ from commonplace.journals.private.places import (
     read_entry,
 )
 from commonplace.journals.private.repair import find_problems, repair_root
-from commonplace.journals.private.source import Notices, RootSource
-from commonplace.journals.private.write import Writer, Written, checked_thoughts, refuse_large
+from commonplace.journals.private.write import (
+    ThoughtsWritten,
+    ThoughtWriter,
+    checked_thoughts,
+    refuse_large,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Problem
     from commonplace.journals.private.roots import Kind, Root, Roots
 
-__all__ = ["Entry", "PrivateJournal", "Written"]
+__all__ = ["PrivateEntry", "PrivateJournal", "ThoughtsWritten"]
 
 # A day folder is a local date of whichever zone wrote it, so an entry's instant may lie outside it.
 _DAY_MARGIN = timedelta(days=2)
@@ -51,9 +55,11 @@ _DAY_MARGIN = timedelta(days=2)
 class PrivateJournal:
     """Thoughts of one owner, in files that private-journal-mcp reads and writes as well.
 
-    zone: the owner's. clock: the present, aware. keys: our folder for idempotency keys.
-    random_micros: 0..999, the last digits of a file name. known: our folder where the roots of all
-    projects are kept; None to keep none.
+    Attributes:
+        zone: The owner's.
+        known: Where the roots of all projects lie, kept for processes of other projects.
+        notices: What is passed over, logged once.
+        ignored: Which days git ignores: no file is put into any other.
     """
 
     def __init__(
@@ -66,16 +72,25 @@ class PrivateJournal:
         random_micros: Callable[[], int],
         known: Path | None = None,
     ) -> None:
+        """Open the journal; nothing is made before the first write.
+
+        Args:
+            roots: The folders it lies in.
+            zone: The owner's.
+            clock: The present, aware.
+            keys: Our folder for idempotency keys.
+            random_micros: 0..999, the last digits of a file name.
+            known: Our folder where the roots of all projects are kept; None to keep none.
+        """
         self._note = roots.note
         self._roots = roots.each()
-        self._zone = zone
+        self.zone = zone
         self._clock = clock
         self._keys = keys
-        self._notices = Notices()
-        self._ignored = IgnoredDays()
-        self._writer = Writer(self._roots, zone, keys, self._ignored, random_micros)
-        self._known = KnownRoots(known)
-        self._sources = [self._follow(x) for x in self._roots]
+        self.notices = Notices()
+        self.ignored = IgnoredDays()
+        self._writer = ThoughtWriter(self._roots, zone, keys, self.ignored, random_micros)
+        self.known = KnownRoots(known)
 
     @property
     def note(self) -> str:
@@ -98,30 +113,13 @@ class PrivateJournal:
     def _of_kind(self, kind: Kind) -> list[Root]:
         return [x for x in self._roots if kind == "both" or kind in x.kinds]
 
-    def sources(self) -> list[RootSource]:
-        """What the index follows: one source for each distinct root."""
-        return list(self._sources)
-
-    def pages(self) -> PrivatePages:
-        """What opens refs of this journal, those of the owner's other projects included."""
-        return PrivatePages(self._roots, self._known, self._zone)
-
     def keep_roots(self) -> None:
         """Keep where the project's root lies or will lie, for processes of other projects.
 
         Never raises. To be called before anything is written: a write does nothing beside it.
         """
         for root in self._roots:
-            self._known.keep(root)
-
-    def other_sources(self) -> list[RootSource]:
-        """Sources of the owner's other projects, as far as their roots are known and there."""
-        own = {x.scope for x in self._roots}
-        others = [x for x in self._known.each() if x.scope not in own]
-        return [self._follow(x) for x in others]
-
-    def _follow(self, root: Root) -> RootSource:
-        return RootSource(root, self._zone, self._notices, self._known, self._ignored)
+            self.known.keep(root)
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -133,7 +131,7 @@ class PrivateJournal:
         *,
         at: datetime | None = None,
         idempotency_key: str | None = None,
-    ) -> Written:
+    ) -> ThoughtsWritten:
         """Write thoughts: `project_notes` to the project's root, all others to the user's.
 
         thoughts: field to text, kept as it is; blank ones count as absent. at: aware, default now.
@@ -143,20 +141,20 @@ class PrivateJournal:
         checked = checked_thoughts(thoughts)
         return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
 
-    def read_entry(self, path_or_ref: str) -> Entry:
+    def read_entry(self, path_or_ref: str) -> PrivateEntry:
         """The entry under a ref or a path; only `.md` files inside a root, all links followed.
 
         Raises: Invalid, Denied, NotFound, Unavailable; each names the reason.
         """
-        return read_entry(parse_place(path_or_ref, self._roots), self._zone)
+        return read_entry(parse_place(path_or_ref, self._roots), self.zone)
 
     def list_entries(
         self, *, limit: int, kind: Kind = "both", within: Interval | None = None
-    ) -> list[Entry]:
+    ) -> list[PrivateEntry]:
         """The newest entries inside the interval, newest first; a broken file is passed over."""
         if limit < 1:
             return []
-        newest: list[tuple[datetime, str, Place]] = []
+        newest: list[tuple[datetime, str, EntryPlace]] = []
         asked = within or Interval()
         for root, day in self._days_newest_first(kind):
             span = _span_of(day)
@@ -182,30 +180,30 @@ class PrivateJournal:
             except FileNotFoundError:
                 continue
             except OSError as exc:
-                self._notices.tell(root.path, os.strerror(exc.errno or 0))
+                self.notices.log(root.path, os.strerror(exc.errno or 0))
         return sorted(days, key=lambda pair: pair[1], reverse=True)
 
-    def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, Place]]:
+    def _times_of(self, root: Root, day: str) -> Iterator[tuple[datetime, EntryPlace]]:
         try:
             listing = list_day(root, day)
         except OSError as exc:
-            self._notices.tell(root.path / day, os.strerror(exc.errno or 0))
+            self.notices.log(root.path / day, os.strerror(exc.errno or 0))
             return
         for place in places_of(root, day, listing):
             try:
-                yield read_at(place, self._zone), place
+                yield read_at(place, self.zone), place
             except CommonplaceError as exc:
-                self._notices.tell(place.path, exc.message)
+                self.notices.log(place.path, exc.message)
 
-    def _readable(self, places: Iterator[Place]) -> Iterator[Entry]:
+    def _readable(self, places: Iterator[EntryPlace]) -> Iterator[PrivateEntry]:
         for place in places:
             try:
-                yield read_entry(place, self._zone)
+                yield read_entry(place, self.zone)
             except CommonplaceError as exc:
-                self._notices.tell(place.path, exc.message)
+                self.notices.log(place.path, exc.message)
 
-    def edit(self, ref: str, content: str, *, expected: str | None = None) -> Entry:
-        """Put a new text in place of an entry's whole file, and let its `.embedding` be made anew.
+    def edit(self, ref: str, content: str, *, expected: str | None = None) -> PrivateEntry:
+        """Put a new text in place of an entry's whole file, and let its `.embedding` be made again.
 
         The frontmatter stays when the new text has none. expected: the `version` that was read.
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is another by now.
@@ -223,7 +221,7 @@ class PrivateJournal:
             remove_file(place.sidecar)
             replace_file(place.path, text.encode())
             remove_file(place.sidecar)
-        return read_entry(place, self._zone)
+        return read_entry(place, self.zone)
 
     def delete(self, ref: str, *, expected: str | None = None) -> None:
         """Remove an entry and its `.embedding`, and its day folder when that is empty then.
@@ -239,21 +237,21 @@ class PrivateJournal:
             remove_file(place.sidecar)
             remove_leftovers(folder)
         if folder != place.root.path:
-            with contextlib.suppress(OSError):  # others lie in it, or came meanwhile
+            with contextlib.suppress(OSError):  # others lie in it, or came since
                 os.rmdir(folder)
                 sync_folder(folder.parent)
 
     def problems(self) -> list[Problem]:
         """What is wrong in the folders now; reads every file, changes nothing."""
-        return [x for root in self._roots for x in find_problems(root, self._ignored)]
+        return [x for root in self._roots for x in find_problems(root, self.ignored)]
 
     def repair(self) -> list[str]:
         """Mend what can be mended without touching an entry. Raises: Denied, Unavailable."""
         remove_leftovers(self._keys)
-        return [x for root in self._roots for x in repair_root(root, self._ignored)]
+        return [x for root in self._roots for x in repair_root(root, self.ignored)]
 
 
-def _current(place: Place, expected: str | None) -> bytes:
+def _current(place: EntryPlace, expected: str | None) -> bytes:
     content, _ = read_bytes(place)
     if expected is not None and version_of(content) != expected:
         raise Conflict(

@@ -26,31 +26,31 @@ from commonplace.journals.private.source import JOURNAL, KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
-    from commonplace.journals.private.known import KnownRoots
-    from commonplace.journals.private.places import Place
+    from commonplace.journals.private.journal import PrivateJournal
+    from commonplace.journals.private.places import EntryPlace
     from commonplace.journals.private.roots import Root
 
-    _Timed: TypeAlias = tuple[datetime, str, Place]
+    _Timed: TypeAlias = tuple[datetime, str, EntryPlace]
 
 _SCHEME = f"{JOURNAL}:"
 
 
 class PrivatePages:
-    """The private journal as whoever opens a ref sees it; see `core.ports.OpensRefs`.
+    """What opens refs of the private journal, those of the owner's other projects included.
 
-    roots: of this process. known: those of the owner's other projects. zone: the owner's.
+    See `core.ports.OpensRefs`.
     """
 
     journal = JOURNAL
     kinds = (KIND,)
     ref_form = "private:user/2026-11-21/23-19-45-015109"
 
-    def __init__(self, roots: Sequence[Root], known: KnownRoots, zone: tzinfo) -> None:
-        self._roots = tuple(roots)
-        self._known = known
-        self._zone = zone
+    def __init__(self, journal: PrivateJournal) -> None:
+        self._roots = journal.roots
+        self._known = journal.known
+        self._zone = journal.zone
 
     def place_of(self, scope: str) -> str:
         """The project's folder, or the scope itself where nobody knows it; empty for the user's."""
@@ -103,7 +103,7 @@ class PrivatePages:
             )
         return root
 
-    def _around(self, place: Place, at: datetime) -> tuple[Glimpse | None, Glimpse | None]:
+    def _around(self, place: EntryPlace, at: datetime) -> tuple[Glimpse | None, Glimpse | None]:
         """The nearest entries of this root before and after: of the day, else of the next with any.
 
         Days go by their folders, entries of a day by their instants.

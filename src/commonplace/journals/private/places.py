@@ -21,7 +21,7 @@ from commonplace.core.files import is_leftover, translated
 from commonplace.journals.private.format import (
     EPOCH,
     FRONTMATTER_LIMIT,
-    Entry,
+    PrivateEntry,
     decode,
     entry_at,
     parse_day,
@@ -52,7 +52,7 @@ _BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class EntryPlace:
     """Where one entry lies: a root, and the file's path below it with `/` and `.md`."""
 
     root: Root
@@ -101,7 +101,7 @@ class Listing:
         return cls(entries={}, sidecars=frozenset(), refused=())
 
 
-def parse_place(text: str, roots: Sequence[Root]) -> Place:
+def parse_place(text: str, roots: Sequence[Root]) -> EntryPlace:
     """The place a ref or a path names, with all links followed and inside a root.
 
     A relative path is read below each root, never below the working directory.
@@ -118,7 +118,7 @@ def parse_place(text: str, roots: Sequence[Root]) -> Place:
     return _resolved(str((found or roots)[0].path / text), roots, text)
 
 
-def lexical_place(ref: str, roots: Sequence[Root]) -> Place:
+def lexical_place(ref: str, roots: Sequence[Root]) -> EntryPlace:
     """The place a ref of ours names, whether it exists or not; touches no disk.
 
     Raises: Invalid, Denied, NotFound when no root of this scope is open here.
@@ -133,10 +133,10 @@ def lexical_place(ref: str, roots: Sequence[Root]) -> Place:
             f"{_shown(ref)} lies in a journal that is not open here.",
             hint="Open the project it belongs to.",
         )
-    return Place(root=root, relative=relative.removesuffix(SUFFIX) + SUFFIX)
+    return EntryPlace(root=root, relative=relative.removesuffix(SUFFIX) + SUFFIX)
 
 
-def _parse_ref(ref: str, roots: Sequence[Root]) -> Place:
+def _parse_ref(ref: str, roots: Sequence[Root]) -> EntryPlace:
     place = lexical_place(ref, roots)
     return _resolved(str(place.path), (place.root,), ref)
 
@@ -174,8 +174,8 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 200 else f"{text[:200]}...")  # noqa: PLR2004  two lines
 
 
-def _resolved(path: str, roots: Sequence[Root], asked: str) -> Place:
-    """The place of an absolute path; containment is judged before existence, which would tell."""
+def _resolved(path: str, roots: Sequence[Root], asked: str) -> EntryPlace:
+    """The place of an absolute path; containment is judged first, existence stays hidden."""
     real = os.path.realpath(path)
     for root in roots:
         if os.path.abspath(path).startswith(f"{root.path}{os.sep}"):
@@ -186,13 +186,13 @@ def _resolved(path: str, roots: Sequence[Root], asked: str) -> Place:
         raise Denied(f"{_shown(asked)} lies outside the journal's folders.", hint=_LIST_HINT)
     real_root, root = max(inside, key=lambda pair: len(pair[0]))
     if not real.endswith(SUFFIX):
-        raise Denied(f"{_shown(asked)} leads to something that is no entry.", hint=_LIST_HINT)
+        raise Denied(f"{_shown(asked)} leads to something that is not an entry.", hint=_LIST_HINT)
     if not os.path.lexists(real):
         raise NotFound(f"There is no entry {_shown(asked)}.", hint=_LIST_HINT)
-    return Place(root=root, relative=os.path.relpath(real, real_root).replace(os.sep, "/"))
+    return EntryPlace(root=root, relative=os.path.relpath(real, real_root).replace(os.sep, "/"))
 
 
-def read_bytes(place: Place, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_result]:
+def read_bytes(place: EntryPlace, limit: int = LARGEST_FILE) -> tuple[bytes, os.stat_result]:
     """The file's bytes, at most `limit` and one more, and its status; no link is followed.
 
     Raises: NotFound, Denied (a link, or no regular file), Unavailable.
@@ -232,7 +232,7 @@ def _open_beneath(real_root: str, relative: str) -> int:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
 
 
-def read_entry(place: Place, zone: tzinfo) -> Entry:
+def read_entry(place: EntryPlace, zone: tzinfo) -> PrivateEntry:
     """The entry at a place. Raises: NotFound, Denied, Unavailable, Invalid when over 32 MB."""
     content, status = read_bytes(place)
     if len(content) > LARGEST_FILE:
@@ -241,7 +241,7 @@ def read_entry(place: Place, zone: tzinfo) -> Entry:
         )
     raw = decode(content)
     parsed = parse_entry(raw)
-    return Entry(
+    return PrivateEntry(
         ref=place.ref,
         scope=place.root.scope,
         path=place.path,
@@ -254,13 +254,15 @@ def read_entry(place: Place, zone: tzinfo) -> Entry:
     )
 
 
-def read_at(place: Place, zone: tzinfo) -> datetime:
+def read_at(place: EntryPlace, zone: tzinfo) -> datetime:
     """When the entry at a place was written, from the beginning of its file alone."""
     content, status = read_bytes(place, FRONTMATTER_LIMIT)
     return _at(place, parse_frontmatter(decode(content)), status, zone)
 
 
-def _at(place: Place, keys: Mapping[str, str], status: os.stat_result, zone: tzinfo) -> datetime:
+def _at(
+    place: EntryPlace, keys: Mapping[str, str], status: os.stat_result, zone: tzinfo
+) -> datetime:
     *folders, name = place.relative.removesuffix(SUFFIX).split("/")
     try:
         mtime = EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
@@ -365,13 +367,13 @@ def _can_be_named(root: Root, day: str, name: str) -> bool:
     """Whether the ref of a file leads back to it, and so can be shown and read."""
     if _USUAL_NAME.fullmatch(name):
         return True
-    place = Place(root=root, relative=f"{day}/{name}")
+    place = EntryPlace(root=root, relative=f"{day}/{name}")
     try:
         return lexical_place(place.ref, (root,)) == place
     except CommonplaceError:
         return False
 
 
-def places_of(root: Root, day: str, listing: Listing) -> Iterator[Place]:
+def places_of(root: Root, day: str, listing: Listing) -> Iterator[EntryPlace]:
     """The places of a day folder's entries, by name."""
-    return (Place(root=root, relative=f"{day}/{name}") for name in listing.entries)
+    return (EntryPlace(root=root, relative=f"{day}/{name}") for name in listing.entries)

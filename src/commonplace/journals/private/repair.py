@@ -17,8 +17,8 @@ from commonplace.journals.private.places import (
     LARGEST_FILE,
     SIDECAR,
     SUFFIX,
+    EntryPlace,
     Listing,
-    Place,
     list_day,
     list_days,
     places_of,
@@ -101,7 +101,7 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
     for place, reason in corrupt_sidecars(root, day, listing):
         yield Problem(
             what=f"{place.sidecar} {reason}.",
-            hint="Repair removes it; it is made anew from the entry.",
+            hint="Repair removes it; it is made again from the entry.",
             repairable=True,
         )
 
@@ -147,7 +147,7 @@ def _is_open_to_others(root: Root) -> bool:
     return os.name != "nt" and bool(os.stat(root.path).st_mode & _OTHERS)
 
 
-def _fault_of(place: Place) -> tuple[str, str]:
+def _fault_of(place: EntryPlace) -> tuple[str, str]:
     try:
         content, _ = read_bytes(place)
     except NotFound:
@@ -171,13 +171,13 @@ def _orphans(folder: Path, listing: Listing) -> Iterator[Path]:
 
 def corrupt_sidecars(
     root: Root, day: str, listing: Listing, *, fault_of: Callable[[bytes], str] = find_fault
-) -> Iterator[tuple[Place, str]]:
+) -> Iterator[tuple[EntryPlace, str]]:
     """The entries of a day whose `.embedding` cannot be used, each with the reason."""
     for place in places_of(root, day, listing):
         if place.path.name.removesuffix(SUFFIX) in listing.sidecars:
             beside = place.relative.removesuffix(SUFFIX) + SIDECAR
             try:
-                content, _ = read_bytes(Place(root=root, relative=beside))
+                content, _ = read_bytes(EntryPlace(root=root, relative=beside))
             except CommonplaceError:
                 continue
             if reason := fault_of(content):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import math
 import os
 import time
@@ -27,8 +26,8 @@ from commonplace.journals.private.embedding import (
 from commonplace.journals.private.format import reference_text, to_millis
 from commonplace.journals.private.places import (
     SUFFIX,
+    EntryPlace,
     Listing,
-    Place,
     day_times,
     lexical_place,
     list_day,
@@ -45,9 +44,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from commonplace.core.values import Change, Since, Vector
-    from commonplace.journals.private.format import Entry
-    from commonplace.journals.private.ignored import IgnoredDays
-    from commonplace.journals.private.known import KnownRoots
+    from commonplace.journals.private.format import PrivateEntry
+    from commonplace.journals.private.journal import PrivateJournal
     from commonplace.journals.private.roots import Root
 
 JOURNAL = "private"
@@ -57,47 +55,21 @@ KIND = "entry"
 _RACY_NS = 2_000_000_000
 _UNREADABLE = "unreadable"
 
-_log = logging.getLogger(__name__)
-
-
-class Notices:
-    """Logs what is wrong with a path, once for each path."""
-
-    def __init__(self) -> None:
-        self._told: set[str] = set()
-
-    def tell(self, path: object, reason: str) -> None:
-        """Log one line, unless this path has had its own."""
-        if str(path) not in self._told:
-            self._told.add(str(path))
-            _log.warning("%r is passed over: %s", str(path), reason)
-
 
 class RootSource:
-    """One root of the private journal, as the index follows it.
+    """One root of the private journal, or of another project's, as the index follows it."""
 
-    known: keeps where a project's root lies, for processes of other projects. ignored: which days
-    git ignores: no file is put into any other.
-    """
-
-    def __init__(
-        self,
-        root: Root,
-        zone: tzinfo,
-        notices: Notices,
-        known: KnownRoots,
-        ignored: IgnoredDays,
-    ) -> None:
+    def __init__(self, journal: PrivateJournal, root: Root) -> None:
         self._root = root
-        self._zone = zone
-        self._notices = notices
-        self._known = known
-        self._ignored = ignored
-        self._offered: dict[str, Entry] = {}
+        self._zone = journal.zone
+        self._notices = journal.notices
+        self._known = journal.known
+        self._ignored = journal.ignored
+        self._offered: dict[str, PrivateEntry] = {}
         self._examined: set[str] = set()
         self._watch = FolderWatch(root.path)
         # The times of the folders when last none was young, the mark they made, and since when the
-        # system would have told that anything changed.
+        # system would have reported any change.
         self._settled: tuple[dict[str, int], str, int | None] = ({}, "{}", None)
 
     @property
@@ -112,11 +84,11 @@ class RootSource:
 
     def mark(self) -> str:
         """The mtime of each day folder, as JSON; with the number of entries where it is young."""
-        settled, mark, told_since = self._settled
-        if self._watch.is_still(told_since):
+        settled, mark, watched_since = self._settled
+        if self._watch.is_still(watched_since):
             return mark
         # Who asks once, as a command does, would only pay for watches.
-        told_since = self._watch.token(settled.keys()) if settled else None
+        watched_since = self._watch.token(settled.keys()) if settled else None
         try:
             days = day_times(self._root)
         except FileNotFoundError:
@@ -124,7 +96,7 @@ class RootSource:
         except OSError:
             return _UNREADABLE
         if days == settled:
-            self._settled = settled, mark, told_since
+            self._settled = settled, mark, watched_since
             return mark
         now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
         marks: dict[str, str] = {}
@@ -195,21 +167,21 @@ class RootSource:
         except FileNotFoundError:
             return None
         except OSError as exc:
-            self._notices.tell(folder, os.strerror(exc.errno or 0))
+            self._notices.log(folder, os.strerror(exc.errno or 0))
             return None
         if listing.leftovers:
             remove_leftovers(folder)
         for name in listing.refused:
-            self._notices.tell(folder / name, "it is not a plain file with a plain name")
+            self._notices.log(folder / name, "it is not a plain file with a plain name")
         return listing
 
-    def _read(self, place: Place) -> Entry | None:
+    def _read(self, place: EntryPlace) -> PrivateEntry | None:
         try:
             return read_entry(place, self._zone)
         except NotFound:
             return None
         except CommonplaceError as exc:
-            self._notices.tell(place.path, exc.message)
+            self._notices.log(place.path, exc.message)
             return None
 
     def keeps(self, identity: str) -> bool:
@@ -230,7 +202,7 @@ class RootSource:
                 self._offered[place.ref] = entry
                 yield place.ref, text
 
-    def _all_bare(self) -> Iterator[Place]:
+    def _all_bare(self) -> Iterator[EntryPlace]:
         try:
             days = list_days(self._root)
         except OSError:
@@ -249,7 +221,7 @@ class RootSource:
                     if stem not in listing.sidecars or place in removed:
                         yield place
 
-    def _remove_corrupt(self, day: str, listing: Listing) -> list[Place]:
+    def _remove_corrupt(self, day: str, listing: Listing) -> list[EntryPlace]:
         """The entries whose `.embedding` was corrupt; each day is examined once in a process."""
         if day in self._examined:
             return []
@@ -259,11 +231,11 @@ class RootSource:
         for place, reason in found:
             with contextlib.suppress(CommonplaceError):
                 remove_file(place.sidecar)
-                self._notices.tell(place.sidecar, f"it {reason}, and is made again")
+                self._notices.log(place.sidecar, f"it {reason}, and is made again")
                 removed.append(place)
         return removed
 
-    def _bare(self, refs: Sequence[str]) -> Iterator[Place]:
+    def _bare(self, refs: Sequence[str]) -> Iterator[EntryPlace]:
         for ref in refs:
             with contextlib.suppress(CommonplaceError):
                 place = lexical_place(ref, (self._root,))
@@ -301,24 +273,33 @@ class RootSource:
         try:
             # Not synced: 10 ms an entry here, and a torn one is found and mended by `doctor`.
             write_derived(place.sidecar, content.encode(), mode=0o600)
-            if (
-                _stamp_now(place) != entry.stamp
-            ):  # edited or deleted meanwhile: this text is no more
+            if _stamp_now(place) != entry.stamp:  # edited or deleted since: this text is gone
                 remove_file(place.sidecar)
         except FileExistsError:
             return
         except CommonplaceError as exc:
-            self._notices.tell(self._root.path, f"no .embedding can be written: {exc.message}")
+            self._notices.log(self._root.path, f"no .embedding can be written: {exc.message}")
 
 
-def _stamp_now(place: Place) -> str:
+def _stamp_now(place: EntryPlace) -> str:
     try:
         return stamp_of(os.lstat(place.path))
     except OSError:
         return ""
 
 
-def doc_of(entry: Entry, zone: tzinfo) -> Doc:
+def sources_of(journal: PrivateJournal) -> list[RootSource]:
+    """What the index follows: one source for each distinct root."""
+    return [RootSource(journal, root) for root in journal.roots]
+
+
+def other_sources_of(journal: PrivateJournal) -> list[RootSource]:
+    """Sources of the owner's other projects, as far as their roots are known and there."""
+    own = {root.scope for root in journal.roots}
+    return [RootSource(journal, root) for root in journal.known.each() if root.scope not in own]
+
+
+def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:
     """What the index holds of an entry."""
     return Doc(
         ref=entry.ref,

@@ -1,6 +1,6 @@
-"""A watch over folders: the system tells whether names came or went, so that nobody need look.
+"""A watch over folders: the system reports whether names came or went, so that none is listed.
 
-May say "perhaps" at any time; says "no" only where the system would have told of it.
+May say "perhaps" at any time; says "no" only where the system would have reported it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inotify_simple import INotify
 
 # Disks whose every change goes through this system. What another machine does to a shared folder,
-# or a host to a folder it lends, nobody here is told of.
+# or a host to a folder it lends, is not reported here.
 OWN_DISKS = frozenset(["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "tmpfs"])
 # Each costs the system 1 KB; where it is sparing, all programs of a user may have 8,192 together.
 MOST_FOLDERS = 2048
@@ -31,9 +31,9 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 class FolderWatch:
-    """Tells of a folder and its subfolders whether a name came, went or was changed. Thread-safe.
+    """Says of a folder and its subfolders whether a name came, went or was changed. Thread-safe.
 
-    disks: the kinds of file system that are trusted to tell. Watches nothing before it is asked
+    disks: the kinds of file system that are trusted to report. Watches nothing before it is asked
     for a token.
     """
 
@@ -50,7 +50,7 @@ class FolderWatch:
     def token(self, names: Collection[str]) -> int | None:
         """Stands for this moment, for the folder and these subfolders of it; take it, then look.
 
-        None where nothing would be told: on another system, on a shared disk, without a watch left.
+        None where nothing would be reported: another system, a shared disk, no watch left.
         """
         with self._lock:
             if self._is_refused or len(names) > MOST_FOLDERS:
@@ -71,7 +71,7 @@ class FolderWatch:
         with self._lock:
             if self._watching is None or token != self._turn:
                 return False
-            # A folder put in the place of this one by way of its parent is told to nobody.
+            # A folder put in the place of this one by way of its parent is reported to nobody.
             with suppress(OSError):
                 if self._identity == _identity(self._folder) and not self._watching.read(timeout=0):
                     return True
@@ -91,13 +91,13 @@ class FolderWatch:
         if identity != self._identity:
             self._stir()
         self._identity = identity
-        told, unlinked = _what_is_told()
+        reported, unlinked = _reported_events()
         for name in {"", *names} - self._watched:
-            self._watching.add_watch(self._folder / name, told | unlinked if name else told)
+            self._watching.add_watch(self._folder / name, reported | unlinked if name else reported)
             self._watched.add(name)
 
     def _stir(self) -> None:
-        # Which of the folders was made anew under its old name is not followed: all are asked for
+        # Which of the folders was made again under its old name is not followed: all are asked for
         # again at the next token, which for those that are watched changes nothing.
         self._turn += 1
         self._watched.clear()
@@ -110,8 +110,8 @@ class FolderWatch:
 
 
 @cache
-def _what_is_told() -> tuple[int, int]:
-    """What the system is to tell of a folder; and that it must be no link to one."""
+def _reported_events() -> tuple[int, int]:
+    """What the system is to report of a folder; and that it must not be a link to one."""
     from inotify_simple import flags
 
     names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO

@@ -35,7 +35,7 @@ from commonplace.journals.private.format import (
 )
 from commonplace.journals.private.ignored import EVERYTHING, IGNORE
 from commonplace.journals.private.keys import Plan, find_plan, key_path, save_plan
-from commonplace.journals.private.places import SUFFIX, Place, lexical_place, read_bytes
+from commonplace.journals.private.places import SUFFIX, EntryPlace, lexical_place, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ _NAMES_TRIED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class ThoughtsWritten:
     """What a write made. refs: user's first; repeated: an earlier call with the key made them.
 
     notes: sentences on what was done so that git ignores them.
@@ -94,7 +94,7 @@ def refuse_large(texts: Iterable[str]) -> None:
         )
 
 
-class Writer:
+class ThoughtWriter:
     """Writes the entries of one owner; safe beside any number of other processes.
 
     roots: the user's first. zone: the owner's. keys: our folder for idempotency keys. ignored: what
@@ -115,7 +115,7 @@ class Writer:
         self._ignored = ignored
         self._random_micros = random_micros
 
-    def write(self, thoughts: Mapping[str, str], at: datetime, key: str | None) -> Written:
+    def write(self, thoughts: Mapping[str, str], at: datetime, key: str | None) -> ThoughtsWritten:
         """Write checked thoughts, one file a root; the same key twice is one entry.
 
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
@@ -131,9 +131,9 @@ class Writer:
         refs: list[str] = []
         notes: list[str] = []
         for root, part in parts.items():
-            with _telling(refs):
+            with _naming_written(refs):
                 refs.append(self._write_part(root, part, moment, notes).ref)
-        return Written(refs=tuple(refs), at=moment, notes=tuple(notes))
+        return ThoughtsWritten(refs=tuple(refs), at=moment, notes=tuple(notes))
 
     def _routed(self, thoughts: Mapping[str, str]) -> dict[Root, dict[str, str]]:
         parts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
@@ -143,7 +143,7 @@ class Writer:
 
     def _write_part(
         self, root: Root, part: Mapping[str, str], at: datetime, notes: list[str]
-    ) -> Place:
+    ) -> EntryPlace:
         content = render_entry(part, at, self._zone).encode()
         while True:  # a name lost here was won by another write
             place = self._free_place(root, at)
@@ -151,19 +151,19 @@ class Writer:
                 self._make(place, content, notes)
                 return place
 
-    def _free_place(self, root: Root, at: datetime) -> Place:
+    def _free_place(self, root: Root, at: datetime) -> EntryPlace:
         """A name of this time that nothing has yet, not even an `.embedding` left alone."""
         day, start = render_day(at, self._zone), first_micros(at, self._random_micros())
         for tried in range(_NAMES_TRIED):
             stem = render_stem(at, self._zone, (start + tried) % 1_000_000)
-            place = Place(root=root, relative=f"{day}/{stem}{SUFFIX}")
+            place = EntryPlace(root=root, relative=f"{day}/{stem}{SUFFIX}")
             if not os.path.lexists(place.path) and not os.path.lexists(place.sidecar):
                 return place
         raise Conflict(
             f"{_NAMES_TRIED} names of {at.isoformat()} are taken.", hint="Write with another time."
         )
 
-    def _make(self, place: Place, content: bytes, notes: list[str]) -> None:
+    def _make(self, place: EntryPlace, content: bytes, notes: list[str]) -> None:
         """Write a new file in its day folder, which a deletion may take away until it is there."""
         for _ in range(3):
             _make_day(place)
@@ -177,7 +177,7 @@ class Writer:
 
     def _write_once(
         self, parts: Mapping[Root, dict[str, str]], at: datetime, path: Path
-    ) -> Written:
+    ) -> ThoughtsWritten:
         plan = find_plan(path)
         if plan is None:
             refs = tuple(self._free_place(x, at).ref for x in parts)
@@ -192,16 +192,16 @@ class Writer:
                     continue
                 repeated = False
                 content = render_entry(part, at, self._zone).encode()
-                with _telling(plan.refs[:number]):
+                with _naming_written(plan.refs[:number]):
                     while not self._is_made(place, content, notes):
                         place = self._free_place(root, at)
                         plan = plan.moved(number, place.ref)
                         save_plan(path, plan)
-            with contextlib.suppress(CommonplaceError):  # without it, what is there tells as well
+            with contextlib.suppress(CommonplaceError):  # without it, what is there says as much
                 save_plan(path, plan.finished())
-        return Written(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
+        return ThoughtsWritten(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
 
-    def _is_made(self, place: Place, content: bytes, notes: list[str]) -> bool:
+    def _is_made(self, place: EntryPlace, content: bytes, notes: list[str]) -> bool:
         """Write the file, or find it written by a twin of this call; False: the name is taken."""
         try:
             self._make(place, content, notes)
@@ -228,7 +228,7 @@ def _checked_at(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
-def _make_day(place: Place) -> None:
+def _make_day(place: EntryPlace) -> None:
     """Make the folders of a place, closed to others; a new project's is ignored by git."""
     root, day = place.root.path, place.path.parent
     place.root.refuse_link()
@@ -255,13 +255,13 @@ def _ignore_new(root: Path) -> None:
 
 
 @contextlib.contextmanager
-def _telling(refs: Sequence[str]) -> Iterator[None]:
+def _naming_written(refs: Sequence[str]) -> Iterator[None]:
     """Name what is already written in an error that comes after it."""
     try:
         yield
     except CommonplaceError as exc:
         if not refs:
             raise
-        told = f"{exc.message} Already written: {', '.join(refs)}."
+        message = f"{exc.message} Already written: {', '.join(refs)}."
         hint = f"{exc.hint} Then write only what is missing.".strip()
-        raise type(exc)(told, hint=hint) from exc
+        raise type(exc)(message, hint=hint) from exc

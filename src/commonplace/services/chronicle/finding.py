@@ -1,4 +1,4 @@
-"""Which entries a question finds: the best ones, or every one that tells of the same thing.
+"""Which entries a question finds: the best ones, or every one about the same thing.
 
 Never renders, and holds no ranking number: the policy says what is the same thing.
 """
@@ -9,17 +9,20 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.core.values import Filter, Interval
+from commonplace.core.values import Filter, Found, Interval
 from commonplace.search import policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from commonplace.core.values import Found, Hit
-    from commonplace.journals.chronicle.journal import Event
+    from commonplace.core.values import Hit
+    from commonplace.journals.chronicle.journal import Chronicle, Event
+    from commonplace.search.finder import Finder
     from commonplace.services.chronicle.question import AskedWhen
-    from commonplace.services.chronicle.service import ChronicleDesk
+
+MOST_RANKED = 1000
+"""Hits of a search from its second page on."""
 
 _NEAREST = 300
 """Hits of one search for what is near in meaning."""
@@ -28,8 +31,15 @@ _SEARCHES = 8
 """Searches for the last or the first of what is near; each looks at a shorter time."""
 
 
-class Same(NamedTuple):
-    """An entry that tells of the same thing. worded: it bears every word; hit: it came up near."""
+class EventHit(NamedTuple):
+    """An entry as chronicle has it now, and how it was found."""
+
+    event: Event
+    hit: Hit
+
+
+class SameEvent(NamedTuple):
+    """An entry about the same thing. worded: it bears every word; hit: how it was found near."""
 
     event: Event
     worded: bool
@@ -37,14 +47,18 @@ class Same(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sames:
-    """What tells of the same thing: how many there are, and those to be shown, in their order.
+class SameEvents:
+    """The entries about the same thing.
 
-    whole: nothing that is near in meaning was left out. surest: the first, in this order, that
-    bears every word; None where the order does not ask for one.
+    Attributes:
+        shown: Those that were asked for, in their order.
+        worded: How many bear every word.
+        near: How many are only near in meaning.
+        whole: Whether nothing that is near in meaning was left out.
+        surest: The first, in this order, that bears every word, where something near stands above.
     """
 
-    shown: Sequence[Same]
+    shown: Sequence[SameEvent]
     worded: int
     near: int
     whole: bool
@@ -57,34 +71,150 @@ class Sames:
         return self.worded + self.near
 
 
-def find(
-    desk: ChronicleDesk,
-    text: str,
-    *,
-    tags: Sequence[str] = (),
-    within: Interval | None = None,
-    limit: int,
-) -> Found:
-    """The best hits for a text, by chronicle's own policy. Raises: Invalid."""
-    from commonplace.journals.chronicle.journal import parse_tag_filter
-    from commonplace.search.finder import Question
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChronicleFinder:
+    """Searches over chronicle's entries: by the index, or by every word in chronicle itself."""
 
-    asked = parse_tag_filter(tags)
-    lookup = Filter(
-        journals=("chronicle",),
-        tags=tuple(asked.any_of),
-        required_tags=tuple(asked.required),
-        excluded_tags=tuple(asked.excluded),
-        within=within or Interval(),
-    )
-    question = Question(
-        text=text,
-        within=lookup,
-        limit=limit,
-        floor=policy.CHRONICLE_FLOOR,
-        policy=policy.CHRONICLE,
-    )
-    return desk.finder.find(question)
+    chronicle: Chronicle
+    finder: Finder
+
+    def find(
+        self,
+        text: str,
+        *,
+        tags: Sequence[str] = (),
+        within: Interval | None = None,
+        limit: int,
+    ) -> Found:
+        """The best hits for a text, by chronicle's own policy. Raises: Invalid."""
+        from commonplace.journals.chronicle.journal import parse_tag_filter
+        from commonplace.search.finder import Question
+
+        asked = parse_tag_filter(tags)
+        lookup = Filter(
+            journals=("chronicle",),
+            tags=tuple(asked.any_of),
+            required_tags=tuple(asked.required),
+            excluded_tags=tuple(asked.excluded),
+            within=within or Interval(),
+        )
+        question = Question(
+            text=text,
+            within=lookup,
+            limit=limit,
+            floor=policy.CHRONICLE_FLOOR,
+            policy=policy.CHRONICLE,
+        )
+        return self.finder.find(question)
+
+    def find_page(
+        self,
+        text: str,
+        *,
+        tags: Sequence[str],
+        within: Interval | None,
+        first: int,
+        start: int,
+        length: int,
+    ) -> tuple[Found, bool]:
+        """One page of a search, and whether there is more.
+
+        A deeper search may order differently. So the first page is as deep as it is long, and all
+        later ones are cut from one search of full depth, less what the first has shown.
+
+        Args:
+            text: What is looked for.
+            tags: As `parse_tag_filter` takes them.
+            within: The time of the entries; None for any.
+            first: The length of the first page.
+            start: How many hits stand before this page.
+            length: How many hits this page has.
+        """
+        found = self.find(text, tags=tags, within=within, limit=first + 1)
+        hits = each_hit(found)
+        if start:
+            shown = {hit.doc.ref for hit in hits[:first]}
+            found = self.find(text, tags=tags, within=within, limit=MOST_RANKED)
+            hits = [*hits[:first], *(hit for hit in each_hit(found) if hit.doc.ref not in shown)]
+        end = start + length
+        notes = found.notes
+        if start and end >= len(hits) >= MOST_RANKED:
+            cut = f"Only the best {len(hits)} entries are ranked: narrow by time or tags."
+            notes = (*notes, cut)
+        return Found(hits=tuple(hits[start:end]), notes=notes), len(hits) > end
+
+    def read_hits(self, found: Found) -> list[EventHit]:
+        """The entries of the hits as chronicle has them now, less those that are gone."""
+        hits = each_hit(found)
+        events = self.chronicle.read_events([hit.doc.ref for hit in hits])
+        return [EventHit(events[hit.doc.ref], hit) for hit in hits if hit.doc.ref in events]
+
+    def find_same(self, question: AskedWhen, *, limit: int) -> SameEvents:
+        """Every entry about what is asked: it bears all the words, or is near in meaning.
+
+        What bears the words is counted in chronicle itself, however much it is; what is near, in
+        the index. In the order asked for: the last first, the first first; of a count the worded
+        ones first, each part newest first. Raises: Invalid, Unavailable.
+        """
+        mentions = self.chronicle.list_mentions(question.about, within=question.within)
+        instants = {mention.ref: mention.instant for mention in mentions}
+        near, whole, notes = self._near(question, limit)
+        newest = question.wants != "first"
+        alone = {
+            ref: event.instant
+            for ref, event in self.chronicle.read_events([*near.keys() - instants]).items()
+        }
+        first, then = (
+            (instants, alone) if question.wants == "count" else ({**instants, **alone}, {})
+        )
+        order = [
+            *sorted(first, key=lambda ref: first[ref], reverse=newest),
+            *sorted(then, key=lambda ref: then[ref], reverse=newest),
+        ]
+        shown = self.chronicle.read_events(order[:limit])
+        return SameEvents(
+            shown=[
+                SameEvent(shown[ref], ref in instants, near.get(ref))
+                for ref in order[:limit]
+                if ref in shown
+            ],
+            worded=len(instants),
+            near=len(alone),
+            whole=whole,
+            notes=notes,
+            surest=self._surest(order, instants),
+        )
+
+    def _surest(self, order: Sequence[str], worded: Mapping[str, int]) -> Event | None:
+        """The first that bears every word, where something near in meaning stands above it."""
+        place = next((place for place, ref in enumerate(order) if ref in worded), 0)
+        return self.chronicle.read_events([order[place]]).get(order[place]) if place else None
+
+    def _near(
+        self, question: AskedWhen, limit: int
+    ) -> tuple[dict[str, Hit], bool, tuple[str, ...]]:
+        """What is near in meaning, by its ref; whether that is all of it; the search's notes.
+
+        Where one search cannot hold it all, the last or the first are found in ever shorter times.
+        """
+        near: dict[str, Hit] = {}
+        span = question.within or Interval()
+        whole = False
+        notes: tuple[str, ...] = ()
+        for _ in range(_SEARCHES):
+            found = self.find(question.about, within=span, limit=_NEAREST)
+            whole = policy.holds_all_same(found.hits, _NEAREST)
+            same = {hit.doc.ref: hit for hit in each_hit(found) if policy.is_same_thing(hit)}
+            near |= same
+            notes = found.notes
+            if whole or question.wants == "count":
+                break
+            at = sorted(event.at for event in self.chronicle.read_events([*same]).values())
+            shorter = _shorter(span, at, limit, newest=question.wants != "first")
+            if shorter == span:
+                break
+            span = shorter
+        return near, whole, notes
 
 
 def each_hit(found: Found) -> list[Hit]:
@@ -94,82 +224,6 @@ def each_hit(found: Found) -> list[Hit]:
         for hit in found.hits
         for ref in (hit.doc.ref, *hit.also)
     ]
-
-
-def living(desk: ChronicleDesk, hits: Sequence[Hit]) -> list[tuple[Event, Hit]]:
-    """The entries of the hits as chronicle has them now, less those that are gone."""
-    events = desk.chronicle.read_events([hit.doc.ref for hit in hits])
-    return [(events[hit.doc.ref], hit) for hit in hits if hit.doc.ref in events]
-
-
-def find_same(desk: ChronicleDesk, question: AskedWhen, *, limit: int) -> Sames:
-    """Every entry that tells of what is asked: it bears all the words, or is near in meaning.
-
-    What bears the words is counted in chronicle itself, however much it is; what is near, in the
-    index. In the order asked for: the last first, the first first; of a count the worded ones
-    first, each part newest first. Raises: Invalid, Unavailable.
-    """
-    mentions = desk.chronicle.list_mentions(question.about, within=question.within)
-    instants = {mention.ref: mention.instant for mention in mentions}
-    near, whole, notes = _near(desk, question, limit)
-    newest = question.wants != "first"
-    alone = {
-        ref: event.instant
-        for ref, event in desk.chronicle.read_events([*near.keys() - instants]).items()
-    }
-    first, then = (instants, alone) if question.wants == "count" else ({**instants, **alone}, {})
-    order = [
-        *sorted(first, key=lambda ref: first[ref], reverse=newest),
-        *sorted(then, key=lambda ref: then[ref], reverse=newest),
-    ]
-    return Sames(
-        shown=_shown(desk, order[:limit], instants, near),
-        worded=len(instants),
-        near=len(alone),
-        whole=whole,
-        notes=notes,
-        surest=_surest(desk, order, instants),
-    )
-
-
-def _shown(
-    desk: ChronicleDesk, refs: Sequence[str], worded: Mapping[str, int], near: Mapping[str, Hit]
-) -> list[Same]:
-    events = desk.chronicle.read_events(refs)
-    return [Same(events[ref], ref in worded, near.get(ref)) for ref in refs if ref in events]
-
-
-def _surest(desk: ChronicleDesk, order: Sequence[str], worded: Mapping[str, int]) -> Event | None:
-    """The first that bears every word, where something near in meaning stands above it."""
-    place = next((place for place, ref in enumerate(order) if ref in worded), 0)
-    return desk.chronicle.read_events([order[place]]).get(order[place]) if place else None
-
-
-def _near(
-    desk: ChronicleDesk, question: AskedWhen, limit: int
-) -> tuple[dict[str, Hit], bool, tuple[str, ...]]:
-    """What is near in meaning, by its ref; whether that is all of it; and the search's notes.
-
-    Where one search cannot hold it all, the last or the first are found in ever shorter times.
-    """
-    near: dict[str, Hit] = {}
-    span = question.within or Interval()
-    whole = False
-    notes: tuple[str, ...] = ()
-    for _ in range(_SEARCHES):
-        found = find(desk, question.about, within=span, limit=_NEAREST)
-        whole = policy.holds_all_same(found.hits, _NEAREST)
-        same = {hit.doc.ref: hit for hit in each_hit(found) if policy.is_same_thing(hit)}
-        near |= same
-        notes = found.notes
-        if whole or question.wants == "count":
-            break
-        at = [event.at for event in desk.chronicle.read_events([*same]).values()]
-        shorter = _shorter(span, sorted(at), limit, newest=question.wants != "first")
-        if shorter == span:
-            break
-        span = shorter
-    return near, whole, notes
 
 
 def _shorter(span: Interval, at: Sequence[datetime], limit: int, *, newest: bool) -> Interval:

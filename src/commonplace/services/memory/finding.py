@@ -15,6 +15,7 @@ from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
 from commonplace.core.memory import Call
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import opening, query_terms
+from commonplace.core.tokens import tokens_in
 from commonplace.core.values import Filter, Interval
 from commonplace.journals.memory.entry import (
     JOURNAL,
@@ -25,7 +26,6 @@ from commonplace.journals.memory.entry import (
     snippet_of,
 )
 from commonplace.search import policy
-from commonplace.tools.recall.lines import TOKEN_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -330,7 +330,7 @@ def _count(desk: MemoryDesk, text: str) -> int:
     encoder: object = desk.encoder.get()
     if isinstance(encoder, CountsTokens):
         return encoder.count_tokens(text)
-    return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
+    return tokens_in(text)
 
 
 def within_budget(snippets: Sequence[str], count: Callable[[str], int], budget: int) -> list[str]:

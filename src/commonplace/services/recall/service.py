@@ -1,6 +1,6 @@
-"""What recall's tools work with.
+"""What recall works with: one search over all journals, and what opens their refs.
 
-Never does a thing itself: wired by `app`, handed to each tool.
+Never knows a journal but by its port.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallDesk:
-    """What the tools work with, wired for one owner.
+class RecallService:
+    """All journals of one owner, with the index over them.
 
-    journals: what opens the refs of each journal, by its name. lost: the journals that could not
-    even be found, and why. shows_paths: whether who asks can use a path of this machine.
-    left_out: what project files asked for and did not get, for `status`.
+    Attributes:
+        journals: What opens the refs of each journal, by its name.
+        lost: The journals that cannot even be opened, and why.
+        shows_paths: Whether the caller can use a path of this machine.
+        left_out: What project files asked for and did not get, for `status`.
     """
 
     finder: Finder

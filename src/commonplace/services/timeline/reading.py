@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.core.clock import Level
-    from commonplace.services.times import Timed
+    from commonplace.services.times import Clocked
 
 
 def find_id(text: str) -> str:
@@ -28,7 +28,7 @@ def find_id(text: str) -> str:
     return entry_id if journal == JOURNAL else ""
 
 
-def parse_interval(service: Timed, **phrases: str) -> Interval | None:
+def parse_interval(service: Clocked, **phrases: str) -> Interval | None:
     """The time that `when`, `since` and `until` have in common; None where none is given.
 
     Alone, `when` may be any period's name (`2026-10-07 14`), as answers show it. `start` and `end`
@@ -68,7 +68,7 @@ _PARSERS: dict[str, Callable[..., object]] = {
 }
 
 
-def read_named(service: Timed, text: str, *, argument: str = "at") -> Interval:
+def read_named(service: Clocked, text: str, *, argument: str = "at") -> Interval:
     """The time that names a period: its name (`2026-W41`, `2026-10-07 14`), or a phrase.
 
     Raises: Invalid, naming the argument, also for what has no beginning or has not begun.
@@ -85,7 +85,7 @@ def read_named(service: Timed, text: str, *, argument: str = "at") -> Interval:
     return found
 
 
-def read_period(service: Timed, text: str) -> tuple[Level, Interval]:
+def read_period(service: Clocked, text: str) -> tuple[Level, Interval]:
     """The one period that a text names, by its name or by a phrase such as `last week`.
 
     Raises: Invalid, also for a time that is not one hour, day, week, month or year.

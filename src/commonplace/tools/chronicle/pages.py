@@ -10,20 +10,21 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import period, to_local
-from commonplace.tools.chronicle.story import event_facts, message_of, time_of
+from commonplace.tools.answers import time_of
+from commonplace.tools.chronicle.story import event_facts, message_of
 from commonplace.tools.toolset import Prompt, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from commonplace.journals.chronicle.journal import Event
-    from commonplace.services.chronicle.service import ChronicleDesk
+    from commonplace.services.chronicle.service import ChronicleService
 
 _RECENT = 10
 _TODAY = 1000
 
 
-def resources(desk: Callable[[], ChronicleDesk]) -> tuple[Resource, ...]:
+def resources(service: Callable[[], ChronicleService]) -> tuple[Resource, ...]:
     """The four pages of what the log holds now."""
     return (
         Resource(
@@ -31,28 +32,28 @@ def resources(desk: Callable[[], ChronicleDesk]) -> tuple[Resource, ...]:
             title="Recent activity",
             description="The last 10 entries of the log, with everything known of them.",
             media_type="application/json",
-            read=lambda: recent_activity(desk()),
+            read=lambda: recent_activity(service()),
         ),
         Resource(
             uri="chronicle://tags",
             title="Tags",
             description="Every tag with how often it was used, most frequent first.",
             media_type="application/json",
-            read=lambda: tags(desk()),
+            read=lambda: tags(service()),
         ),
         Resource(
             uri="chronicle://today-summary",
             title="Today",
             description="What was logged today, by tag, with time ranges.",
             media_type="text/markdown",
-            read=lambda: today_summary(desk()),
+            read=lambda: today_summary(service()),
         ),
         Resource(
             uri="chronicle://project-context",
             title="This project",
             description="The project's .chronicle, if there is one, and what was done here lately.",
             media_type="application/json",
-            read=lambda: project_context(desk()),
+            read=lambda: project_context(service()),
         ),
     )
 
@@ -85,46 +86,44 @@ def _text(name: str) -> str:
     return (files("commonplace.tools.chronicle") / "prompts" / name).read_text("utf-8")
 
 
-def recent_activity(desk: ChronicleDesk) -> str:
+def recent_activity(service: ChronicleService) -> str:
     """The newest entries as JSON."""
-    events = desk.chronicle.list_events(limit=_RECENT).events
+    events = service.chronicle.list_events(limit=_RECENT).events
     return _json({"entries": [event_facts(event) for event in events], "count": len(events)})
 
 
-def tags(desk: ChronicleDesk) -> str:
+def tags(service: ChronicleService) -> str:
     """Tag to count as JSON, most frequent first, then by name."""
-    return _json({count.tag: count.count for count in desk.chronicle.list_tags()})
+    return _json({count.tag: count.count for count in service.chronicle.list_tags()})
 
 
-def today_summary(desk: ChronicleDesk) -> str:
+def today_summary(service: ChronicleService) -> str:
     """The owner's day by tag, as Markdown; an entry of several tags stands under its first."""
-    today = period(desk.clock(), "day", desk.zone)
-    events = desk.chronicle.list_events(limit=_TODAY, within=today).events
-    day = to_local(desk.clock(), desk.zone).date()
+    today = period(service.clock(), "day", service.zone)
+    events = service.chronicle.list_events(limit=_TODAY, within=today).events
+    day = to_local(service.clock(), service.zone).date()
     if not events:
         return f"# {day}\n\nNothing was logged yet.\n"
     groups: dict[str, list[Event]] = {}
     for event in sorted(events, key=lambda event: event.instant):
         groups.setdefault(event.tags[0] if event.tags else "untagged", []).append(event)
-    parts = [f"# {day}", *(_group(tag, group, desk) for tag, group in groups.items())]
+    parts = [f"# {day}", *(_group(tag, group, service) for tag, group in groups.items())]
     return "\n\n".join(parts) + "\n"
 
 
-def _group(tag: str, events: list[Event], desk: ChronicleDesk) -> str:
-    times = [time_of(event.at, desk.zone) for event in events]
+def _group(tag: str, events: list[Event], service: ChronicleService) -> str:
+    times = [time_of(event.at, service.zone) for event in events]
     span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
     messages = (message_of(event, indent=2) for event in events)
     lines = [f"- {time} {message}" for time, message in zip(times, messages, strict=True)]
     return f"## {' '.join(tag.split())} ({span}, {len(events)})\n\n" + "\n".join(lines)
 
 
-def project_context(desk: ChronicleDesk) -> str:
+def project_context(service: ChronicleService) -> str:
     """What `.chronicle` says here, and the latest entries of just this folder, as JSON."""
-    from commonplace.journals.chronicle.logs import find_log_config
-
-    config = find_log_config(desk.folder, desk.home) if desk.folder else None
-    here = str(desk.folder) if desk.folder else None
-    events = desk.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()
+    config = service.log_config()
+    here = str(service.folder) if service.folder else None
+    events = service.chronicle.list_events(limit=_RECENT, directory=here).events if here else ()
     return _json(
         {
             "directory": here,
@@ -136,7 +135,7 @@ def project_context(desk: ChronicleDesk) -> str:
                 "local_logging": config.local_logging,
                 "log_dir": config.log_dir,
                 "log_format": config.log_format,
-                "allowed": desk.trusted.is_allowed(config),
+                "allowed": service.trusted.is_allowed(config),
             },
             "entries": [event_facts(event) for event in events],
         }

@@ -14,8 +14,7 @@ from commonplace.core.memory import Gratitude, JournalEntry, Message, Preference
 from commonplace.core.text import opening
 from commonplace.journals.memory.entry import ref_of, render_flags, snippet_of
 from commonplace.services.memory.finding import TOOL
-from commonplace.tools.answers import answer_of, interval_facts, time_lines
-from commonplace.tools.recall.lines import CAUTION
+from commonplace.tools.answers import CAUTION, answer_of, interval_facts, time_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.fence import fenced
-from commonplace.tools.chronicle.story import when_of
+from commonplace.tools.answers import when_of
 from commonplace.tools.notebook.lines import answer_of, entries
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
 from commonplace.core.text import excerpt, opening
 from commonplace.core.values import Answer
-from commonplace.tools.chronicle.story import when_of
+from commonplace.tools.answers import when_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

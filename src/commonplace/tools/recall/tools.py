@@ -5,18 +5,19 @@ Decides nothing about ranking or storage: it reads the time, asks the finder, an
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 from commonplace.core.clock import render_interval
-from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.core.text import nearest, opening
+from commonplace.core.errors import NotFound, Unavailable
+from commonplace.core.text import opening
 from commonplace.core.values import Answer, Filter, Interval
 from commonplace.search import policy
 from commonplace.search.cues import asks_for_all, asks_for_news, read_todos
-from commonplace.tools.recall.lines import Teller, Told
+from commonplace.services.times import naming
+from commonplace.tools.answers import interval_facts, unknown_name
+from commonplace.tools.renderer import AnswerFrame, Renderer
 from commonplace.tools.toolset import Arg, Resource, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import OpensRefs
     from commonplace.core.values import Found, Hit
-    from commonplace.services.recall.service import RecallDesk
+    from commonplace.services.recall.service import RecallService
 
 NOTHING = "No entries found."
 
@@ -60,11 +61,11 @@ class _Read:
 class RecallTools:
     """One search over all journals, and what opens its refs; `toolset` is what doors offer.
 
-    desk: opened at the first call of a tool, so that listing the tools opens nothing.
+    service: made at the first call of a tool, so that listing the tools opens nothing.
     """
 
-    def __init__(self, desk: Callable[[], RecallDesk]) -> None:
-        self._desk = desk
+    def __init__(self, service: Callable[[], RecallService]) -> None:
+        self._service = service
 
     @property
     def toolset(self) -> Toolset:
@@ -100,10 +101,10 @@ class RecallTools:
         """Private journal, chronicle: one search of all that was ever written, in any project.
 
         Use it first, for what was decided, done, learned or felt, and why. Returns the best
-        entries with ref, time, place, score and excerpt; a time with nothing in it is told, and
+        entries with ref, time, place, score and excerpt; a time with nothing in it is named, and
         the best of other times shown.
         """
-        desk = self._desk()
+        service = self._service()
         read = self._read(query, when)
         everywhere = self._filter(journals, kinds)
         about = read_todos(read.rest)
@@ -123,7 +124,7 @@ class RecallTools:
         if about is not None:
             found = _todos_first(todos, found, limit)
         weak = not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE
-        told = Told(
+        frame = AnswerFrame(
             head=(
                 *self._head(read, found, outside=outside, weak=weak),
                 *([_TODOS] if todos else []),
@@ -138,8 +139,8 @@ class RecallTools:
             },
             notes=self._notes(found),
         )
-        teller = self._teller(desk)
-        return teller.hits(told, found.hits, about=read.about, budget_tokens=budget_tokens)
+        renderer = self._renderer(service)
+        return renderer.hits(frame, found.hits, about=read.about, budget_tokens=budget_tokens)
 
     def open_ref(
         self, *, ref: Annotated[str, Arg("As shown: 'chronicle:<id>', 'private:user/…'.")]
@@ -148,25 +149,25 @@ class RecallTools:
 
         Use it on a ref that recall, a search or a list has shown.
         """
-        desk = self._desk()
+        service = self._service()
         journal = self._journal_of(ref.strip())
         try:
             page = journal.read_ref(ref.strip())
         except NotFound as exc:
             raise NotFound(exc.message, hint=f"{exc.hint} {self._forms()}".strip()) from exc
-        return self._teller(desk).page(page)
+        return self._renderer(service).page(page)
 
     def _read(self, query: str, when: str) -> _Read:
         from commonplace.core.when.inside import find_when
         from commonplace.core.when.phrases import parse_when
 
-        desk = self._desk()
-        now = desk.clock()
+        service = self._service()
+        now = service.clock()
         if when.strip():
-            with _naming("when"):
-                interval = parse_when(when, now=now, zone=desk.zone)
+            with naming("when"):
+                interval = parse_when(when, now=now, zone=service.zone)
             return _Read(about=query, rest=query, phrase=when.strip(), interval=interval, cuts=True)
-        found = find_when(query, now=now, zone=desk.zone)
+        found = find_when(query, now=now, zone=service.zone)
         return _Read(
             about=f"{found.text} {found.feast}".strip() or query,
             rest=found.text,
@@ -180,9 +181,9 @@ class RecallTools:
         )
 
     def _filter(self, journals: Sequence[str], kinds: Sequence[str]) -> Filter:
-        desk = self._desk()
-        known = [*desk.journals, *desk.lost]
-        of_kind = list(dict.fromkeys(x for each in desk.journals.values() for x in each.kinds))
+        service = self._service()
+        known = [*service.journals, *service.lost]
+        of_kind = list(dict.fromkeys(x for each in service.journals.values() for x in each.kinds))
         return Filter(
             journals=_checked("journals", journals, known),
             kinds=_checked("kinds", kinds, of_kind),
@@ -201,15 +202,15 @@ class RecallTools:
             policy=policy.RECALL,
             leaning=leaning,
         )
-        with _naming("query"):
-            return self._desk().finder.find(question)
+        with naming("query"):
+            return self._service().finder.find(question)
 
     def _newest(self, read: _Read, everywhere: Filter, limit: int) -> tuple[Found, bool]:
         """The newest of the time that is asked for; after them the newest of any, if it is vague.
 
         Where nothing lies in it the newest of any, and True.
         """
-        finder = self._desk().finder
+        finder = self._service().finder
         found = finder.newest(replace(everywhere, within=read.interval or Interval()), limit)
         if found.hits and (read.cuts or read.interval is None):
             return found, False
@@ -225,20 +226,20 @@ class RecallTools:
             open_todos,
         )
 
-        desk = self._desk()
+        service = self._service()
         is_out = (within.journals and JOURNAL not in within.journals) or (
             within.kinds and "todo" not in within.kinds
         )
-        if JOURNAL not in desk.journals or is_out:
+        if JOURNAL not in service.journals or is_out:
             return ()
         span = read.interval if read.cuts else None
-        return desk.finder.newest(
+        return service.finder.newest(
             open_todos(replace(within, within=span or Interval())), limit
         ).hits
 
     def _head(self, read: _Read, found: Found, *, outside: bool, weak: bool) -> Iterator[str]:
         if read.interval is not None:
-            span = render_interval(read.interval, self._desk().zone)
+            span = render_interval(read.interval, self._service().zone)
             does = "only entries of that time" if read.cuts else "entries of that time first"
             if read.is_all:
                 does = f"{does}, newest first" if read.cuts else f"the newest {does}"
@@ -252,44 +253,46 @@ class RecallTools:
             yield NOTHING
 
     def _notes(self, found: Found) -> tuple[str, ...]:
-        lost = (f"{name} cannot be used: {why}" for name, why in self._desk().lost.items())
+        lost = (f"{name} cannot be used: {why}" for name, why in self._service().lost.items())
         return (*lost, *found.notes)
 
     def _missing(self) -> list[str]:
-        desk = self._desk()
-        return list(dict.fromkeys([*desk.lost, *(each.journal for each in desk.filing.behind())]))
+        service = self._service()
+        return list(
+            dict.fromkeys([*service.lost, *(each.journal for each in service.filing.behind())])
+        )
 
-    def _teller(self, desk: RecallDesk) -> Teller:
+    def _renderer(self, service: RecallService) -> Renderer:
         def place_of(journal: str, scope: str) -> str:
-            opener = desk.journals.get(journal)
+            opener = service.journals.get(journal)
             place = scope if opener is None else opener.place_of(scope)
-            return place if desk.shows_paths or not place else PurePath(scope).name
+            return place if service.shows_paths or not place else PurePath(scope).name
 
-        return Teller(zone=desk.zone, place_of=place_of)
+        return Renderer(zone=service.zone, place_of=place_of)
 
     def _journal_of(self, ref: str) -> OpensRefs:
-        desk = self._desk()
+        service = self._service()
         name = ref.partition(":")[0]
-        if name in desk.journals:
-            return desk.journals[name]
-        if name in desk.lost:
-            raise Unavailable(f"{name} cannot be used: {desk.lost[name]}")
+        if name in service.journals:
+            return service.journals[name]
+        if name in service.lost:
+            raise Unavailable(f"{name} cannot be used: {service.lost[name]}")
         raise NotFound(f"No entry {opening(ref, 100)!r}.", hint=self._forms())
 
     def _forms(self) -> str:
-        forms = [each.ref_form for each in self._desk().journals.values()]
+        forms = [each.ref_form for each in self._service().journals.values()]
         return f"Refs look like {' or '.join(forms)}."
 
     def _status_page(self) -> str:
-        from commonplace.services.recall.status import status_page
+        from commonplace.tools.recall.status import status_page
 
-        return status_page(self._desk())
+        return status_page(self._service())
 
     def status(self) -> Answer:
         """What each journal holds and what is pending; for people, no model is offered this."""
-        from commonplace.services.recall.status import status
+        from commonplace.tools.recall.status import status_answer
 
-        return status(self._desk())
+        return status_answer(self._service())
 
 
 def _todos_first(todos: Sequence[Hit], found: Found, limit: int) -> Found:
@@ -302,14 +305,8 @@ def _todos_first(todos: Sequence[Hit], found: Found, limit: int) -> Found:
 
 
 def _interval_facts(read: _Read) -> dict[str, str | None] | None:
-    if read.interval is None:
-        return None
-    start, end = read.interval.start, read.interval.end
-    return {
-        "since": start.isoformat() if start else None,
-        "until": end.isoformat() if end else None,
-        "read_from": opening(read.phrase, _SHOWN_QUERY),
-    }
+    facts = interval_facts(read.interval)
+    return facts and {**facts, "read_from": opening(read.phrase, _SHOWN_QUERY)}
 
 
 def _checked(argument: str, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
@@ -317,20 +314,5 @@ def _checked(argument: str, names: Sequence[str], known: Sequence[str]) -> tuple
     asked = tuple(dict.fromkeys(name.strip().lower() for name in names if name.strip()))
     for name in asked:
         if name not in known:
-            near = nearest(name, list(known))
-            guess = f"Did you mean {near}? " if near else ""
-            raise Invalid(
-                f"Invalid {argument}: {opening(name, 60)!r}.",
-                hint=f"{guess}Use {' or '.join(known)}.",
-            )
+            raise unknown_name(f"Invalid {argument}: {opening(name, 60)!r}.", name, known)
     return asked
-
-
-@contextmanager
-def _naming(argument: str) -> Iterator[None]:
-    """Let an error about a phrase or a text begin with the argument that it came in."""
-    try:
-        yield
-    except Invalid as exc:
-        reason = exc.message[:1].lower() + exc.message[1:]
-        raise Invalid(f"Invalid {argument}: {reason}", hint=exc.hint) from exc

@@ -15,7 +15,7 @@ from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import RAW, TYPES, label_of
 from commonplace.services.timeline.keeping import ShownPeriod
 from commonplace.tools.answers import CAUTION, answer_of, counted, interval_facts, time_lines
-from commonplace.tools.recall.lines import Teller
+from commonplace.tools.renderer import Renderer
 from commonplace.tools.timeline.lines import state_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _NAMES_SHOWN = 10
 def shown_answer(found: ShownPeriod | Page, zone: tzinfo) -> Answer:
     """A period and what lies in it, or an entry and what is around it."""
     if not isinstance(found, ShownPeriod):
-        return Teller(zone=zone, place_of=lambda _journal, _scope: "").page(found)
+        return Renderer(zone=zone, place_of=lambda _journal, _scope: "").page(found)
     rollup, node = found.rollup, found.node
     lines = [f"{node.key}, {render_interval(Interval(start=rollup.start, end=rollup.end), zone)}"]
     lines.append(f"{rollup.ref}, {state_of(rollup)}")

@@ -12,7 +12,8 @@ from tests.tools.chronicle_world import NOW, ChronicleWorld, messages
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.chronicle.imports import parse_export
-from commonplace.services.chronicle.keeping import FORMATS, ChronicleKeeping, changed_tags
+from commonplace.services.chronicle.service import changed_tags
+from commonplace.tools.chronicle.for_people import FORMATS, ChronicleKeeping
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def world(tmp_path):
 @pytest.fixture
 def keeper(world):
     """Its owner's own verbs."""
-    return ChronicleKeeping(lambda: world.desk)
+    return ChronicleKeeping(lambda: world.service)
 
 
 def found(world, text, **more):
@@ -107,7 +108,7 @@ def test_an_export_holds_what_is_asked_for(world, keeper, form):
     )
     answer = keeper.export(form=form, since="2026-11-04", until="2026-11-04", tags=["a"])
     assert answer.facts == {"format": form, "count": 2}
-    read = parse_export(answer.text, zone=world.desk.zone)
+    read = parse_export(answer.text, zone=world.service.zone)
     assert [each.message for each in read] == ["late", "early"]
     assert "2026-11-04" in answer.text
     assert "2026-11-05" not in answer.text
@@ -127,7 +128,7 @@ def test_an_import_twice_is_an_import_once(tmp_path_factory, entries):
     folder = tmp_path_factory.mktemp("import")
     world = ChronicleWorld(folder / "home", folder / "project")
     try:
-        keeper = ChronicleKeeping(lambda: world.desk)
+        keeper = ChronicleKeeping(lambda: world.service)
         for message, second, _ in entries:
             world.chronicle.add_event(message, at=NOW.replace(second=second))
         events = world.chronicle.list_events(limit=100).events
@@ -171,7 +172,7 @@ def test_imports_tell_their_progress_and_keep_the_order(world, keeper):
     for event in world.chronicle.list_events(limit=100).events:
         keeper.delete_entry(ref=event.id)
     told = []
-    keeper.filed(keeper.import_export(export, tell=lambda *figures: told.append(figures)))
+    keeper.filed(keeper.import_export(export, progress=lambda *figures: told.append(figures)))
     assert told == [(60, 0)]
     assert found(world, "at 59")[0] == "at 59"
 
@@ -184,13 +185,13 @@ def moved(request, tmp_path):
         place.mkdir()
     other = ChronicleWorld(tmp_path / "other", tmp_path / "far", hostname="badger")
     other.log(*((f"2026-11-04 09:00:0{n}", f"far {n}") for n in range(3)))
-    export = ChronicleKeeping(lambda: other.desk).export(form="json").text
+    export = ChronicleKeeping(lambda: other.service).export(form="json").text
     other.close()
     world = ChronicleWorld(
         tmp_path / "home", tmp_path / "project", path=place if request.param == "tree" else None
     )
     world.chronicle.add_event("mine, before")
-    yield world, ChronicleKeeping(lambda: world.desk), export
+    yield world, ChronicleKeeping(lambda: world.service), export
     world.close()
 
 
@@ -228,10 +229,12 @@ def test_an_import_that_broke_off_and_went_on_is_one(moved):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:1]}), tell=broken)
+        keeper.import_export(
+            json.dumps({**whole, "entries": whole["entries"][:1]}), progress=broken
+        )
     keeper.import_export(export)
     assert keeper.undo().facts["removed"] == 3
-    (keeper._desk().home / "imported").write_text('{"storage": "elsewhere"}\n{"half')
+    (keeper._service().home / "imported").write_text('{"storage": "elsewhere"}\n{"half')
     for count in (1, 3):
         keeper.import_export(json.dumps({**whole, "entries": whole["entries"][:count]}))
     assert keeper.undo().facts["removed"] == 2

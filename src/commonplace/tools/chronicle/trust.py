@@ -11,24 +11,20 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
 from commonplace.core.values import Answer
-from commonplace.journals.chronicle.logs import (
-    CONFIG_NAME,
-    asking_for,
-    find_log_config,
-    log_folder,
-)
+from commonplace.journals.chronicle.log_config import CONFIG_NAME, find_log_config
+from commonplace.journals.chronicle.logs import asking_for, log_folder
 
 if TYPE_CHECKING:
-    from commonplace.journals.chronicle.logs import LogConfig
-    from commonplace.services.chronicle.service import ChronicleDesk
+    from commonplace.journals.chronicle.log_config import LogConfig
+    from commonplace.services.chronicle.service import ChronicleService
 
 
-def allow_log(desk: ChronicleDesk, path: Path | None) -> Answer:
+def allow_log(service: ChronicleService, path: Path | None) -> Answer:
     """Allow the log that the `.chronicle` of a folder asks for, as it reads now.
 
     path: the folder, or the file itself; None for the project. Raises: NotFound, Invalid, Denied.
     """
-    config = _config_of(desk, path)
+    config = _config_of(service, path)
     if config.warning and not config.local_logging:
         raise Invalid(config.warning, hint=f"Mend {config.file}.")
     if not config.local_logging:
@@ -36,7 +32,7 @@ def allow_log(desk: ChronicleDesk, path: Path | None) -> Answer:
             f"{config.file} asks for no project log.", hint="It does with `local_logging = true`."
         )
     folder = log_folder(config)
-    desk.trusted.allow(config)
+    service.trusted.allow(config)
     log = folder / "YYYY-MM-DD.log"
     lines = [
         f"Allowed: what is logged in {config.root} also goes to {log}, as {config.log_format}.",
@@ -48,12 +44,12 @@ def allow_log(desk: ChronicleDesk, path: Path | None) -> Answer:
     return Answer(text="\n".join(lines), facts=facts)
 
 
-def revoke_log(desk: ChronicleDesk, path: Path | None) -> Answer:
+def revoke_log(service: ChronicleService, path: Path | None) -> Answer:
     """Take back what `allow_log` did; logs that are there stay. Raises: NotFound, Denied."""
-    folder = _folder_of(desk, path)
-    config = find_log_config(folder, desk.home)
+    folder = _folder_of(service, path)
+    config = find_log_config(folder, service.home)
     file = config.file if config else Path(os.path.realpath(folder)) / CONFIG_NAME
-    if not desk.trusted.revoke(file):
+    if not service.trusted.revoke(file):
         raise NotFound(f"{file} was not allowed.", hint="See `commonplace trust --list`.")
     return Answer(
         text=f"No more project logs are written for {file}. Those that are there stay.",
@@ -61,9 +57,9 @@ def revoke_log(desk: ChronicleDesk, path: Path | None) -> Answer:
     )
 
 
-def list_allowed(desk: ChronicleDesk) -> Answer:
+def list_allowed(service: ChronicleService) -> Answer:
     """Every `.chronicle` the user has allowed, and whether it still reads as it did then."""
-    rows = [(asked.file, _state(desk, Path(asked.file))) for asked in desk.trusted.each()]
+    rows = [(asked.file, _state(service, Path(asked.file))) for asked in service.trusted.each()]
     lines = [f"{file}: {state}" for file, state in rows] or ["No repository is allowed a log."]
     return Answer(
         text="\n".join(lines),
@@ -71,32 +67,32 @@ def list_allowed(desk: ChronicleDesk) -> Answer:
     )
 
 
-def log_state(desk: ChronicleDesk) -> str:
+def log_state(service: ChronicleService) -> str:
     """A sentence on the project log of this folder; empty where none is asked for."""
-    config = find_log_config(desk.folder, desk.home) if desk.folder else None
-    return _state_of(desk, config) if config else ""
+    config = find_log_config(service.folder, service.home) if service.folder else None
+    return _state_of(service, config) if config else ""
 
 
-def _state(desk: ChronicleDesk, file: Path) -> str:
+def _state(service: ChronicleService, file: Path) -> str:
     config = find_log_config(file.parent, file.parent)
-    return _state_of(desk, config) if config else "it is not there."
+    return _state_of(service, config) if config else "it is not there."
 
 
-def _state_of(desk: ChronicleDesk, config: LogConfig) -> str:
+def _state_of(service: ChronicleService, config: LogConfig) -> str:
     if not config.local_logging:
         return config.warning
     try:
         folder = log_folder(config)
     except CommonplaceError as exc:
         return exc.message
-    if not desk.trusted.is_allowed(config):
+    if not service.trusted.is_allowed(config):
         return asking_for(folder)
     return f"Entries are also written to {folder}. {_readers()}"
 
 
-def _config_of(desk: ChronicleDesk, path: Path | None) -> LogConfig:
-    folder = _folder_of(desk, path)
-    config = find_log_config(folder, desk.home)
+def _config_of(service: ChronicleService, path: Path | None) -> LogConfig:
+    folder = _folder_of(service, path)
+    config = find_log_config(folder, service.home)
     if config is None:
         raise NotFound(
             f"No file {CONFIG_NAME} lies in {folder} or above it.",
@@ -105,12 +101,12 @@ def _config_of(desk: ChronicleDesk, path: Path | None) -> LogConfig:
     return config
 
 
-def _folder_of(desk: ChronicleDesk, path: Path | None) -> Path:
+def _folder_of(service: ChronicleService, path: Path | None) -> Path:
     if path is not None:
         return path.parent if path.name == CONFIG_NAME and not os.path.isdir(path) else path
-    if desk.folder is None:
+    if service.folder is None:
         raise Invalid("No project is known here.", hint="Name its folder: commonplace trust PATH.")
-    return desk.folder
+    return service.folder
 
 
 def _mode() -> int:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from commonplace.core.values import Glimpse, Hit, Page
 from commonplace.testing import START, a_doc
-from commonplace.tools.recall.lines import Teller, Told
+from commonplace.tools.renderer import AnswerFrame, Renderer
 
-TELLER = Teller(zone=UTC, place_of=lambda _journal, scope: scope)
+RENDERER = Renderer(zone=UTC, place_of=lambda _journal, scope: scope)
 
 texts = st.one_of(
     st.text(alphabet="ab `\n\u202e\u200b界", max_size=3000),
@@ -42,8 +42,8 @@ hits = st.lists(
 @settings(deadline=None, max_examples=60)
 def test_no_answer_exceeds_its_budget(found, budget, notes):
     """Whatever was stored; and each hit is shown or counted as left out."""
-    told = Told(head=("Time: some.",), facts={"query": "many words"}, notes=notes)
-    answer = TELLER.hits(told, found, about="many words", budget_tokens=budget)
+    told = AnswerFrame(head=("Time: some.",), facts={"query": "many words"}, notes=notes)
+    answer = RENDERER.hits(told, found, about="many words", budget_tokens=budget)
     assert len(answer.text.encode()) <= 4 * budget
     facts = json.dumps(dict(answer.facts), ensure_ascii=False).encode()
     assert len(facts) <= 4 * budget
@@ -68,7 +68,7 @@ def test_what_was_stored_stands_inside_a_fence(text, name):
         rollup=Glimpse(ref="notes:r", at=START, text=name),
         sources=(Glimpse(ref="notes:s", at=START, text=name),),
     )
-    lines = TELLER.page(page).text.split("\n")
+    lines = RENDERER.page(page).text.split("\n")
     assert lines[0].startswith("2026-03-02 09:00 note")
     assert lines[1].startswith("Tags: ")
     fence = lines[3][: len(lines[3]) - len(lines[3].lstrip("`"))]
@@ -98,7 +98,7 @@ def test_a_page_is_told_with_all_that_is_known():
             Glimpse(ref="notes:2", at=at, text="2"),
         ),
     )
-    answer = TELLER.page(page)
+    answer = RENDERER.page(page)
     assert answer.text.split("\n") == [
         "2026-03-02 09:00 rollup by ann in garden",
         "Tags: a, b",

@@ -1,0 +1,185 @@
+"""Chronicle's verbs for its owner alone: edit, delete, undo, tags, export, import, upgrade.
+
+Never offered to a model; decides nothing: the service does, and these words say what it did.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from commonplace.core.clock import to_local
+from commonplace.core.errors import CommonplaceError, Invalid
+from commonplace.core.values import Answer
+from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
+from commonplace.search.filing.filing import Pending
+from commonplace.tools.answers import add_notes, answer_of, entries, when_of
+from commonplace.tools.chronicle.story import event_facts, event_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from commonplace.journals.chronicle.journal import Act, Event, Upgraded
+    from commonplace.search.filing.filing import Filed
+    from commonplace.services.chronicle.service import ChronicleService, EventsImported
+
+Format: TypeAlias = Literal["json", "yaml", "markdown"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+Progress: TypeAlias = "Callable[[int, int], None] | None"
+"""Called with (done, still to do)."""
+
+_RENDER = {"json": render_json, "yaml": render_yaml, "markdown": render_markdown}
+
+
+class ChronicleKeeping:
+    """What a person does to their own log; each verb answers in text and facts.
+
+    service: made at the first call.
+    """
+
+    def __init__(self, service: Callable[[], ChronicleService]) -> None:
+        self._service = service
+
+    def read_entry(self, ref: str) -> Event:
+        """The entry under a ref, an id or its beginning. Raises: Invalid, NotFound, Unavailable."""
+        return self._service().chronicle.read_event(ref)
+
+    def edit_entry(
+        self,
+        *,
+        ref: str,
+        message: str | None = None,
+        tags: Sequence[str] | None = None,
+        at: str | None = None,
+        expected: str | None = None,
+    ) -> Answer:
+        """Change an entry's message, tags or time; see the service's `edit`."""
+        event, filed = self._service().edit(
+            ref, message=message, tags=tags, at=at or "", expected=expected
+        )
+        return self._changed("Edited:", event, filed.notes)
+
+    def delete_entry(self, *, ref: str, expected: str | None = None) -> Answer:
+        """Remove an entry and every trace of its text in the index; answers what it was.
+
+        Raises: as the service's `edit`.
+        """
+        event, filed = self._service().delete(ref, expected=expected)
+        return self._changed("Deleted:", event, _left_in_index(filed))
+
+    def last_act(self) -> Act:
+        """What an undo would take back: an entry, or an import. Raises: NotFound, Unavailable."""
+        return self._service().chronicle.last_act()
+
+    def undo(self, act: Act | None = None) -> Answer:
+        """Take back what this user added last on this machine: an entry, or a whole import.
+
+        act: what `last_act` gave. Answers what is gone. Raises: NotFound, Conflict, Unavailable.
+        """
+        done, filed = self._service().undo(act)
+        notes = _left_in_index(filed)
+        if not done.is_import:
+            return self._changed("Removed:", done.events[0], notes)
+        lines = [f"Removed {entries(len(done.events))} that the last import had added."]
+        if done.edited:
+            verbs = ("was", "stays") if done.edited == 1 else ("were", "stay")
+            lines.append(f"{entries(done.edited)} of it {verbs[0]} edited since, and {verbs[1]}.")
+        return answer_of(lines, {"removed": len(done.events), "edited": done.edited}, notes)
+
+    def list_tags(self, *, limit: int | None = None) -> Answer:
+        """Every tag with how many entries bear it, the most frequent first. Raises: Unavailable."""
+        if limit is not None and limit < 1:
+            raise Invalid(f"Invalid limit: {limit}.", hint="Use 1 or more.")
+        counts = self._service().chronicle.list_tags()[:limit]
+        width = max((len(str(each.count)) for each in counts), default=0)
+        lines = [f"{each.count:>{width}}  {each.tag}" for each in counts] or ["No tags yet."]
+        facts = [
+            {"tag": each.tag, "count": each.count, "spellings": list(each.spellings)}
+            for each in counts
+        ]
+        return answer_of(lines, {"tags": facts})
+
+    def export(
+        self,
+        *,
+        form: Format,
+        since: str | None = None,
+        until: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> Answer:
+        """The entries in one of chronicle's own formats, newest first; its text is the export.
+
+        since, until: phrases. tags: as a search takes them. Raises: Invalid, Unavailable.
+        """
+        service = self._service()
+        now = to_local(service.clock(), service.zone)
+        events = service.list_all(since=since or "", until=until or "", tags=tags)
+        text = _RENDER[form](events, exported_at=now)
+        return Answer(text=text, facts={"format": form, "count": len(events)})
+
+    def import_export(self, text: str, *, name: str = "", progress: Progress = None) -> Answer:
+        """Add the entries of an export; see the service's `import_export`."""
+        return _imported(self._service().import_export(text, name=name, progress=progress))
+
+    def import_tree(self, folder: Path, *, progress: Progress = None) -> Answer:
+        """Add the entries of a Markdown tree; see the service's `import_tree`."""
+        return _imported(self._service().import_tree(folder, progress=progress))
+
+    def upgrade(self) -> Answer:
+        """Make the newest layout of an older database; says where the original is kept.
+
+        Raises: Invalid for a Markdown tree, Denied, Unavailable.
+        """
+        done = self._service().chronicle.upgrade()
+        facts = {
+            "path": str(done.path),
+            "generation": done.generation,
+            "backup": None if done.backup is None else str(done.backup),
+            "entries": done.entries,
+            "without_time": done.without_time,
+        }
+        return answer_of(list(_upgraded_lines(done)), facts)
+
+    def filed(self, answer: Answer, *, progress: Progress = None) -> Answer:
+        """File what an import or an upgrade changed; its answer, with a note if that failed.
+
+        Takes as long as encoding does. Never raises: what was written stands.
+        """
+        try:
+            self._service().filing.catch_up(progress)
+        except CommonplaceError as exc:
+            return add_notes(answer, [f"Not everything is found yet: {exc}"])
+        return answer
+
+    def label_of(self, event: Event) -> str:
+        """An entry in a question: its id and its time."""
+        return f"{event.id} of {when_of(event.at, self._service().zone)}"
+
+    def label_of_import(self, act: Act) -> str:
+        """An import in a question: how many entries it brought."""
+        return f"an import of {entries(len(act.events))}"
+
+    def _changed(self, head: str, event: Event, notes: Sequence[str]) -> Answer:
+        return answer_of([head, event_line(event, self._service().zone)], event_facts(event), notes)
+
+
+def _left_in_index(filed: Filed | Pending) -> list[str]:
+    return [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
+
+
+def _imported(done: EventsImported) -> Answer:
+    verb = "was" if done.there == 1 else "were"
+    line = f"Imported {entries(done.added)}; {done.there:,} {verb} there already."
+    return answer_of([line], {"added": done.added, "there": done.there}, done.notes)
+
+
+def _upgraded_lines(done: Upgraded) -> Iterator[str]:
+    if done.backup is None:
+        yield f"{done.path} needs no upgrade."
+        return
+    yield f"Upgraded {done.path} from generation {done.generation}: {entries(done.entries)}."
+    yield f"The original is kept in {done.backup}."
+    if done.without_time:
+        bear = "bears" if done.without_time == 1 else "bear"
+        yield f"{entries(done.without_time)} {bear} no readable time: not listed, but kept."

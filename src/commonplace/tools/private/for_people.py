@@ -1,0 +1,31 @@
+"""The verbs of the private journal that no model is offered, rendered for the command line.
+
+Decides nothing: the service edits and deletes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.search.filing.filing import Pending
+from commonplace.tools.private.tools import entry_facts, render_answer
+
+if TYPE_CHECKING:
+    from commonplace.core.values import Answer
+    from commonplace.services.private import PrivateService
+
+
+def edit_entry(
+    service: PrivateService, *, path: str, text: str, expected: str | None = None
+) -> Answer:
+    """Replace the text of one entry, and file it again. Raises: as the service's `edit`."""
+    entry, filed = service.edit(path, text, expected=expected)
+    facts = entry_facts(service, entry)
+    return render_answer(service, [f"Edited {entry.ref}."], facts, filed.notes)
+
+
+def delete_entry(service: PrivateService, *, path: str, expected: str | None = None) -> Answer:
+    """Delete one entry, and every trace of its text. Raises: as the service's `delete`."""
+    ref, filed = service.delete(path, expected=expected)
+    notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
+    return render_answer(service, [f"Deleted {ref}."], {"ref": ref}, notes)

@@ -1,0 +1,80 @@
+"""What there is, as a table for people and as JSON for a host.
+
+Never looks at a journal itself.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.clock import render_instant
+from commonplace.core.fence import visible_line
+from commonplace.core.values import Answer
+from commonplace.services.recall.status import read_status
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from commonplace.services.recall.service import RecallService
+    from commonplace.services.recall.status import RecallStatus
+
+_HEAD = ("JOURNAL", "ENTRIES", "PENDING", "LAST WRITE")
+_MEGABYTE = 1_000_000
+
+
+def status_page(service: RecallService) -> str:
+    """The facts of `status_answer` as JSON."""
+    return json.dumps(_facts(read_status(service)), ensure_ascii=False, indent=2)
+
+
+def status_answer(service: RecallService) -> Answer:
+    """A line for each journal, the index's size and the encoder's state."""
+    status = read_status(service)
+    return Answer(text="\n".join(_lines(status, service.zone)), facts=_facts(status))
+
+
+def _facts(status: RecallStatus) -> dict[str, Any]:
+    return {
+        "journals": [
+            {
+                "journal": each.name,
+                "entries": each.entries,
+                "pending": each.pending,
+                "last_write": each.last_write.isoformat() if each.last_write else None,
+                "trouble": each.trouble,
+            }
+            for each in status.journals
+        ],
+        "index": {"bytes": status.index_bytes, "trouble": status.index_trouble},
+        "encoder": {
+            "name": status.encoder.name,
+            "identity": status.encoder.identity,
+            "state": status.encoder.state,
+            "why": status.encoder.why,
+        },
+        "notes": list(status.left_out),
+    }
+
+
+def _lines(status: RecallStatus, zone: tzinfo) -> list[str]:
+    rows: list[tuple[str, ...]] = [_HEAD]
+    for each in status.journals:
+        newest = render_instant(each.last_write, zone) if each.last_write else "-"
+        counts = ("?" if n is None else f"{n:,}" for n in (each.entries, each.pending))
+        rows.append((each.name, *counts, newest))
+    # Names and times to the left, numbers to the right.
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    lines = [
+        f"{name:{widths[0]}}  {entries:>{widths[1]}}  {pending:>{widths[2]}}  {newest}"
+        for name, entries, pending, newest in rows
+    ]
+    size = status.index_bytes
+    lines += ["", f"Index    {'unknown' if size is None else f'{size / _MEGABYTE:.1f} MB'}"]
+    encoder = status.encoder
+    why = f": {encoder.why}" if encoder.why else ""
+    lines.append(f"Encoder  {encoder.identity or encoder.name}, {encoder.state}{why}")
+    wrong = [each.trouble for each in status.journals]
+    wrong += [status.index_trouble, *status.left_out]
+    notes = [f"Note: {visible_line(each)}" for each in dict.fromkeys(wrong) if each]
+    return [*lines, *([""] if notes else []), *notes]
