@@ -18,7 +18,6 @@ from commonplace.core.values import Drop, Put, Since
 from commonplace.db.postgres.database import Postgres
 from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.reading import MemoryReading
 from commonplace.journals.memory.postgres.store import MemoryPostgres, list_record_migrations
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search import policy
@@ -466,15 +465,14 @@ def test_few_records_are_read_at_a_time(database, tmp_path, monkeypatch, by_sear
     memory = world.open("ann")
     for number in range(6):
         memory.save_todo(f"harbour {number}")
-    reads = MemoryPostgres if by_search else MemoryReading
-    read, sizes = reads.read, []
+    read, sizes = MemoryPostgres.read, []
 
     def counted(store, noted):
         left = database.rows("SELECT count(*) FROM wb_outbox WHERE words_due")[0][0]
         sizes.append((len(noted), left))
         return read(store, noted)
 
-    monkeypatch.setattr(reads, "read", counted)
+    monkeypatch.setattr(MemoryPostgres, "read", counted)
     monkeypatch.setattr(policy, "READ_AT_ONCE", 2)
     monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
     monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)

@@ -17,15 +17,14 @@ from commonplace.app.process import Shared
 from commonplace.app.wiring.memory.postgres import check_worker, working
 from commonplace.core.errors import Unavailable
 from commonplace.db.postgres.database import Postgres
-from commonplace.index.postgres import filing as postgres_filing
-from commonplace.index.postgres.filing import PostgresFiling
+from commonplace.index.postgres import index as postgres_index
+from commonplace.index.postgres.index import PostgresIndex, PostgresOwnerIndex
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.reading import MemoryReading
 from commonplace.journals.memory.postgres.store import MemoryPostgres, texts
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search import policy
 from commonplace.services.memory import worker as memory_worker
-from commonplace.services.memory.filing import Lots
+from commonplace.services.memory.filing import LeasedRecords
 from commonplace.testing import HashingEncoder, ReadySlot
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
@@ -101,7 +100,7 @@ class TestSwitches:
 
     def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
         """Not before all are made anew; those of a record that has none of the new one stay."""
-        monkeypatch.setattr(postgres_filing, "_FORMER_AT_ONCE", 2)
+        monkeypatch.setattr(postgres_index, "_PREVIOUS_AT_ONCE", 2)
         mine, bob = world.open("ann"), world.open("bob")
         for number in range(3):
             mine.save_todo(f"harbour {number}")
@@ -154,15 +153,15 @@ class TestSwitches:
         old.run_once()
         new.run_once()
         world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
-        drop = PostgresFiling.drop_former
+        drop = PostgresOwnerIndex.drop_previous
 
         def slow(*args, **given):
-            monkeypatch.setattr(PostgresFiling, "drop_former", drop)
+            monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", drop)
             world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
             assert old.work() == 2
             return drop(*args, **given)
 
-        monkeypatch.setattr(PostgresFiling, "drop_former", slow)
+        monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", slow)
         new.run_once()
         assert world.database.rows(MODELS) == [(OLD, 2), (NEW, 2)]
         assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
@@ -308,7 +307,10 @@ class TestFiling:
             monkeypatch.setattr(MemoryPostgres, "filed", dies)
             assert mine.desk.filing().refresh(0.0)
         else:
-            lots = Lots(records=MemoryReading(pool), index=PostgresFiling(pool))
+            lots = LeasedRecords(
+                store_of=lambda owner: MemoryPostgres(pool, owner=owner),
+                index_of=PostgresIndex(pool).within,
+            )
             leased = MemoryBacklog(pool).lease(9, encoder=OLD, seconds=60)
             tasks, _ = lots.read(leased)
             others_do()

@@ -83,13 +83,3 @@ SELECT pg_advisory_xact_lock(7166182915201);
 -- name: wait_shortly
 -- Whoever saves or searches waits behind one who waits for a table of theirs.
 SET LOCAL lock_timeout = '3s';
-
--- name: turn
--- The transaction is this owner's from here on.
-SET LOCAL app.user_id = {owner};
-
--- name: turn_briefly
--- Whoever waits for one owner's rows has those of the others in hand meanwhile. Of an owner who has
--- come since the planner looked it takes any index for as good: plans are made for nobody in particular.
-SELECT set_config('lock_timeout', '1s', true),
-    set_config('plan_cache_mode', 'force_generic_plan', true);

@@ -32,6 +32,7 @@ from commonplace.index.postgres.held import (
     read_held,
 )
 from commonplace.index.postgres.known import (
+    FIRST,
     NOTHING,
     Known,
     Remembered,
@@ -72,7 +73,10 @@ TABLES = (
 """What the migrations of the index make; row level security is forced on each."""
 
 SERIES = "index"
-"""The name of those migrations, which lie in `postgres_migrations`."""
+"""The name of those migrations, which lie in `index/postgres/migrations`."""
+
+# Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
+_PREVIOUS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +182,28 @@ class PostgresOwnerIndex:
             with self._within() as asking:
                 put_vectors(asking, plain(identity), encoded)
 
-    def apply_still(self, changes: Sequence[Change], still: Still) -> None:
+    def apply_still(
+        self, changes: Sequence[Change], still: Still, *, lost: frozenset[str] = frozenset()
+    ) -> None:
         """Make those that still hold; see `core.ports.AppliesStill`. Raises: Unavailable."""
         with self._within() as asking:
-            apply_changes(asking, changes, still=still)
+            apply_changes(asking, changes, still=still, lost=lost)
+            if any(isinstance(each, Drop) for each in changes):
+                asking.ask("drop_bare_shelves")
+
+    def drop_previous(self, identity: str, still: Still) -> bool:
+        """Drop other encoders' vectors; see `core.ports.FilesForWorker`. Raises: Unavailable."""
+        bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
+        after: int | None = FIRST
+        while after is not None:
+            with self._within(commit="soon") as asking:
+                # Nothing else files vectors of this owner from here on: what holds now holds to
+                # the end.
+                asking.ask("hold")
+                if not all(asking.check(still)):
+                    return False
+                ((after,),) = asking.ask("drop_previous", after=after, **bound).fetchall()
+        return True
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""

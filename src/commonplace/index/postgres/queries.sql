@@ -444,7 +444,7 @@ WHERE user_id = {user} AND model_tag = {model};
 -- An index that is not wanted, or was broken off in the making, goes.
 DROP INDEX CONCURRENTLY IF EXISTS {index};
 
--- name: drop_former
+-- name: drop_previous
 -- The vectors of other models leave where a doc has ones of this, of some docs at a time; they are
 -- counted out. Gives the last doc of these, none at the end.
 WITH lot AS (

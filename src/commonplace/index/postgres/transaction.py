@@ -19,7 +19,7 @@ from commonplace.db.postgres.text_lists import as_array
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from psycopg import Cursor, sql
 
@@ -68,8 +68,8 @@ class Asking:
         """Run a query that was composed of names and numbers of ours."""
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
-    def tell(self, still: Still) -> Callable[[], Sequence[bool]]:
-        """What tells, once it is answered, which changes still hold."""
+    def check(self, still: Still) -> Sequence[bool]:
+        """Which changes still hold."""
         return still(self._conn)
 
     def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -22,14 +22,15 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
+from commonplace.search.filing.words_only import size_of
 from commonplace.services.memory.election import Charge
-from commonplace.services.memory.filing import Lots
+from commonplace.services.memory.filing import LeasedRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.core.memory import Backlog, ReadsNoted, Upkeep
-    from commonplace.core.ports import Encoder, EncoderSlot, FilesForAll
+    from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
     from commonplace.search.filing.batches import Spans
     from commonplace.services.memory.filing import Task
@@ -61,15 +62,15 @@ class MemoryWorker:
         *,
         backlog: Backlog,
         upkeep: Upkeep,
-        records: ReadsNoted,
-        index: FilesForAll,
+        store_of: Callable[[str], ReadsNoted],
+        index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
         self._upkeep = upkeep
         self._charge = Charge(upkeep, encoder, monotonic=monotonic)
-        self._lots = Lots(records=records, index=index)
+        self._lots = LeasedRecords(store_of=store_of, index_of=index_of)
         self._encoder = encoder
         self._monotonic = monotonic
 
@@ -180,7 +181,7 @@ class MemoryWorker:
             # Asked anew each time: it tells the others that this one is in charge still.
             if ending.is_set() or self._charge.find() is None:
                 return
-            are_all_done &= self._lots.drop_former(identity, user)
+            are_all_done &= self._lots.drop_previous(identity, user)
         if are_all_done:
             self._upkeep.cleared(identity)
 
@@ -253,7 +254,7 @@ class MemoryWorker:
                 if isinstance(encoded, CommonplaceError):
                     failed[id(task)] = encoded
                 else:
-                    made.setdefault(task.owner, []).append(encoded)
+                    made.setdefault(task.noted.owner, []).append(encoded)
         left = [task for task in tasks if id(task) not in failed]
         if failed:
             why = next(iter(failed.values()))
@@ -271,7 +272,7 @@ class MemoryWorker:
         """File vectors, then say what is done; how much."""
         identity = "" if encoder is None else encoder.identity
         failed = vectors.keys() - self._lots.file_vectors(identity, vectors)
-        filed = [task.noted for task in tasks if task.owner not in failed]
+        filed = [task.noted for task in tasks if task.noted.owner not in failed]
         if self._backlog.done(filed, encoder=identity):
             _log.debug("Something changed while it was filed; it waits again.")
         return len(filed)
@@ -317,7 +318,7 @@ def _fitting(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     """As much as is encoded at a time, one at least, and the rest."""
     total = 0
     for number, task in enumerate(tasks):
-        total += task.size
+        total += size_of(task.change)
         if number and total > policy.BACKLOG_CHARACTERS:
             return list(tasks[:number]), list(tasks[number:])
     return list(tasks), []

@@ -16,11 +16,9 @@ from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres.database import Postgres, refuse_unguarded
 from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
 from commonplace.index.postgres import index
-from commonplace.index.postgres.filing import PostgresFiling
 from commonplace.journals.memory.postgres import store as records
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog, refuse_other_role
-from commonplace.journals.memory.postgres.reading import MemoryReading
-from commonplace.journals.memory.postgres.unchanged import ask_unchanged
+from commonplace.journals.memory.postgres.unchanged import check_unchanged
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
 from commonplace.services.memory.filing import changes_noted
@@ -69,7 +67,7 @@ class PostgresMemories:
             index=mine,
             store=store,
             read=partial(changes_noted, store),
-            still=ask_unchanged,
+            still=check_unchanged,
         )
         finder = own.shared.finder_over(mine, filing)
         return Followed(index=mine, filing=filing, finder=finder)
@@ -99,8 +97,8 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
         yield MemoryWorker(
             backlog=MemoryBacklog(database),
             upkeep=MemoryUpkeep(database, tables=index.TABLES, clock=clock),
-            records=MemoryReading(database),
-            index=PostgresFiling(database),
+            store_of=lambda owner: records.MemoryPostgres(database, owner=owner),
+            index_of=index.PostgresIndex(database).within,
             encoder=shared.encoder,
         )
     finally:
