@@ -19,7 +19,6 @@ _NOT_OF_A_USER = (
     "wb_tool_invocation_log",
     "wb_leases",
     "wb_upkeep",
-    "wb_workers",
 )
 
 

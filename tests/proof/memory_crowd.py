@@ -205,7 +205,7 @@ def _step(person, chance, people, pool):
             person.search(chance, other)
 
 
-OF_NO_USER = ("applied_migrations", "wb_upkeep", "wb_workers")
+OF_NO_USER = ("applied_migrations", "wb_upkeep")
 """Tables that tell nothing of anybody: the schema's, and two that the workers alone may read."""
 
 

@@ -326,16 +326,16 @@ class Upkeep(Protocol):
     One encoder is in charge at a time: two that made vectors anew in turns would never end.
     """
 
-    def work_with(self, encoder: str, *, seconds: float) -> str:
-        """Be at work with this encoder for so long; gives the one in charge, this or another.
+    def take_charge(self, encoder: str, *, seconds: float) -> str:
+        """Take or renew the lease of the encoder in charge; gives that one, this or another.
 
-        It is in charge while a worker of it is there; the next that asks succeeds it.
-        Raises: Unavailable.
+        All workers of one encoder share the lease; once it has run out, or was released, the next
+        encoder that asks has it. Raises: Unavailable.
         """
         ...
 
-    def leave(self) -> None:
-        """Be at work no more. Raises: Unavailable."""
+    def release_charge(self, encoder: str) -> None:
+        """Give the lease back, if it is this encoder's. Raises: Unavailable."""
         ...
 
     def tidying(self, *, every_s: float) -> AbstractContextManager[bool]:
@@ -352,7 +352,7 @@ class Upkeep(Protocol):
         """
         ...
 
-    def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
+    def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
         """Users who may have vectors of other encoders, which nobody has needed for so long.
 
         None unless this one is in charge and has made all that others had made: that is noted,
@@ -360,6 +360,6 @@ class Upkeep(Protocol):
         """
         ...
 
-    def cleared(self, encoder: str) -> None:
+    def note_cleared(self, encoder: str) -> None:
         """No vector of another encoder than this is left. Raises: Unavailable."""
         ...

@@ -91,11 +91,9 @@ class TestSwitches:
         world.open("ann").save_todo("harbour gate")
         old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
         old.work()
-        world.database.run(
-            "INSERT INTO wb_workers VALUES (gen_random_uuid(), %s, now() + interval '60 s')", OLD
-        )
+        world.database.run("UPDATE wb_upkeep SET until = now() + interval '60 s'")
         assert new.work() == 0
-        world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+        world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
         assert new.work() == 1
 
     def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
@@ -157,7 +155,7 @@ class TestSwitches:
 
         def slow(*args, **given):
             monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", drop)
-            world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+            world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
             assert old.work() == 2
             return drop(*args, **given)
 
@@ -439,4 +437,4 @@ def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
     ended.set()
     assert is_over.wait(PATIENCE_S)
     until(lambda: "tidying" not in [thread.name for thread in threading.enumerate()])
-    assert world.database.rows("SELECT 1 FROM wb_workers") == []
+    assert world.database.rows("SELECT 1 FROM wb_upkeep WHERE until IS NOT NULL") == []

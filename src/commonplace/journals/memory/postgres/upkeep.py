@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from psycopg import sql
 from psycopg.errors import LockNotAvailable
@@ -64,26 +63,19 @@ class MemoryUpkeep:
         # The log holds no text; its rows go with time.
         self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
         self._clock = clock
-        self._worker = uuid4()
         self._is_told = False
 
-    def work_with(self, encoder: str, *, seconds: float) -> str:
-        """Be there with this encoder; see the port. Raises: Unavailable."""
-        asked = {"worker": self._worker, "encoder": encoder, "seconds": seconds}
+    def take_charge(self, encoder: str, *, seconds: float) -> str:
+        """Take or renew the lease of the encoder in charge; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
-            conn.execute(query("hold_charge"))
-            with conn.pipeline():
-                conn.execute(query("drop_workers"))
-                conn.execute(query("note_worker"), asked)
-                conn.execute(query("take_charge"), asked)
-                found = conn.execute(query("in_charge"))
-            row = found.fetchone()
+            conn.execute(query("take_charge"), {"encoder": encoder, "seconds": seconds})
+            row = conn.execute(query("in_charge")).fetchone()
         return "" if row is None else str(row[0])
 
-    def leave(self) -> None:
-        """Be there no more. Raises: Unavailable."""
+    def release_charge(self, encoder: str) -> None:
+        """Give the lease back; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
-            conn.execute(query("drop_worker"), {"worker": self._worker})
+            conn.execute(query("release_charge"), {"encoder": encoder})
 
     @contextmanager
     def tidying(self, *, every_s: float) -> Iterator[bool]:
@@ -111,7 +103,7 @@ class MemoryUpkeep:
             self._note_clean(columns_across(stale))
         return len(stale)
 
-    def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
+    def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
         """Users who may have vectors to be let go of; see the port. Raises: Unavailable."""
         asked = {"encoder": encoder, "kept_s": kept_s}
         with self._database.across() as conn:
@@ -120,7 +112,7 @@ class MemoryUpkeep:
                 return []
             return _users(conn)
 
-    def cleared(self, encoder: str) -> None:
+    def note_cleared(self, encoder: str) -> None:
         """No vector of another encoder than this is left. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("note_cleared"), {"encoder": encoder})
