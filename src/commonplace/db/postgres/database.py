@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -47,8 +47,6 @@ _BEGIN_S = 6.0
 # libpq waits no shorter.
 _PROBE_S = 2
 _IDLE_S = 5.0
-# More often than any statement is sent that is not said to be worth it.
-_NEVER = 1 << 30
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
@@ -85,8 +83,6 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up at its deadline: a frozen server answers nothing for ever.
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
-    A statement run with `prepare=True` is planned once for everybody, where no proxy is in between:
-    for those alone that meet the same few rows of whoever has many and whoever has few.
     """
 
     deadline: float | None = None
@@ -167,6 +163,8 @@ class Postgres:
         """Have what this thread asks by `joined` meanwhile share transactions of the owner.
 
         One begins at the first question, and ends at the last, or before anything has its own.
+        Without it a search of a user of 100 records takes 10 ms more of 30 on a busy machine, and
+        2.2 ms of processors more beside 11.
         """
         joint = self._joint
         if joint.owner:
@@ -192,17 +190,12 @@ class Postgres:
                 yield conn
             return
         conn = self._join()
-        self._joint.is_used, is_ending = True, False
+        self._joint.is_used = True
         try:
-            # What nobody waits for goes to the server with the end.
-            with conn.pipeline() if last else nullcontext():
-                yield conn
-                if is_ending := last:
-                    self._commit(conn)
+            yield conn
         except BaseException:
-            with _told() if is_ending else nullcontext():
-                self._drop()
-                raise
+            self._drop()
+            raise
         finally:
             self._joint.is_used = False
         if last:
@@ -253,7 +246,7 @@ class Postgres:
         if joint.shared is None or joint.is_used:
             return
         shared, joint.shared = joint.shared, None
-        with _told():
+        with _logged_end():
             shared.ending.close()
 
     def _drop(self) -> None:
@@ -361,7 +354,6 @@ class Postgres:
                     self._conninfo,
                     connection_class=Connection,
                     kwargs={"autocommit": True, "prepare_threshold": None},
-                    configure=_let_prepare,
                     min_size=0,
                     max_size=self._most,
                     open=True,
@@ -492,20 +484,8 @@ def _only(conn: Connection, query: str) -> tuple[Any, ...]:
     return row
 
 
-def _let_prepare(conn: Connection) -> None:
-    """Let statements be prepared in a session of our own, and have their plans look rows up.
-
-    A proxy gives the next transaction another session, where they are not; it also names another
-    process when it is connected to than the one that answers.
-    """
-    (answering,) = _only(conn, "session")
-    if answering == conn.info.backend_pid:
-        conn.execute(statement(queries()["look_up"]))
-        conn.prepare_threshold = _NEVER
-
-
 @contextmanager
-def _told() -> Iterator[None]:
+def _logged_end() -> Iterator[None]:
     """The end of a transaction of questions: a failure is logged alone; what was read is read."""
     try:
         yield

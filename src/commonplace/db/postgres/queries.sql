@@ -20,15 +20,6 @@ SET LOCAL synchronous_commit = off;
 SELECT rolname, rolsuper, rolbypassrls, current_setting('server_encoding')
 FROM pg_catalog.pg_roles WHERE rolname = current_user;
 
--- name: session
--- The process that answers.
-SELECT pg_catalog.pg_backend_pid();
-
--- name: look_up
--- A plan that is kept may have been made while a table was small enough to be read as a whole. Servers
--- before 18 take what has to be for so dear then that they would compile it first.
-SET enable_seqscan = off; SET jit = off;
-
 -- name: tables
 -- The tables among these names: whether we own one, whether its rows are guarded for everybody.
 SELECT relname, pg_catalog.pg_has_role(current_user, relowner, 'MEMBER'),

@@ -111,6 +111,7 @@ def _apply(
         for each in changes
     }
     lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
+    asking.ask("plan_for_all")
     changed = asking.ask("next_change")
     found = asking.ask("find_docs", refs=Texts(last))
     numbers = asking.ask("last_of_seconds", lows=lows)

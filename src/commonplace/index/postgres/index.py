@@ -23,14 +23,7 @@ from commonplace.core.values import (
     said,
 )
 from commonplace.index.postgres.docs import apply_changes
-from commonplace.index.postgres.held import (
-    HELD_CHUNKS,
-    HELD_DOC_BYTES,
-    Held,
-    HeldDocs,
-    HeldRows,
-    read_held,
-)
+from commonplace.index.postgres.held import HELD_CHUNKS, HeldVectors, read_held
 from commonplace.index.postgres.known import (
     FIRST,
     NOTHING,
@@ -88,8 +81,7 @@ class _Common:
     indexed_from: int
     held_chunks: int
     remembered: Remembered = field(default_factory=Remembered)
-    held: HeldRows[Held] = field(default_factory=HeldRows)
-    docs: HeldRows[HeldDocs] = field(default_factory=lambda: HeldRows(most_bytes=HELD_DOC_BYTES))
+    held: HeldVectors = field(default_factory=HeldVectors)
 
 
 class PostgresIndex:
@@ -129,7 +121,6 @@ class PostgresIndex:
             self._closed = True
         self._common.remembered.clear()
         self._common.held.clear()
-        self._common.docs.clear()
 
 
 class PostgresOwnerIndex:
@@ -363,7 +354,7 @@ class PostgresOwnerIndex:
             held = read_held(
                 asking, name=known.name, change=change, model=model, dimensions=dimensions
             )
-            self._common.held.keep(self._owner, model, held=held)
+            self._common.held.keep(self._owner, model, held)
         return Vectors(model, dimensions, chunks, None, held)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
@@ -372,19 +363,15 @@ class PostgresOwnerIndex:
             return dict(asking.ask("list_stamps", low=low, high=prefix_end(low)).fetchall())
 
     def _read(self, keys: Sequence[int], known: Known) -> Mapping[int, Doc]:
-        """The docs as they were when they were found; those of a small user are kept."""
-        name, change = known.name, known.change
-        held = self._common.docs.find(self._owner, name=name, change=change)
-        docs: dict[int, Doc] = {} if held is None else {**held.docs}
-        if missing := [key for key in keys if key not in docs]:
-            with self._joined() as asking:
-                rows = asking.ask("read_docs", ids=Longs(missing)).fetchall()
-            # A shelf that came since the search is of a doc that the search did not see.
-            docs |= {
-                row[0]: doc_of(row, on, tuple)
-                for row in rows
-                if (on := known.shelves.get(row[2])) is not None
-            }
-            if self._is_few(known):
-                self._common.docs.keep(self._owner, held=HeldDocs(name, change, docs))
+        """The docs as they were when they were found."""
+        if not keys:
+            return {}
+        with self._joined() as asking:
+            rows = asking.ask("read_docs", ids=Longs(keys)).fetchall()
+        # A shelf that came since the search is of a doc that the search did not see.
+        docs = {
+            row[0]: doc_of(row, on, tuple)
+            for row in rows
+            if (on := known.shelves.get(row[2])) is not None
+        }
         return {key: docs[key] for key in keys if key in docs}

@@ -35,23 +35,6 @@ def statements() -> Mapping[str, sql.SQL]:
     return {name: statement(text) for name, text in found.items()}
 
 
-_PREPARED = frozenset(
-    {
-        "add_vectors",
-        "count_change",
-        "find_docs",
-        "find_encoded",
-        "hold",
-        "last_of_seconds",
-        "next_change",
-        "put_docs",
-        "read_docs",
-        "read_position",
-    }
-)
-"""What searches and filing ask all the time, each row by its whole key: see `Connection`."""
-
-
 class Asking:
     """The queries of one transaction. user: whose rows are there."""
 
@@ -62,7 +45,7 @@ class Asking:
     def ask(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query by its name; inside `at_once` its answer comes when it is first looked at."""
         query, given = statements()[name], {"user": self.user, **bound}
-        return self._conn.execute(query, given, binary=True, prepare=name in _PREPARED)
+        return self._conn.execute(query, given, binary=True)
 
     def run(self, query: sql.SQL | sql.Composed, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query that was composed of names and numbers of ours."""

@@ -36,6 +36,7 @@ def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
 
 
 def _put(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
+    asking.ask("plan_for_all")
     asking.ask("hold")
     refs = Texts([plain(each.ref) for each in encoded])
     rows = asking.ask("find_encoded", model=model, refs=refs).fetchall()

@@ -27,7 +27,7 @@ WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
 
 -- name: find_all_message
 -- Messages of some ids. Here as elsewhere, OFFSET has a row looked up for each id: a plan for a user
--- of whom nothing is known may read all that one has, and is kept.
+-- of whom nothing is known may read all that one has.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
     SELECT id, role, content, created_at FROM wb_message

@@ -176,7 +176,7 @@ class MemoryPostgres:
         try:
             with self._database.joined(self._owner, last=True) as conn:
                 row = {**row_of_call(call, now), **mine}
-                conn.execute(query("note_call"), row, prepare=True)
+                conn.execute(query("note_call"), row)
                 if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
                     before = render_time(now - CALLS_KEPT)
                     conn.execute(query("prune_calls"), {"before": before, **mine})
@@ -209,7 +209,7 @@ class MemoryPostgres:
 
     def unfiled(self, limit: int) -> list[Noted]:
         """What changed and whose words no index has yet; see `Defers`. Raises: Unavailable."""
-        rows = self._ask("unfiled", prepare=True, limit=limit)
+        rows = self._ask("unfiled", limit=limit)
         return [noted_of((self._owner, *row)) for row in rows]
 
     def filed(self, noted: Sequence[Noted]) -> None:
@@ -243,7 +243,7 @@ class MemoryPostgres:
     def _add(self, record: Record, *, keyed: bool) -> Saved:
         named = self._named(record.kind, record.id)
         with self._database.within(self._owner) as conn:
-            if keyed and conn.execute(query("is_gone"), named, prepare=True).fetchone():
+            if keyed and conn.execute(query("is_gone"), named).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
             if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
@@ -269,13 +269,13 @@ class MemoryPostgres:
 
     def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
         asked = statement(texts()[f"find_{kind}"] + lock)
-        row = conn.execute(asked, self._named(kind, ref_id), prepare=True).fetchone()
+        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
         return None if row is None else record_of(kind, row, instant=_instant)
 
-    def _ask(self, name: str, *, prepare: bool = False, **values: object) -> list[tuple[Any, ...]]:
+    def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         asked = {"user_id": self._owner, **values}
         with self._database.joined(self._owner) as conn:
-            return conn.execute(query(name), asked, prepare=prepare).fetchall()
+            return conn.execute(query(name), asked).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record), **self._named(record.kind, record.id)}
@@ -288,7 +288,7 @@ def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
     """Make a change, whose line of the outbox a trigger writes; whether there was one to make."""
     unless_there = f" {texts()['unless_there']}" if name.startswith("add_") else ""
     changing = statement(texts()[name] + unless_there)
-    return bool(conn.execute(changing, values, prepare=True).rowcount)
+    return bool(conn.execute(changing, values).rowcount)
 
 
 def ask_all(
@@ -296,7 +296,7 @@ def ask_all(
 ) -> Cursor[tuple[Any, ...]]:
     """The rows of an owner's records of these ids, as `record_of` takes them."""
     asked = {"user_id": owner, "ids": Texts(ids)}
-    return conn.execute(query(f"find_all_{kind}"), asked, prepare=True)
+    return conn.execute(query(f"find_all_{kind}"), asked)
 
 
 def noted_of(row: tuple[Any, ...]) -> Noted:

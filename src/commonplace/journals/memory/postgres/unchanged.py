@@ -23,7 +23,7 @@ def check_unchanged(lines: Sequence[Noted]) -> Still:
     asked = {"user_id": lines[0].owner, **columns_of(lines)}
 
     def check(conn: Connection) -> list[bool]:
-        rows = conn.execute(query("last_changes"), asked, prepare=True).fetchall()
+        rows = conn.execute(query("last_changes"), asked).fetchall()
         now = {(kind, ref_id): changes for kind, ref_id, changes in rows}
         return [now.get((each.kind, each.ref_id)) == each.changes for each in lines]
 
