@@ -24,8 +24,8 @@ from bench.memory_database import LARGE, Filled, filled, record_number
 from commonplace.app import App
 from commonplace.app.wiring.memory.postgres import working
 from commonplace.config.settings import read_settings
-from commonplace.core.memory import Draft
 from commonplace.core.values import Asked, Filter
+from commonplace.journals.memory.records import Draft
 from commonplace.search import policy
 from commonplace.services.memory.finding import MemoryQuestion
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.memory import (
+from commonplace.core.owners import parse_owner
+from commonplace.core.values import Interval
+from commonplace.journals.memory.entry import parse_kind
+from commonplace.journals.memory.records import (
     PREFERENCES_ID,
     Draft,
     Gratitude,
@@ -20,9 +23,6 @@ from commonplace.core.memory import (
     Preferences,
     Todo,
 )
-from commonplace.core.owners import parse_owner
-from commonplace.core.values import Interval
-from commonplace.journals.memory.entry import parse_kind
 from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config.settings import Settings
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Record, Role
     from commonplace.core.ports import EncoderSlot
+    from commonplace.journals.memory.records import Record, Role
     from commonplace.services.memory.service import MemoryDesk, MemoryStats
 
 

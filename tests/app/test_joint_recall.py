@@ -7,7 +7,7 @@ import pytest
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.core.memory import Draft
+from commonplace.journals.memory.records import Draft
 from commonplace.testing import HashingEncoder, ReadySlot
 
 

@@ -11,15 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.memory import KINDS, KeepsCalls
+from commonplace.journals.memory.ports import KeepsCalls
+from commonplace.journals.memory.records import KINDS
 from commonplace.testing import HashingEncoder
 from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.memory import Call
     from commonplace.core.ports import Encoder
+    from commonplace.journals.memory.records import Call
     from commonplace.memory import Memory
     from commonplace.services.memory.finding import MemoryFound
     from commonplace.testing import FrozenClock
@@ -344,7 +345,7 @@ class MemoryContract:
 
     def test_messages_are_immutable_and_have_two_roles(self, world: MemoryWorld) -> None:
         """No edit is taken, nor what a system said, nor a kind that is none."""
-        from commonplace.core.memory import Draft
+        from commonplace.journals.memory.records import Draft
 
         mine = world.open("ann")
         ref_id = mine.save_message("user", "harbour")

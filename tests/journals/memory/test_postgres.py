@@ -13,13 +13,12 @@ from tests.patience import until
 
 from commonplace.app.wiring.memory.postgres import check_database, check_worker, list_series
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.core.memory import Call, Draft
-from commonplace.core.values import Drop, Put, Since
 from commonplace.db.postgres.database import Postgres
 from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
 from commonplace.journals.memory.postgres.store import MemoryPostgres, list_record_migrations
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
+from commonplace.journals.memory.records import Call, Draft
 from commonplace.search import policy
 from commonplace.testing import FrozenClock, HashingEncoder
 
@@ -140,25 +139,6 @@ class TestIds:
         with pytest.raises(Invalid) as told:
             mine.list_records("todo", limit=5, cursor=cursor)
         assert "SELECT" not in str(told.value)
-
-
-class TestSource:
-    def test_all_that_differs_is_told(self, mine, clock):
-        """For an index that is filled anew; its mark changes with each change, a delete too."""
-        source = mine.source()
-        marks = [source.mark()]
-        first = mine.save(todo("first"))
-        marks.append(source.mark())
-        mine.save(Draft(kind="journal", fields={"title": "draft", "is_draft": True}))
-        marks.append(source.mark())
-        mine.delete("todo", mine.save(todo("gone")).ref_id)
-        marks.append(source.mark())
-        assert len(set(marks)) == len(marks)
-        known = {"memory:todo/old": "x"}
-        changes = list(source.scan(Since(mark=None, stamps=lambda _prefix: known)))
-        puts = [x.doc.ref for x in changes if isinstance(x, Put)]
-        assert puts == [f"memory:todo/{first.ref_id}"]
-        assert [x.ref for x in changes if isinstance(x, Drop)] == ["memory:todo/old"]
 
 
 def keeps_nothing_before(reader, written):
@@ -288,7 +268,7 @@ class TestBacklog:
         assert backlog.waiting()[0] == 0
         assert backlog.renew() == 2
         leased = backlog.lease(9, encoder="e", seconds=60)
-        assert {(x.ref_id == kept.ref_id, x.anew, x.gone) for x in leased} == {
+        assert {(x.ref_id == kept.ref_id, x.is_lost, x.gone) for x in leased} == {
             (True, True, False),
             (False, False, True),
         }

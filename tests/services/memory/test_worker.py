@@ -235,7 +235,7 @@ class TestFiling:
         mine.edit_todo(ref_id, done=True)
         backlog.done(leased, encoder=OLD)
         again = backlog.lease(9, encoder=OLD, seconds=60)
-        assert [each.anew for each in again] == [True]
+        assert [each.is_lost for each in again] == [True]
         backlog.done(again, encoder=OLD)
         assert world.database.rows("SELECT anew FROM wb_outbox") == [(False,)]
 

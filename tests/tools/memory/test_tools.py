@@ -11,7 +11,7 @@ from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.search import policy
-from commonplace.services.memory.finding import within_budget
+from commonplace.services.memory.budget import within_budget
 from commonplace.tools.memory.tools import MemoryTools
 
 

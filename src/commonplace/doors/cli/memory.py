@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.memory import KINDS
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
 from commonplace.doors.cli.frame import json_option, settings, show
 from commonplace.doors.cli.progress import show_counting
+from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:

@@ -14,8 +14,10 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, assert_never
 
 from commonplace.core.clock import local_date, within_calendar
-from commonplace.core.errors import Invalid
-from commonplace.core.memory import (
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.text import nearest, opening, text_hash, well_formed
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.memory.records import (
     KINDS,
     Draft,
     Gratitude,
@@ -25,16 +27,14 @@ from commonplace.core.memory import (
     Record,
     Todo,
 )
-from commonplace.core.text import nearest, opening, text_hash, well_formed
-from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory.text import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from commonplace.core.memory import Kind
     from commonplace.core.values import Change, Filter, Hit
+    from commonplace.journals.memory.records import Kind
 
 JOURNAL = "memory"
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
@@ -73,7 +73,7 @@ def parse_kind(text: str) -> Kind:
     )
 
 
-def ref_of(kind: Kind, ref_id: str) -> str:
+def ref_of(kind: str, ref_id: str) -> str:
     """The address of a record: `memory:todo/<id>`."""
     return f"{JOURNAL}:{kind}/{ref_id}"
 
@@ -100,6 +100,14 @@ def parse_id(kind: Kind, text: str) -> str:
     if named != kind:
         raise Invalid(f"{opening(text, 100)!r} is no {kind}.", hint=f"Use the kind {named}.")
     return ref_id
+
+
+def not_found(kind: Kind, ref_id: str) -> NotFound:
+    """The error for a record that is not there."""
+    return NotFound(
+        f"No {kind} {opening(ref_id, 100)!r}.",
+        hint="Use a ref as a search or a list has shown it.",
+    )
 
 
 def may_be_id(text: str) -> bool:
@@ -320,7 +328,7 @@ def change_of(record: Record) -> Change:
     )
 
 
-def change_noted(kind: Kind, ref_id: str, record: Record | None) -> Change:
+def change_now(kind: str, ref_id: str, record: Record | None) -> Change:
     """What the index should hold of what changed: a record as it is now, or None for none."""
     return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import check_key, key_id, new_id
-from commonplace.core.memory import (
+from commonplace.core.text import opening
+from commonplace.journals.memory.entry import KEYS, render_flags
+from commonplace.journals.memory.records import (
     Call,
     Gratitude,
     JournalEntry,
@@ -21,14 +23,12 @@ from commonplace.core.memory import (
     Records,
     Todo,
 )
-from commonplace.core.text import opening
-from commonplace.journals.memory.entry import KEYS, render_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from commonplace.core.memory import Draft, Kind
+    from commonplace.journals.memory.records import Draft, Kind
 
 MOST_LISTED = 1000
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Put
-from commonplace.journals.memory.entry import change_noted
+from commonplace.journals.memory.entry import change_now
 from commonplace.journals.memory.postgres.unchanged import check_in_charge, check_unchanged
 from commonplace.search import policy
 from commonplace.search.filing.words_only import size_of
@@ -20,9 +20,10 @@ from commonplace.search.filing.words_only import size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from commonplace.core.memory import Noted, ReadsNoted
+    from commonplace.core.outbox import OutboxLine
     from commonplace.core.ports import FilesForWorker
     from commonplace.core.values import Change, Encoded
+    from commonplace.journals.memory.ports import ReadsRecords
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -33,14 +34,14 @@ _R = TypeVar("_R")
 class Task:
     """A line of the outbox and what the index is to hold of it."""
 
-    noted: Noted
+    noted: OutboxLine
     change: Change
 
     @property
     def has_words(self) -> bool:
         """Whether nothing of it but its vector is to be filed: a search has filed its words."""
         noted = self.noted
-        return noted.has_words and not (noted.gone or noted.anew)
+        return noted.has_words and not (noted.gone or noted.is_lost)
 
 
 class LeasedRecords:
@@ -54,13 +55,13 @@ class LeasedRecords:
     def __init__(
         self,
         *,
-        store_of: Callable[[str], ReadsNoted],
+        store_of: Callable[[str], ReadsRecords],
         index_of: Callable[[str], FilesForWorker],
     ) -> None:
         self._store_of = store_of
         self._index_of = index_of
 
-    def read(self, leased: Sequence[Noted]) -> tuple[list[Task], list[Noted]]:
+    def read(self, leased: Sequence[OutboxLine]) -> tuple[list[Task], list[OutboxLine]]:
         """What the first of these stand for, until it is enough to encode; and the rest.
 
         Raises: Unavailable where the database is away.
@@ -71,7 +72,7 @@ class LeasedRecords:
             some, left = left[: policy.READ_AT_ONCE], left[policy.READ_AT_ONCE :]
             for owner, mine in groupby(some, key=_owner_of_line):
                 lines = list(mine)
-                changes = _tried(lambda o, m: changes_noted(self._store_of(o), m), owner, lines)
+                changes = _tried(lambda o, m: changes_now(self._store_of(o), m), owner, lines)
                 read = list(map(Task, lines, changes or ()))
                 tasks += read
                 size += sum(size_of(task.change) for task in read)
@@ -111,15 +112,15 @@ class LeasedRecords:
         self._index_of(owner).apply_still(
             [task.change for task in mine],
             check_unchanged([task.noted for task in mine]),
-            lost=frozenset(_ref(task.change) for task in mine if task.noted.anew),
+            lost=frozenset(_ref(task.change) for task in mine if task.noted.is_lost),
         )
         return True
 
 
-def changes_noted(records: ReadsNoted, noted: Sequence[Noted]) -> list[Change]:
+def changes_now(records: ReadsRecords, noted: Sequence[OutboxLine]) -> list[Change]:
     """What the index is to hold of what changed, as its records are now. Raises: Unavailable."""
     return [
-        change_noted(each.kind, each.ref_id, record)
+        change_now(each.kind, each.ref_id, record)
         for each, record in zip(noted, records.read(noted), strict=True)
     ]
 
@@ -135,7 +136,7 @@ def _tried(act: Callable[[str, _T], _R], owner: str, given: _T) -> _R | None:
         return None
 
 
-def _owner_of_line(noted: Noted) -> str:
+def _owner_of_line(noted: OutboxLine) -> str:
     return noted.owner
 
 

@@ -27,9 +27,9 @@ from commonplace.services.memory.filing import LeasedRecords
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.core.memory import Backlog, ReadsNoted, Upkeep
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
+    from commonplace.journals.memory.ports import Backlog, ReadsRecords, Upkeep
     from commonplace.search.filing.batches import Spans
     from commonplace.services.memory.filing import Task
 
@@ -63,7 +63,7 @@ class MemoryWorker:
         *,
         backlog: Backlog,
         upkeep: Upkeep,
-        store_of: Callable[[str], ReadsNoted],
+        store_of: Callable[[str], ReadsRecords],
         index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,
         monotonic: Callable[[], float] = time.monotonic,

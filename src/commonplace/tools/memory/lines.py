@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.memory import Gratitude, JournalEntry, Message, Preferences, Record, Todo
 from commonplace.core.text import opening
 from commonplace.journals.memory.entry import ref_of, render_flags, snippet_of
+from commonplace.journals.memory.records import (
+    Gratitude,
+    JournalEntry,
+    Message,
+    Preferences,
+    Record,
+    Todo,
+)
 from commonplace.services.memory.finding import TOOL
 from commonplace.tools.recall.lines import CAUTION
 from commonplace.tools.timeline.lines import answer_of, interval_facts, time_lines
@@ -21,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import tzinfo
 
-    from commonplace.core.memory import Kind, Records
     from commonplace.core.values import Answer
+    from commonplace.journals.memory.records import Kind, Records
     from commonplace.services.memory.finding import MemoryFound, MemoryHit
     from commonplace.services.memory.service import MemorySaved, MemoryStats
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.errors import Invalid
-from commonplace.core.memory import Draft
 from commonplace.core.text import opening
 from commonplace.core.values import Answer
 from commonplace.journals.memory.entry import parse_kind, ref_of
+from commonplace.journals.memory.records import Draft
 from commonplace.services.memory.finding import IntentAsked, MemoryQuestion
 from commonplace.services.times import naming, read_at
 from commonplace.tools.memory.lines import found_answer, list_answer, saved_answer, stats_answer
@@ -21,7 +21,7 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.core.memory import Kind
+    from commonplace.journals.memory.records import Kind
     from commonplace.services.memory.service import MemoryDesk
 
 KindAsked: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]

@@ -8,6 +8,7 @@ from commonplace.app.context import Followed, awaited
 from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder
 from commonplace.journals.memory.journal import MemoryJournal
+from commonplace.journals.memory.source import MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +50,11 @@ class FileMemories:
 
     def alone(self, own: Own, store: MemoryJournal) -> Followed[Filing]:
         """What files and finds a user's memory alone."""
-        return own.alone(store.owner, store.source())
+        return own.alone(store.owner, MemorySource(store, store.database))
 
     def sources(self, journal: Wired, store: MemoryJournal) -> Sequence[Source]:
         """What the index of all journals follows."""
-        return [awaited(journal, store.source)]
+        return [awaited(journal, lambda: MemorySource(store, store.database))]
 
     def close(self) -> None:
         """Nothing is shared."""

@@ -21,7 +21,7 @@ from commonplace.journals.memory.postgres.backlog import MemoryBacklog, refuse_o
 from commonplace.journals.memory.postgres.unchanged import check_unchanged
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
-from commonplace.services.memory.filing import changes_noted
+from commonplace.services.memory.filing import changes_now
 from commonplace.services.memory.worker import MemoryWorker
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class PostgresMemories:
         filing = WordFiling(
             index=mine,
             store=store,
-            read=partial(changes_noted, store),
+            read=partial(changes_now, store),
             still=check_unchanged,
         )
         finder = own.shared.finder_over(mine, filing)

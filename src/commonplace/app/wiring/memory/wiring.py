@@ -6,7 +6,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.app.lazy import made_once
-from commonplace.core.memory import MemoryStore
 from commonplace.core.owners import parse_owner
 
 if TYPE_CHECKING:
@@ -15,24 +14,17 @@ if TYPE_CHECKING:
     from commonplace.app.context import Followed, Own, Wired
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Source
+    from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.words_only import Files
     from commonplace.services.memory.service import MemoryDesk
     from commonplace.tools.memory.tools import MemoryTools
     from commonplace.tools.toolset import Toolset
 
 
-class KeptMemory(MemoryStore, Protocol):
-    """A store of memory whose refs can be opened."""
-
-    def pages(self) -> OpensRefs:
-        """What opens its refs."""
-        ...
-
-
 class Memories(Protocol):
     """Where the memories of all users are kept: one of `app.backends.MEMORIES`."""
 
-    def store_of(self, owner: str, clock: Clock) -> KeptMemory:
+    def store_of(self, owner: str, clock: Clock) -> MemoryStore:
         """The store of one user, there or not."""
         ...
 
@@ -72,7 +64,7 @@ class MemoryWiring:
         self.wiring = own.wiring
 
     @made_once
-    def journal(self) -> KeptMemory:
+    def journal(self) -> MemoryStore:
         """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
         return self._memories.store_of(self._own.settings.owner, self._own.clock)
 
@@ -117,7 +109,9 @@ class MemoryWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.memory.open import MemoryPages
+
+        return MemoryPages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
@@ -132,9 +126,10 @@ class MemoryWiring:
     def _memories(self) -> Memories:
         return self._own.shared.memories
 
-    def _desk_over(self, store: KeptMemory, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
+    def _desk_over(self, store: MemoryStore, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
         from commonplace.search import policy
-        from commonplace.services.memory.service import MemoryDesk, MemoryNumbers
+        from commonplace.services.memory.finding import MemoryNumbers
+        from commonplace.services.memory.service import MemoryDesk
 
         own, settings = self._own, self._own.settings
         top_k, least, recency = (

@@ -185,10 +185,6 @@ ON CONFLICT DO NOTHING;
 SELECT 1 FROM wb_outbox
 WHERE user_id = %(user_id)s AND kind = %(kind)s AND ref_id = %(id)s AND gone;
 
--- name: changes
--- How often anything changed: never less than before.
-SELECT coalesce(sum(changes), 0) FROM wb_outbox WHERE user_id = %(user_id)s;
-
 -- name: unfiled
 -- What changed and whose words are not in the index yet.
 SELECT kind, ref_id, changes, gone FROM wb_outbox

@@ -15,14 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Conflict, Lost
-from commonplace.core.memory import KINDS, PREFERENCES_ID, KindTally, Noted, Saved
+from commonplace.core.outbox import OutboxLine
 from commonplace.core.owners import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres.database import statement
 from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
-from commonplace.journals.memory.entry import altered, may_be_id, parse_id, parse_ref, ref_of
-from commonplace.journals.memory.journal import CALLS_KEPT, not_found
+from commonplace.journals.memory.entry import (
+    altered,
+    may_be_id,
+    not_found,
+    parse_id,
+    parse_kind,
+    parse_ref,
+    ref_of,
+)
+from commonplace.journals.memory.journal import CALLS_KEPT
+from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally, Saved
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
@@ -41,11 +50,9 @@ if TYPE_CHECKING:
     from psycopg import Cursor, sql
 
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Call, Draft, Kind, Record, Records
     from commonplace.db.migrate import Migration
     from commonplace.db.postgres.database import Connection, Postgres
-    from commonplace.journals.memory.open import MemoryPages
-    from commonplace.journals.memory.source import MemoryListed
+    from commonplace.journals.memory.records import Call, Draft, Kind, Record, Records
 
 SERIES = "records"
 TABLES = (
@@ -83,8 +90,8 @@ def list_record_migrations() -> list[Migration]:
 class MemoryPostgres:
     """One user's memory in a database that all users share, their rows guarded one by one.
 
-    Implements `core.memory.MemoryStore`, tallies, logs calls, erases and defers. database: shared
-    by all users of the process, and closed by whoever opened it. Thread-safe.
+    Implements `MemoryStore`, tallies, logs calls, erases, and is an `Outbox`. database: shared by
+    all users of the process; its owner closes it. Thread-safe.
     """
 
     def __init__(
@@ -145,18 +152,6 @@ class MemoryPostgres:
         rows = self._ask(f"list_{kind}", **page_asked(limit, cursor))
         return page_of([record_of(kind, row, instant=_instant) for row in rows], limit)
 
-    def source(self) -> MemoryListed:
-        """The records as an index that is filled anew takes them."""
-        from commonplace.journals.memory.source import MemoryListed
-
-        return MemoryListed(self, lambda: str(self._ask("changes")[0][0]))
-
-    def pages(self) -> MemoryPages:
-        """The records as whoever opens a ref sees them."""
-        from commonplace.journals.memory.open import MemoryPages
-
-        return MemoryPages(self)
-
     def close(self) -> None:
         """Nothing is held: the connections are everybody's."""
 
@@ -207,19 +202,19 @@ class MemoryPostgres:
             conn.execute(query("erased"), {"user_id": self._owner, **given})
         return True
 
-    def unfiled(self, limit: int) -> list[Noted]:
-        """What changed and whose words no index has yet; see `Defers`. Raises: Unavailable."""
+    def unfiled(self, limit: int) -> list[OutboxLine]:
+        """What changed and whose words no index has yet; see `Outbox`. Raises: Unavailable."""
         rows = self._ask("unfiled", limit=limit)
-        return [noted_of((self._owner, *row)) for row in rows]
+        return [line_of((self._owner, *row)) for row in rows]
 
-    def filed(self, noted: Sequence[Noted]) -> None:
-        """The words of these are in the index; see `Defers`. Raises: Unavailable."""
+    def filed(self, noted: Sequence[OutboxLine]) -> None:
+        """The words of these are in the index; see `Outbox`. Raises: Unavailable."""
         with self._database.within(self._owner, commit="soon") as conn:
             conn.execute(query("filed"), {"user_id": self._owner, **columns_of(noted)})
 
-    def read(self, noted: Sequence[Noted]) -> list[Record | None]:
-        """The records of these as they are now; see `Defers`. Raises: Unavailable."""
-        return self.find_all([(each.kind, each.ref_id) for each in noted])
+    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
+        """The records of these as they are now; see `Outbox`. Raises: Unavailable."""
+        return self.find_all([(parse_kind(each.kind), each.ref_id) for each in noted])
 
     def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
         """Many records as they are now, one query for each kind; see `FindsAll`."""
@@ -299,13 +294,13 @@ def ask_all(
     return conn.execute(query(f"find_all_{kind}"), asked)
 
 
-def noted_of(row: tuple[Any, ...]) -> Noted:
+def line_of(row: tuple[Any, ...]) -> OutboxLine:
     """A line of the outbox from user, kind, id, changes and whether it is gone."""
     owner, kind, ref_id, changes, gone = row
-    return Noted(owner=owner, kind=kind, ref_id=ref_id, changes=changes, gone=gone)
+    return OutboxLine(owner=owner, kind=kind, ref_id=ref_id, changes=changes, gone=gone)
 
 
-def columns_of(noted: Sequence[Noted]) -> dict[str, Any]:
+def columns_of(noted: Sequence[OutboxLine]) -> dict[str, Any]:
     """Lines of the outbox as the queries take them that mark several."""
     return {
         "kinds": Texts([each.kind for each in noted]),

@@ -13,12 +13,12 @@ from commonplace.journals.memory.postgres.store import columns_of, query
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.core.memory import Noted
+    from commonplace.core.outbox import OutboxLine
     from commonplace.core.values import Still
     from commonplace.db.postgres.database import Connection
 
 
-def check_unchanged(lines: Sequence[Noted]) -> Still:
+def check_unchanged(lines: Sequence[OutboxLine]) -> Still:
     """What asks, by a connection of their one user, which of these records changed no more."""
     asked = {"user_id": lines[0].owner, **columns_of(lines)}
 

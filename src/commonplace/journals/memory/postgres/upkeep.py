@@ -20,7 +20,7 @@ from commonplace.db.queries import read_queries
 from commonplace.journals.memory.journal import CALLS_KEPT
 from commonplace.journals.memory.postgres import store as memory_postgres
 from commonplace.journals.memory.postgres.backlog import columns_across
-from commonplace.journals.memory.postgres.store import TABLES, noted_of
+from commonplace.journals.memory.postgres.store import TABLES, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def query(name: str) -> sql.SQL:
 
 
 class MemoryUpkeep:
-    """The upkeep of one database, as one worker sees it; implements `core.memory.Upkeep`.
+    """The upkeep of one database, as one worker sees it; implements `memory.ports.Upkeep`.
 
     database: opened as the worker's role. tables: those of the index, tidied like the records'.
     Thread-safe.
@@ -97,7 +97,7 @@ class MemoryUpkeep:
         """
         self._prune_calls()
         with self._database.across() as conn:
-            stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
+            stale = [line_of(row) for row in conn.execute(query("stale")).fetchall()]
         # What a running transaction may still see stays until the next time.
         if stale and not self._is_held_back() and self._vacuum():
             self._note_clean(columns_across(stale))
