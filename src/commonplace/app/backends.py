@@ -38,7 +38,7 @@ MEMORIES = {
 
 POSTGRES = {
     "migrate": Backend("commonplace.app.wiring.memory.postgres:migrate", extra="postgres"),
-    "look": Backend("commonplace.app.wiring.memory.problems:look_at_database", extra="postgres"),
+    "look": Backend("commonplace.app.wiring.memory.problems:find_problems", extra="postgres"),
     "working": Backend("commonplace.app.wiring.memory.postgres:working", extra="postgres"),
     "tend": Backend("commonplace.app.wiring.memory.nearest:tend", extra="postgres"),
     "tending": Backend("commonplace.app.wiring.memory.nearest:tending", extra="postgres"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.app.process import Shared
     from commonplace.config.settings import Settings
     from commonplace.core.ports import Source
+    from commonplace.core.values import Problem
     from commonplace.db.migrate import Migration
     from commonplace.db.postgres.database import Connection
 
@@ -76,8 +77,18 @@ class PostgresMemories:
         """None: the index of all journals does not follow it."""
         return ()
 
+    def problems(self, own: Own, store: records.MemoryPostgres) -> Iterator[Problem | str]:  # noqa: ARG002  it is all users'
+        """What is wrong with the database that the settings name, and what is worth knowing."""
+        from commonplace.app.wiring.memory.problems import find_problems
+
+        return find_problems(own.settings)
+
+    def repair(self, store: records.MemoryPostgres) -> list[str]:  # noqa: ARG002  see the class
+        """Nothing: tables are the administrator's, and what waits is the worker's."""
+        return []
+
     def close(self) -> None:
-        """Let go of the connections; may be called twice."""
+        """Close the connections; may be called twice."""
         self._index.close()
         self._database.close()
 

@@ -6,10 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.app.lazy import made_once
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import parse_owner
+from commonplace.core.values import Problem
+from commonplace.journals.memory.ports import Erases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import Followed, Own, Wired
     from commonplace.core.clock import Clock
@@ -48,8 +51,16 @@ class Memories(Protocol):
         """What of it the index of all journals follows."""
         ...
 
+    def problems(self, own: Own, store: Any) -> Iterator[Problem | str]:
+        """What is wrong with what an owner has here, each with its next step; and what is known."""
+        ...
+
+    def repair(self, store: Any) -> list[str]:
+        """Repair what can be repaired of an owner's; a sentence for each thing done."""
+        ...
+
     def close(self) -> None:
-        """Let go of what all users share; may be called twice."""
+        """Close what all users share; may be called twice."""
         ...
 
 
@@ -117,8 +128,32 @@ class MemoryWiring:
         """What the index follows, even if it is begun while a server runs."""
         return self._memories.sources(self, self.journal)
 
+    def problems(self) -> Iterator[Problem | str]:
+        """What is wrong, each with its next step, and what is worth knowing; changes nothing."""
+        try:
+            yield from self._memories.problems(self._own, self.journal)
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
+
+    def repair(self) -> list[str]:
+        """Repair what can be repaired, then erase what deleted records left.
+
+        Returns:
+            A sentence for each thing done.
+
+        Raises:
+            Unavailable: The memory cannot be opened or written.
+        """
+        if not self._memories.is_there(self._own.settings.owner):
+            return []
+        done = self._memories.repair(self.journal)
+        has_remains = isinstance(self.journal, Erases) and self.journal.to_erase()
+        if has_remains and not self.desk().erase():
+            done.append("Erased what deleted records had left.")
+        return done
+
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 
