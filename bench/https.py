@@ -105,7 +105,7 @@ def kept_home(cache: Path, sizes: Sizes) -> Home:
             with first.beside(name_of(number)) as memory:
                 for line in islice(lines, sizes.records):
                     memory.save_gratitude(f"{name_of(number)} {line}")
-                memory.desk.filing().catch_up()
+                memory.service.filing().catch_up()
     mark(home, "saved")
     return home
 

@@ -33,7 +33,7 @@ class Person:
         self.known: dict[tuple[str, str], str] = {}
         self.answers = 0
         self._keyed: set[str] = set()
-        tools = MemoryTools(desk=lambda: memory.desk)
+        tools = MemoryTools(service=lambda: memory.service)
         offered = (*tools.toolset.tools, *tools.write_toolset.tools)
         self._tools = {tool.name: tool for tool in offered}
         self._stats = tools.stats

@@ -457,7 +457,7 @@ def test_few_records_are_read_at_a_time(database, tmp_path, monkeypatch, by_sear
     monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
     monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)
     if by_search:
-        while memory.desk.filing().refresh(0.0):
+        while memory.service.filing().refresh(0.0):
             pass
         assert sizes == [(2, 6), (2, 4), (2, 2)]
     else:

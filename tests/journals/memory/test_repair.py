@@ -28,7 +28,7 @@ def app(tmp_path):
 
 
 def save(app, title):
-    return app.memory.desk().save(Draft(kind="todo", fields={"title": title})).saved.ref_id
+    return app.memory.service().save(Draft(kind="todo", fields={"title": title})).saved.ref_id
 
 
 def run(app, *statements):
@@ -45,7 +45,7 @@ def problems(app):
 def found(app, text):
     from commonplace.services.memory.finding import MemoryQuestion
 
-    return [hit.record.title for hit in app.memory.desk().search(MemoryQuestion(text=text)).hits]
+    return [hit.record.title for hit in app.memory.service().search(MemoryQuestion(text=text)).hits]
 
 
 def test_nothing_is_wrong_with_what_is_whole_or_not_there(app):

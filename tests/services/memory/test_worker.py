@@ -185,7 +185,7 @@ class TestFiling:
         before = world.database.rows(words)
         world.database.run("DELETE FROM wb_words WHERE term LIKE 'harbo%%'")
         assert worker.renew() == 3
-        mine.desk.filing().refresh(0.0)  # a search that comes first takes them for filed
+        mine.service.filing().refresh(0.0)  # a search that comes first takes them for filed
         assert worker.run_once() == 3
         assert world.database.rows(words) == before
         assert world.database.rows(MODELS) == [(OLD, 3)]
@@ -303,7 +303,7 @@ class TestFiling:
 
             monkeypatch.setattr(MemoryPostgres, "read", slow)
             monkeypatch.setattr(MemoryPostgres, "filed", dies)
-            assert mine.desk.filing().refresh(0.0)
+            assert mine.service.filing().refresh(0.0)
         else:
             lots = LeasedRecords(
                 store_of=lambda owner: MemoryPostgres(pool, owner=owner),

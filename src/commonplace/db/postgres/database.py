@@ -119,7 +119,7 @@ class _Joint(threading.local):
 class Postgres:
     """One database, its connections shared by all threads of a process; opened at its first use.
 
-    url: an address as libpq takes it; nothing of it but host and name is ever told. check: called
+    url: an address as libpq takes it; nothing of it but host and name is ever shown. check: called
     with a connection before the first one is handed out; see `refuse_unguarded`. most: connections
     at the most. Thread-safe; not to be carried over a fork.
     """
@@ -274,7 +274,7 @@ class Postgres:
 
     def _begun(self, owner: str, commit: Commit, late: float) -> Connection:
         """A connection in a transaction of the owner; stale ones are replaced."""
-        # Once the server was started anew, each that idled is stale; nothing was done on it yet.
+        # Once the server was restarted, each that idled is stale; nothing was done on it yet.
         for left in reversed(range(self._most + 1)):
             conn = self._take(late)
             try:
@@ -319,13 +319,13 @@ class Postgres:
             self._probe()
         until = min(late, time.monotonic() + _TAKE_S)
         while True:
-            # Each request makes the pool try anew; between its own tries it waits ever longer.
+            # Each request makes the pool try again; between its own tries it waits ever longer.
             left_s = until - time.monotonic()
             try:
                 conn = pool.getconn(timeout=min(max(left_s, 0.01), _TAKE_STEP_S))
             except PoolTimeout:
                 if left_s <= _TAKE_STEP_S:
-                    # Why there is none is told in the pool's log alone; a try of our own says it.
+                    # Why there is none stands in the pool's log alone; a try of our own says it.
                     self._first_look()
                     raise
             else:
@@ -374,7 +374,7 @@ class Postgres:
             return
 
     def _first_look(self, *, wait_s: int | None = None) -> None:
-        """Connect once: whatever is wrong is told at once, and as what it is.
+        """Connect once: whatever is wrong is raised at once, and as what it is.
 
         One thread looks for all that ask meanwhile, so that no crowd comes upon a full server.
         """
@@ -390,7 +390,7 @@ class Postgres:
             finally:
                 with self._lock:
                     self._looking = None
-                look.cancel()  # unless it ended: whoever waits is told all the same
+                look.cancel()  # unless it ended: those who wait are woken all the same
         try:
             look.result()
         except CancelledError:
@@ -422,7 +422,7 @@ def parse_address(url: str) -> tuple[str, str]:
         given = {}
     if not given:
         raise Invalid(
-            "The address of the database is none that Postgres takes.",
+            "The address of the database is not one that Postgres takes.",
             hint="Use one like postgresql://role@host/name.",
         ) from None
     if _is_torn(url):

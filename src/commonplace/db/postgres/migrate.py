@@ -28,7 +28,7 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
 
     series: by name, in the order in which they are applied. Several processes may call it at once:
     each step is looked up and applied in one transaction, under one lock. Raises: Unavailable when
-    the database has migrations this program does not know, or somebody is long in the way; Denied
+    the database has migrations this program does not know, or a lock is long in the way; Denied
     for a role that may not.
     """
     conninfo, name = parse_address(url)

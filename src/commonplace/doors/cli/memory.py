@@ -41,18 +41,18 @@ def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryT
     with opened() as app:
         if with_encoder:
             load_encoder(app)
-        with _desk(app, user) as tools:
+        with _service(app, user) as tools:
             yield tools
 
 
 @contextmanager
-def _desk(app: App, user: str | None) -> Iterator[MemoryTools]:
-    desk = app.memory.desk_of(settings().owner if user is None else user)
+def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
+    service = app.memory.service_of(settings().owner if user is None else user)
     try:
-        yield MemoryTools(desk=lambda: desk)
+        yield MemoryTools(service=lambda: service)
     finally:
-        desk.filing().close()
-        desk.store.close()
+        service.filing().close()
+        service.store.close()
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def migrate(as_json: bool) -> None:
 
 @memory.command(short_help="File what is saved in Postgres, of all users.")
 @click.option("--once", is_flag=True, help="End when nothing waits any more.")
-@click.option("--anew", is_flag=True, help="File everything anew, as where the index was lost.")
+@click.option("--anew", is_flag=True, help="File everything again, as where the index was lost.")
 @json_option
 def worker(once: bool, anew: bool, as_json: bool) -> None:
     """File what is saved in Postgres, of all users: words and vectors.

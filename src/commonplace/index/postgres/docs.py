@@ -305,7 +305,7 @@ def ref_id_of(ref: str, kind: str) -> str:
 
 
 def term_of(token: str) -> str:
-    """A word as the tables hold it: one that is no word of anybody's is cut and hashed."""
+    """A word as the tables hold it: a very long one is cut and hashed."""
     if len(token) <= _LONGEST_TERM and "\n" not in token:
         return token
     first = token[:_LONGEST_TERM].partition("\n")[0]

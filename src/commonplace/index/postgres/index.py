@@ -85,7 +85,7 @@ class _Common:
 
 
 class PostgresIndex:
-    """Indexes of all owners in one database; whoever opened that closes it.
+    """Indexes of all owners in one database; its owner closes that.
 
     clock: seconds since the epoch, for leases. indexed_from: docs in reach from which the nearest
     are asked of an index over the user's own vectors, where there is one. held_chunks: vectors up
@@ -228,7 +228,7 @@ class PostgresOwnerIndex:
         )
 
     def counts(self, identity: str) -> Counts:
-        """How much is held, and how much waits for this encoder; bytes are not told of one user.
+        """How much is held, and how much waits for this encoder; bytes are not counted.
 
         Raises: Unavailable.
         """
@@ -281,8 +281,8 @@ class PostgresOwnerIndex:
 
     @contextmanager
     def _within(self, *, commit: Commit = "synced") -> Iterator[Asking]:
-        # Derived, and yet on the disk when it is told: processes remember it by the number of its
-        # change, which another one would have after a crash that lost it.
+        # Derived, and yet on the disk when it is committed: processes remember it by the number of
+        # its change, which another one would have after a crash that lost it.
         with self._common.database.within(self._owner, commit=commit) as conn:
             yield Asking(conn, self._owner)
 

@@ -45,7 +45,7 @@ _SECOND_US = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """The docs of one user as of one change. name: tells these rows from others made later.
+    """The docs of one user as of one change. name: distinguishes these rows from others made later.
 
     spreads: in how many docs a word stood, and among how many that was counted.
     """
@@ -79,7 +79,7 @@ class Remembered:
             return known
 
     def keep(self, owner: str, known: Known) -> None:
-        """Remember it, and forget whoever was not asked about for the longest.
+        """Remember it, and evict the users who were not asked about for the longest.
 
         An older one as well: after a failover the database may have gone back.
         """
@@ -94,7 +94,7 @@ class Remembered:
                 self._held -= len(self._known.popitem(last=False)[1].roll)
 
     def clear(self) -> None:
-        """Forget everybody."""
+        """Forget all users."""
         with self._lock:
             self._known.clear()
             self._held = 0

@@ -1,6 +1,6 @@
 """The meaning of a question in Postgres: exact products, or the nearest by a user's own index.
 
-Never looks into an index that two users share: it would lose the rows of whoever has few.
+Never looks into an index that two users share: it would lose the rows of a user who has few.
 """
 
 from __future__ import annotations

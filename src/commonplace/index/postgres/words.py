@@ -1,4 +1,4 @@
-"""The words of a question in Postgres: which of them tell, and how often each stands where.
+"""The words of a question in Postgres: which are rare enough to count, and where each stands.
 
 Never hands a question's text to anything but a comparison of whole words.
 """
@@ -36,7 +36,7 @@ _MOST_KNOWN = 4096
 class Sought:
     """The words of one question, from what is asked first to their postings.
 
-    known: as of an earlier search; what it tells decides what is asked first, not what is answered.
+    known: as of an earlier search; what it says decides what is asked first, not what is answered.
     """
 
     def __init__(self, question: str, known: Known, span: Span) -> None:
@@ -47,19 +47,19 @@ class Sought:
 
     @property
     def first(self) -> dict[str, Any]:
-        """What `read_position` is asked of them: the postings of whole words known to tell."""
+        """What `read_position` is asked of them: the postings of whole words that count."""
         return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
     def postings(
         self, asking: Asking, known: Known, roll: Roll, sent: bytes | None
     ) -> dict[Stem, Posting]:
-        """Where the telling words stand in a roll; one posting for each word.
+        """Where the words that count stand in a roll; one posting for each word.
 
         sent: the answer to `first`.
         """
         docs = len(known.roll)
         chosen = self._chosen
-        # By now others may tell, or be looked up at all: much came since, or little is left.
+        # By now others may be rare enough: much came since, or little is left.
         if chosen != self._stems and (chosen is None or chosen != self._choose(known)):
             chosen = self._counted(asking, known)
             if whole := _whole(chosen):
@@ -161,7 +161,7 @@ def _listed(asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | Non
 def _postings(stands: _Stands, asked: int, roll: Roll) -> list[Posting]:
     """The postings of each word in a roll: all at once, as few words and many cost alike."""
     places = roll.places_of(stands.docs)
-    # A tag is no word of anybody's, and what is out of reach is not there.
+    # A tag is not a word, and what is out of reach is not there.
     inside = np.flatnonzero((places >= 0) & (stands.body + stands.dated > 0))
     rows = inside[np.argsort(stands.words[inside] * len(roll) + places[inside], kind="stable")]
     bounds = np.searchsorted(stands.words[rows], np.arange(asked + 1)).tolist()

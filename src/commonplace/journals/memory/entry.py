@@ -55,6 +55,15 @@ SHOWN = 200
 
 DONE = "done"
 _LONGEST_WORD = 200
+_TYPES = {
+    type(None): "null",
+    bool: "a boolean",
+    str: "text",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
 _ID = re.compile("[!-~]+")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _NEVER_KEPT = "Quotes, support cards and overlay transcripts are never kept."
@@ -98,7 +107,7 @@ def parse_id(kind: Kind, text: str) -> str:
         return text
     named, ref_id = parse_ref(text)
     if named != kind:
-        raise Invalid(f"{opening(text, 100)!r} is no {kind}.", hint=f"Use the kind {named}.")
+        raise Invalid(f"{opening(text, 100)!r} is not a {kind}.", hint=f"Use the kind {named}.")
     return ref_id
 
 
@@ -123,7 +132,7 @@ def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> 
     given = _checked(draft, is_new=old is None)
     at = draft.at or (now if old is None else old.at)
     if at.tzinfo is None:
-        raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Give an aware instant.")
     with within_calendar(str(at)):
         at = at.astimezone(UTC)
     if old is None:
@@ -131,7 +140,8 @@ def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> 
     match old:
         case Message():
             raise Invalid(
-                "A message is never altered.", hint="Delete it, and save what was said anew."
+                "A message is never altered.",
+                hint="Delete it, and save what was said as a new one.",
             )
         case Preferences():
             flags = {**old.flags, **given.pop("flags", {})}
@@ -190,7 +200,10 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
     match name:
         case "is_draft" | "done":
             if not isinstance(value, bool):
-                raise Invalid(f"Invalid {name}: no boolean.", hint="Use true or false.")
+                raise Invalid(
+                    f"Invalid {name}: expected true or false, got {_TYPES.get(type(value), 'another type')}.",
+                    hint="Use true or false.",
+                )
             return value
         case "flags":
             return _parsed_flags(value)
@@ -211,7 +224,10 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
 
 def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False) -> str:
     if not isinstance(value, str):
-        raise Invalid(f"Invalid {name}: no text.", hint="Use text.")
+        raise Invalid(
+            f"Invalid {name}: expected text, got {_TYPES.get(type(value), 'another type')}.",
+            hint="Use text.",
+        )
     if not value.strip() and not may_be_blank:
         raise Invalid(f"Invalid {name}: it is blank.", hint="Write something.")
     if len(value) > most or len(value.encode("utf-8", "replace")) > most:
@@ -225,7 +241,10 @@ def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False
 
 def _parsed_flags(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise Invalid("Invalid flags: no object.", hint="Use an object of names and values.")
+        raise Invalid(
+            f"Invalid flags: expected a JSON object with names, got {_TYPES.get(type(value), 'another type')}.",
+            hint="Use an object of names and values.",
+        )
     flags: dict[str, Any] = json.loads(_rendered(value))
     return flags
 
@@ -295,9 +314,9 @@ def snippet_of(record: Record) -> str:
 
 
 def _preferences_line(record: Preferences) -> str:
-    told = {**record.flags, "language": record.language, "religion": record.religion}
-    told = {name: told[name] for name in ("language", "religion", *sorted(record.flags))}
-    pairs = (f"{name}={_value(x)}" for name, x in told.items() if x is not None)
+    given = {**record.flags, "language": record.language, "religion": record.religion}
+    names = ("language", "religion", *sorted(record.flags))
+    pairs = (f"{name}={_value(given[name])}" for name in names if given[name] is not None)
     return normalised("; ".join(pairs))
 
 

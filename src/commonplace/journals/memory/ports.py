@@ -73,7 +73,7 @@ class KeepsCalls(Protocol):
     """A store that logs the calls of tools for 30 days."""
 
     def note_call(self, call: Call) -> None:
-        """Log a call, and let go of what is too old; never raises, and waits for no long lock."""
+        """Log a call, and delete old ones; never raises, and waits for no long lock."""
         ...
 
     def calls(self, limit: int = 100) -> list[Call]:
@@ -145,7 +145,7 @@ class Backlog(Protocol):
         ...
 
     def give_back(self, noted: Sequence[OutboxLine]) -> None:
-        """These were not begun: whoever leases next may have them."""
+        """These were not begun: the next that leases may have them."""
         ...
 
     def hold(self, noted: Sequence[OutboxLine], *, seconds: float) -> None:
@@ -163,7 +163,7 @@ class Backlog(Protocol):
 class Upkeep(Protocol):
     """What the workers of one database agree on: whose vectors are made, and what is tidied when.
 
-    One encoder is in charge at a time: two that made vectors anew in turns would never end.
+    One encoder is in charge at a time: two that made vectors again in turns would never end.
     """
 
     def take_charge(self, encoder: str, *, seconds: float) -> str:
@@ -186,7 +186,7 @@ class Upkeep(Protocol):
         ...
 
     def tidy(self) -> int:
-        """Let go of old calls, and of what the database keeps of what is deleted; how many were.
+        """Delete old calls, and vacuum what the database keeps of what is deleted; how many were.
 
         Raises: Unavailable.
         """
@@ -196,7 +196,7 @@ class Upkeep(Protocol):
         """Users who may have vectors of other encoders, which nobody has needed for so long.
 
         None unless this one is in charge and has made all that others had made: that is noted,
-        and so long after they are told, until they are cleared. Raises: Unavailable.
+        and so long after they are given, until they are cleared. Raises: Unavailable.
         """
         ...
 

@@ -59,7 +59,7 @@ class MemoryStats:
     pending: int
 
 
-class MemoryDesk:
+class MemoryService:
     """One user's memory and what finds it. filing, finder, index: opened at the first use.
 
     owner_zone: for users whose preferences name none. shows_cards: whether a search may be asked

@@ -1,4 +1,4 @@
-"""How memory is told: hits, records and lists as text for a model and as plain facts.
+"""How memory is shown: hits, records and lists as text for a model and as plain facts.
 
 Pure: never asks a store or a clock. Stored text is always fenced, and nothing is shortened without
 a sign of it.
@@ -38,7 +38,7 @@ _LISTED = 1000
 
 
 def found_answer(found: MemoryFound, *, card: bool) -> Answer:
-    """What a search found; with its card for whoever looks into how it came about."""
+    """What a search found; with its card for those who look into how it came about."""
     zone = found.zone
     lines = time_lines(found.interval, zone)
     lines += ["Open to-dos, newest first."] if found.todos else []

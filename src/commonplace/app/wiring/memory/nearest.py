@@ -48,7 +48,7 @@ def tending(url: str | None, *, every_s: float = TEND_EVERY_S) -> Iterator[None]
     try:
         yield
     finally:
-        # What is under way goes on in the server; one that is broken off is made anew.
+        # What is under way goes on in the server; one that is broken off is made again.
         looking.stop(0.0)
 
 

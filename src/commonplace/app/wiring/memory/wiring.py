@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.words_only import Files
-    from commonplace.services.memory.service import MemoryDesk
+    from commonplace.services.memory.service import MemoryService
     from commonplace.tools.memory.tools import MemoryTools
     from commonplace.tools.toolset import Toolset
 
@@ -65,7 +65,7 @@ class Memories(Protocol):
 
 
 class MemoryWiring:
-    """The memory of one owner, its desk and its tools."""
+    """The memory of one owner, its service and its tools."""
 
     name = "memory"
     title = "The memory"
@@ -84,25 +84,25 @@ class MemoryWiring:
         """Memory's tools."""
         from commonplace.tools.memory.tools import MemoryTools
 
-        return MemoryTools(desk=self.desk)
+        return MemoryTools(service=self.service)
 
-    def desk(self) -> MemoryDesk:
+    def service(self) -> MemoryService:
         """What memory's tools work with."""
-        return self._desk
+        return self._service
 
     @made_once
-    def _desk(self) -> MemoryDesk:
+    def _service(self) -> MemoryService:
         own = self._own
-        return self._desk_over(self.journal, cache(lambda: self._memories.own(own)))
+        return self._service_over(self.journal, cache(lambda: self._memories.own(own)))
 
-    def desk_of(self, owner: str) -> MemoryDesk:
+    def service_of(self, owner: str) -> MemoryService:
         """The memory of any user alone, in that user's own index.
 
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
         store = self._memories.store_of(parse_owner(owner), self._own.clock)
         followed = self._memories.alone(self._own, store)
-        return self._desk_over(store, lambda: followed)
+        return self._service_over(store, lambda: followed)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -112,9 +112,9 @@ class MemoryWiring:
         }
 
     def is_there(self) -> bool:
-        """Whether there may be one: whoever has none pays a look at one file."""
+        """Whether there may be one: a user who has none pays a look at one file."""
         offered = self.toolsets().keys() & {*self._own.settings.toolsets}
-        # What its driver is missing for is there: whoever opens it is told so.
+        # What its driver is missing for is there: opening it says so.
         in_database = self._own.settings.database_url is not None
         return bool(offered) or in_database or self._memories.is_there(self._own.settings.owner)
 
@@ -148,7 +148,7 @@ class MemoryWiring:
             return []
         done = self._memories.repair(self.journal)
         has_remains = isinstance(self.journal, Erases) and self.journal.to_erase()
-        if has_remains and not self.desk().erase():
+        if has_remains and not self.service().erase():
             done.append("Erased what deleted records had left.")
         return done
 
@@ -161,10 +161,12 @@ class MemoryWiring:
     def _memories(self) -> Memories:
         return self._own.shared.memories
 
-    def _desk_over(self, store: MemoryStore, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
+    def _service_over(
+        self, store: MemoryStore, followed: Callable[[], Followed[Files]]
+    ) -> MemoryService:
         from commonplace.search import policy
         from commonplace.services.memory.finding import MemoryNumbers
-        from commonplace.services.memory.service import MemoryDesk
+        from commonplace.services.memory.service import MemoryService
 
         own, settings = self._own, self._own.settings
         top_k, least, recency = (
@@ -172,7 +174,7 @@ class MemoryWiring:
             settings.memory_min_score,
             settings.memory_recency,
         )
-        return MemoryDesk(
+        return MemoryService(
             store=store,
             filing=lambda: followed().filing,
             finder=lambda: followed().finder,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from commonplace.db.postgres.database import Connection, Postgres
 
 _RENEWING_S = 3600.0
-# How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms. Who
-# waits behind more of one user's waits until that many are left.
+# How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms.
+# Users behind more lines of one other wait until that many are left.
 _SEEN = 64
 # Of how many users at least lines are taken, where more than that wait.
 _USERS = 8
@@ -64,7 +64,7 @@ class MemoryBacklog:
         try:
             rows = self._done(given)
         except Conflict:
-            # Somebody who wrote several of these at once was let through first.
+            # Another process that wrote several of these at once was let through first.
             rows = self._done(given)
         return [line_of(tuple(row)) for *row, changed in rows if changed]
 

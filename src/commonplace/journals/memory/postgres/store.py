@@ -153,7 +153,7 @@ class MemoryPostgres:
         return page_of([record_of(kind, row, instant=_instant) for row in rows], limit)
 
     def close(self) -> None:
-        """Nothing is held: the connections are everybody's."""
+        """Nothing is held: the connections are shared by all users."""
 
     def tallies(self) -> list[KindTally]:
         """A tally of each kind; see `TalliesKinds`. Raises: Unavailable."""
@@ -259,7 +259,7 @@ class MemoryPostgres:
                 verb = "add" if old is None else "alter"
                 if _is_changed(conn, f"{verb}_{draft.kind}", self._row(record)):
                     return Saved(ref_id=ref_id, record=record, is_new=old is None)
-            # Somebody else made the first preferences meanwhile: theirs are altered.
+            # Another process made the first preferences meanwhile: those are altered.
         raise Conflict(f"The {draft.kind} is being altered by others.", hint="Try again.")
 
     def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
