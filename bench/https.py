@@ -23,7 +23,8 @@ from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
 from commonplace.app.process import Shared
-from commonplace.app.wiring.memory.postgres import list_series, working
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.schema import list_series
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.db.postgres.migrate import migrate_postgres

@@ -17,7 +17,7 @@ import numpy as np
 import psycopg
 
 from bench.corpus import FIRST_DAY, make_lines
-from commonplace.app.wiring.memory.postgres import list_series
+from commonplace.app.wiring.memory.schema import list_series
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded, Put
 from commonplace.db.postgres.database import Postgres, connect, refuse_unguarded

@@ -76,8 +76,8 @@ TOOLSETS = {
     "recall": RecallTools(desk=no_desk).toolset.tools,
     "notebook": NotebookTools(desk=no_desk).toolset.tools,
     "timeline": TimelineTools(desk=no_desk).toolset.tools,
-    "memory": MemoryTools(desk=no_desk).toolset.tools,
-    "memory-write": MemoryTools(desk=no_desk).write_toolset.tools,
+    "memory": MemoryTools(service=no_desk).toolset.tools,
+    "memory-write": MemoryTools(service=no_desk).write_toolset.tools,
 }
 
 

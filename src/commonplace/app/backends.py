@@ -37,7 +37,7 @@ MEMORIES = {
 """Where the memories of all users are kept."""
 
 POSTGRES = {
-    "migrate": Backend("commonplace.app.wiring.memory.postgres:migrate", extra="postgres"),
+    "migrate": Backend("commonplace.app.wiring.memory.schema:migrate", extra="postgres"),
     "look": Backend("commonplace.app.wiring.memory.problems:find_problems", extra="postgres"),
     "working": Backend("commonplace.app.wiring.memory.postgres:working", extra="postgres"),
     "tend": Backend("commonplace.app.wiring.memory.nearest:tend", extra="postgres"),

@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
-from commonplace.app.wiring.memory.postgres import check_database, check_worker, list_series
+from commonplace.app.wiring.memory.schema import check_database, check_worker, list_series
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.db.postgres.database import Postgres
 from commonplace.db.postgres.migrate import migrate_postgres

@@ -14,7 +14,8 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import PATIENCE_S, until
 
 from commonplace.app.process import Shared
-from commonplace.app.wiring.memory.postgres import check_worker, working
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.schema import check_worker
 from commonplace.core.errors import Unavailable
 from commonplace.db.postgres.database import Postgres
 from commonplace.index.postgres import index as postgres_index

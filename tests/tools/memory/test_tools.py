@@ -178,7 +178,10 @@ def test_a_broken_index_and_a_broken_file_are_told_apart(world, monkeypatch):
             mine.search("harbour")
         assert caught.value.error_code == "DB_READ_FAILED"
         assert caught.value.facts["error_code"] == "DB_READ_FAILED"
-    assert [x.status for x in mine.service.store.calls()] == ["DB_READ_FAILED", "VECTOR_SEARCH_FAILED"]
+    assert [x.status for x in mine.service.store.calls()] == [
+        "DB_READ_FAILED",
+        "VECTOR_SEARCH_FAILED",
+    ]
     assert len(mine.search("harbour").hits) == 1
 
 

@@ -201,7 +201,7 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
         case "is_draft" | "done":
             if not isinstance(value, bool):
                 raise Invalid(
-                    f"Invalid {name}: expected true or false, got {_TYPES.get(type(value), 'another type')}.",
+                    f"Invalid {name}: expected true or false, got {_type_of(value)}.",
                     hint="Use true or false.",
                 )
             return value
@@ -225,7 +225,7 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
 def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False) -> str:
     if not isinstance(value, str):
         raise Invalid(
-            f"Invalid {name}: expected text, got {_TYPES.get(type(value), 'another type')}.",
+            f"Invalid {name}: expected text, got {_type_of(value)}.",
             hint="Use text.",
         )
     if not value.strip() and not may_be_blank:
@@ -242,7 +242,7 @@ def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False
 def _parsed_flags(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise Invalid(
-            f"Invalid flags: expected a JSON object with names, got {_TYPES.get(type(value), 'another type')}.",
+            f"Invalid flags: expected a JSON object with names, got {_type_of(value)}.",
             hint="Use an object of names and values.",
         )
     flags: dict[str, Any] = json.loads(_rendered(value))
@@ -354,3 +354,7 @@ def change_now(kind: str, ref_id: str, record: Record | None) -> Change:
 
 def _session(message: Message) -> str:
     return f"{JOURNAL}:{local_date(message.at, UTC).isoformat()}"
+
+
+def _type_of(value: Any) -> str:
+    return _TYPES.get(type(value), "another type")

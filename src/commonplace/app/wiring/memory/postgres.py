@@ -10,14 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.context import Followed
+from commonplace.app.wiring.memory.problems import find_problems
+from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import Invalid
-from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres.database import Postgres, refuse_unguarded
-from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace.db.postgres.database import Postgres
 from commonplace.index.postgres import index
 from commonplace.journals.memory.postgres import store as records
-from commonplace.journals.memory.postgres.backlog import MemoryBacklog, refuse_other_role
+from commonplace.journals.memory.postgres.backlog import MemoryBacklog
 from commonplace.journals.memory.postgres.unchanged import check_unchanged
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
@@ -25,15 +25,12 @@ from commonplace.services.memory.filing import changes_now
 from commonplace.services.memory.worker import MemoryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.app.context import Own, Wired
     from commonplace.app.process import Shared
-    from commonplace.config.settings import Settings
     from commonplace.core.ports import Source
     from commonplace.core.values import Problem
-    from commonplace.db.migrate import Migration
-    from commonplace.db.postgres.database import Connection
 
 
 class PostgresMemories:
@@ -79,8 +76,6 @@ class PostgresMemories:
 
     def problems(self, own: Own, store: records.MemoryPostgres) -> Iterator[Problem | str]:  # noqa: ARG002  it is all users'
         """What is wrong with the database that the settings name, and what is worth knowing."""
-        from commonplace.app.wiring.memory.problems import find_problems
-
         return find_problems(own.settings)
 
     def repair(self, store: records.MemoryPostgres) -> list[str]:  # noqa: ARG002  see the class
@@ -114,32 +109,3 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
         )
     finally:
         database.close()
-
-
-def migrate(settings: Settings) -> list[str]:
-    """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
-    if settings.database_admin_url is None:
-        raise Invalid(
-            "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
-        )
-    return migrate_postgres(settings.database_admin_url, list_series())
-
-
-def list_series() -> Mapping[str, Sequence[Migration]]:
-    """All migrations, in the order in which they are applied."""
-    return {
-        records.SERIES: records.list_record_migrations(),
-        index.SERIES: list_migrations("commonplace.index.postgres"),
-    }
-
-
-def check_database(conn: Connection, name: str) -> None:
-    """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
-    refuse_other_schema(conn, name, list_series())
-    refuse_unguarded(conn, name, tables=(*records.TABLES, *index.TABLES))
-
-
-def check_worker(conn: Connection, name: str) -> None:
-    """Likewise for the worker, whose role must be shown what waits."""
-    check_database(conn, name)
-    refuse_other_role(conn)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.app.wiring.memory.postgres import check_database, check_worker
+from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Problem
 from commonplace.db.postgres.database import Postgres
