@@ -57,7 +57,7 @@ def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
 
 @contextmanager
 def until_ended() -> Iterator[threading.Event]:
-    """What is set when the process is told to end: the batch in hand comes to its end."""
+    """What is set when the process is asked to end: the batch in hand comes to its end."""
     stop = threading.Event()
     before = [
         (number, signal.signal(number, lambda *_: stop.set()))
@@ -179,7 +179,7 @@ def migrate(as_json: bool) -> None:
 def worker(once: bool, anew: bool, as_json: bool) -> None:
     """File what is saved in Postgres, of all users: words and vectors.
 
-    Runs until it is told to end. There may be several; one that dies is made up for by the others.
+    Runs until it is asked to end. There may be several; one that dies is made up for by the others.
     """
     from commonplace.app.backends import POSTGRES
 
@@ -190,8 +190,8 @@ def worker(once: bool, anew: bool, as_json: bool) -> None:
         if anew:
             working.renew()
         if once:
-            with show_counting("Filing") as tell:
-                filed = working.run_once(progress=tell)
+            with show_counting("Filing") as progress:
+                filed = working.run_once(progress=progress)
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
         admin = settings().database_admin_url
