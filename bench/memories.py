@@ -25,7 +25,7 @@ from commonplace.app import App
 from commonplace.app.wiring.memory.postgres import working
 from commonplace.config.settings import read_settings
 from commonplace.core.values import Asked, Filter
-from commonplace.journals.memory.records import Draft
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.search import policy
 from commonplace.services.memory.finding import MemoryQuestion
 
@@ -269,7 +269,7 @@ def _save_figure(app: App, full: Filled, sizes: Sizes) -> Figure:
         full.url("commonplace_app"), autocommit=True, prepare_threshold=None
     ) as conn:
         for number, text in enumerate(texts):
-            draft = Draft(kind="message", fields={"role": "user", "text": text})
+            draft = RecordDraft(kind="message", fields={"role": "user", "text": text})
             bare = partial(_save_bare, conn, full.users[1], f"bare-{number}", text)
             if number % 2:
                 took.append(_ms(partial(store.save, draft)))
@@ -309,7 +309,7 @@ def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], filed: int)
     with working(app.shared) as worker:
         worker.work()  # what was saved to be measured
         for number, text in enumerate(texts):
-            draft = Draft(kind="message", fields={"role": "user", "text": text})
+            draft = RecordDraft(kind="message", fields={"role": "user", "text": text})
             stores[number % len(stores)].save(draft)
         encoder.encode_passages(texts[:50])
         began = time.perf_counter()

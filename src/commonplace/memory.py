@@ -16,11 +16,11 @@ from commonplace.core.values import Interval
 from commonplace.journals.memory.entry import parse_kind
 from commonplace.journals.memory.records import (
     PREFERENCES_ID,
-    Draft,
     Gratitude,
     JournalEntry,
     Message,
     Preferences,
+    RecordDraft,
     Todo,
 )
 from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
@@ -243,13 +243,13 @@ class Memory:
         self.close()
 
     def _save(self, kind: str, at: datetime | None, key: str, **fields: Any) -> str:
-        draft = Draft(kind=parse_kind(kind), fields=fields, at=at, key=key)
+        draft = RecordDraft(kind=parse_kind(kind), fields=fields, at=at, key=key)
         return self.service.save(draft).saved.ref_id
 
     def _edit(self, kind: str, ref_id: str, **fields: Any) -> None:
         if not ref_id:
             raise Invalid("The id is blank.", hint="Name what is to be altered.")
-        self.service.save(Draft(kind=parse_kind(kind), fields=fields, ref_id=ref_id))
+        self.service.save(RecordDraft(kind=parse_kind(kind), fields=fields, ref_id=ref_id))
 
 
 class _Shared:

@@ -345,11 +345,11 @@ class MemoryContract:
 
     def test_messages_are_immutable_and_have_two_roles(self, world: MemoryWorld) -> None:
         """No edit is taken, nor what a system said, nor a kind that is none."""
-        from commonplace.journals.memory.records import Draft
+        from commonplace.journals.memory.records import RecordDraft
 
         mine = world.open("ann")
         ref_id = mine.save_message("user", "harbour")
-        edit = Draft(kind="message", fields={"text": "fence"}, ref_id=ref_id)
+        edit = RecordDraft(kind="message", fields={"text": "fence"}, ref_id=ref_id)
         refused(Invalid, mine.service.save, edit)
         assert mine.message(ref_id).text == "harbour"
         for role in ("system", "tool", "", "User"):

@@ -18,7 +18,7 @@ from commonplace.db.postgres.database import Postgres, refuse_unguarded
 from commonplace.index.in_memory import MemoryIndex
 from commonplace.index.postgres.held import Held, HeldVectors
 from commonplace.index.postgres.index import TABLES, PostgresIndex
-from commonplace.index.postgres.known import Known, Remembered
+from commonplace.index.postgres.known import KnownDocs, Remembered
 from commonplace.index.postgres.nearest import PREFIX, tend_nearest
 from commonplace.index.scoring.doc_table import roll_of
 from commonplace.index.sqlite.words import FEW
@@ -222,7 +222,7 @@ def test_what_is_remembered_is_bounded():
     """Whoever was not asked about for the longest is forgotten first."""
 
     def of(docs):
-        return Known("n", 1, roll_of(np.zeros((6, docs), dtype=np.int64)), {})
+        return KnownDocs("n", 1, roll_of(np.zeros((6, docs), dtype=np.int64)), {})
 
     held = Remembered(docs=10, owners=3)
     held.keep("a", of(4))

@@ -18,7 +18,7 @@ from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
 from commonplace.journals.memory.postgres.store import MemoryPostgres, list_record_migrations
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
-from commonplace.journals.memory.records import Call, Draft
+from commonplace.journals.memory.records import Call, RecordDraft
 from commonplace.search import policy
 from commonplace.testing import FrozenClock, HashingEncoder
 
@@ -62,7 +62,7 @@ def upkeep(database, clock):
 
 
 def todo(title, **more):
-    return Draft(kind="todo", fields={"title": title}, **more)
+    return RecordDraft(kind="todo", fields={"title": title}, **more)
 
 
 def at_once(*calls):
@@ -104,17 +104,22 @@ class TestCompany:
         """Whoever comes second alters what the first has made."""
 
         def keep(number):
-            return mine.save(Draft(kind="preference", fields={"flags": {f"f{number}": number}}))
+            return mine.save(
+                RecordDraft(kind="preference", fields={"flags": {f"f{number}": number}})
+            )
 
         at_once(*(lambda n=n: keep(n) for n in range(3)))
         assert dict(mine.find("preference", "preferences").flags) == {"f0": 0, "f1": 1, "f2": 2}
 
     def test_edits_at_once_lose_nothing(self, mine):
         """Each alters what the one before has left."""
-        ref_id = mine.save(Draft(kind="journal", fields={"title": "t", "body": "b"})).ref_id
+        ref_id = mine.save(RecordDraft(kind="journal", fields={"title": "t", "body": "b"})).ref_id
         edits = ({"title": "new"}, {"body": "new"}, {"is_draft": True})
         at_once(
-            *(lambda f=f: mine.save(Draft(kind="journal", fields=f, ref_id=ref_id)) for f in edits)
+            *(
+                lambda f=f: mine.save(RecordDraft(kind="journal", fields=f, ref_id=ref_id))
+                for f in edits
+            )
         )
         found = mine.find("journal", ref_id)
         assert (found.title, found.body, found.is_draft) == ("new", "new", True)

@@ -10,7 +10,7 @@ import pytest
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.values import Problem
-from commonplace.journals.memory.records import Draft
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
 
 
@@ -28,7 +28,7 @@ def app(tmp_path):
 
 
 def save(app, title):
-    return app.memory.service().save(Draft(kind="todo", fields={"title": title})).saved.ref_id
+    return app.memory.service().save(RecordDraft(kind="todo", fields={"title": title})).saved.ref_id
 
 
 def run(app, *statements):

@@ -23,7 +23,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.owners import parse_owner
-from commonplace.db.postgres.errors import MIGRATE_HINT, Late, Translated, ours
+from commonplace.db.postgres.errors import MIGRATE_HINT, Late, TranslatedPostgres, ours
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise Late("deadline") from None
 
 
-class _Shared(NamedTuple):
+class _SharedTransaction(NamedTuple):
     """A transaction that several questions share, until when others may, and what ends it."""
 
     conn: Connection
@@ -112,7 +112,7 @@ class _Joint(threading.local):
     """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked."""
 
     owner = ""
-    shared: _Shared | None = None
+    shared: _SharedTransaction | None = None
     is_used = False
 
 
@@ -213,7 +213,7 @@ class Postgres:
     @contextmanager
     def bare(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
         """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
-        with Translated(self.name):
+        with TranslatedPostgres(self.name):
             conn = self._take(time.monotonic() + (deadline_s or self._deadline_s))
             try:
                 yield conn
@@ -237,7 +237,7 @@ class Postgres:
             ending = ExitStack()
             owner = parse_owner(joint.owner)
             conn = ending.enter_context(self._transaction(owner, "soon", None))
-            joint.shared = _Shared(conn, time.monotonic() + self._deadline_s / 2, ending)
+            joint.shared = _SharedTransaction(conn, time.monotonic() + self._deadline_s / 2, ending)
         return joint.shared.conn
 
     def _part(self) -> None:
@@ -260,7 +260,7 @@ class Postgres:
         self, owner: str, commit: Commit, deadline_s: float | None
     ) -> Iterator[Connection]:
         late = time.monotonic() + (deadline_s or self._deadline_s)
-        with Translated(self.name):
+        with TranslatedPostgres(self.name):
             conn = self._begun(owner, commit, late)
             try:
                 yield conn
@@ -400,7 +400,7 @@ class Postgres:
         given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
         try:
             with (
-                Translated(self.name),
+                TranslatedPostgres(self.name),
                 connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
             ):
                 self._check(conn, self.name)

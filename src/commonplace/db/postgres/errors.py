@@ -72,7 +72,7 @@ _REFUSALS = {
 }
 
 
-class Translated:
+class TranslatedPostgres:
     """A stretch in which the driver's errors become ours. name: of the database, for people."""
 
     __slots__ = ("_name",)

@@ -36,7 +36,7 @@ _LONGEST_TERM = 200
 _JOURNAL = "memory"
 
 
-class _Held(NamedTuple):
+class _FiledDoc(NamedTuple):
     id: int
     shelf: int
     at_us: int
@@ -120,7 +120,7 @@ def _apply(
         holds = asking.check(still)
         last = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
     change = int(_row(changed.fetchone())[0])
-    held = {row[0]: _Held(*row[1:]) for row in found.fetchall()}
+    held = {row[0]: _FiledDoc(*row[1:]) for row in found.fetchall()}
     plan = _planned(last, held, lost)
     _number(plan, dict(numbers.fetchall()))
     for row, doc in plan.said:
@@ -129,7 +129,7 @@ def _apply(
 
 
 def _planned(
-    last: Mapping[str, Doc | None], held: Mapping[str, _Held], lost: frozenset[str]
+    last: Mapping[str, Doc | None], held: Mapping[str, _FiledDoc], lost: frozenset[str]
 ) -> _Plan:
     plan = _Plan(lost=lost)
     for ref, doc in last.items():
@@ -145,7 +145,7 @@ def _planned(
     return plan
 
 
-def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
+def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
     shelf = _shelf(doc)
     row = _row_of(ref, doc, shelf_id(shelf))
     plan.docs += 1

@@ -27,7 +27,7 @@ from commonplace.index.postgres.held import HELD_CHUNKS, HeldVectors, read_held
 from commonplace.index.postgres.known import (
     FIRST,
     NOTHING,
-    Known,
+    KnownDocs,
     Remembered,
     ask_known,
     brought_up,
@@ -292,7 +292,7 @@ class PostgresOwnerIndex:
         with self._common.database.joined(self._owner, last=last) as conn:
             yield Asking(conn, self._owner)
 
-    def _is_few(self, known: Known) -> bool:
+    def _is_few(self, known: KnownDocs) -> bool:
         """Whether they are of a small user, whose rows are kept."""
         return len(known.roll) <= self._common.held_chunks
 
@@ -301,8 +301,8 @@ class PostgresOwnerIndex:
         return docs, pending
 
     def _looked(
-        self, asking: Asking, known: Known, model: str, words: Mapping[str, Any]
-    ) -> tuple[Known, Vectors | None, bytes | None]:
+        self, asking: Asking, known: KnownDocs, model: str, words: Mapping[str, Any]
+    ) -> tuple[KnownDocs, Vectors | None, bytes | None]:
         """What is known now, what there is of a model, and where these words stand."""
         index: Cursor[tuple[Any, ...]] | None = None
         if self._is_few(known):
@@ -320,7 +320,9 @@ class PostgresOwnerIndex:
             known, found = self._followed(asking, known, model)
         return known, self._vectors(asking, known, model, found, index), sent
 
-    def _followed(self, asking: Asking, known: Known, model: str) -> tuple[Known, list[Any]]:
+    def _followed(
+        self, asking: Asking, known: KnownDocs, model: str
+    ) -> tuple[KnownDocs, list[Any]]:
         """What is known after what came since; from nothing, where it is too late to follow."""
         for before in (known, NOTHING):
             row = ask_known(asking, before, model=model).fetchone()
@@ -336,7 +338,7 @@ class PostgresOwnerIndex:
     def _vectors(
         self,
         asking: Asking,
-        known: Known,
+        known: KnownDocs,
         model: str,
         found: Sequence[Any],
         index: Cursor[tuple[Any, ...]] | None,
@@ -362,7 +364,7 @@ class PostgresOwnerIndex:
         with self._joined() as asking:
             return dict(asking.ask("list_stamps", low=low, high=prefix_end(low)).fetchall())
 
-    def _read(self, keys: Sequence[int], known: Known) -> Mapping[int, Doc]:
+    def _read(self, keys: Sequence[int], known: KnownDocs) -> Mapping[int, Doc]:
         """The docs as they were when they were found."""
         if not keys:
             return {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.index.postgres.transaction import Asking
 
 
-class _Held(NamedTuple):
+class _EncodedDoc(NamedTuple):
     id: int
     kind: str
     text_hash: str
@@ -40,10 +40,10 @@ def _put(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
     asking.ask("hold")
     refs = Texts([plain(each.ref) for each in encoded])
     rows = asking.ask("find_encoded", model=model, refs=refs).fetchall()
-    held = {ref: _Held(*rest) for _, ref, *rest in rows}
+    held = {ref: _EncodedDoc(*rest) for _, ref, *rest in rows}
     # Where nothing is held under these refs, nothing of them is filed.
     dimensions: int | None = rows[0][0] if rows else None
-    fresh: dict[str, tuple[_Held, Encoded, Vector]] = {}
+    fresh: dict[str, tuple[_EncodedDoc, Encoded, Vector]] = {}
     for each in encoded:
         vectors = checked_passages(each, dimensions)
         dimensions = vectors.shape[1]
@@ -58,7 +58,7 @@ def _put(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
 def _write(
     asking: Asking,
     model: str,
-    fresh: dict[str, tuple[_Held, Encoded, Vector]],
+    fresh: dict[str, tuple[_EncodedDoc, Encoded, Vector]],
     dimensions: int,
 ) -> None:
     replaced = [on for on, _, _ in fresh.values() if on.chunks]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from psycopg import Cursor
 
-    from commonplace.index.postgres.known import Known, Span
+    from commonplace.index.postgres.known import IdSpan, KnownDocs
     from commonplace.index.postgres.transaction import Asking
     from commonplace.index.scoring.doc_table import Ids, Roll
     from commonplace.index.scoring.stems import Stem
@@ -39,7 +39,7 @@ class Sought:
     known: as of an earlier search; what it says decides what is asked first, not what is answered.
     """
 
-    def __init__(self, question: str, known: Known, span: Span) -> None:
+    def __init__(self, question: str, known: KnownDocs, span: IdSpan) -> None:
         self._stems = stems(query_terms(question))
         self._span = span
         self._counts: dict[Stem, int] = {}
@@ -51,7 +51,7 @@ class Sought:
         return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
     def postings(
-        self, asking: Asking, known: Known, roll: Roll, sent: bytes | None
+        self, asking: Asking, known: KnownDocs, roll: Roll, sent: bytes | None
     ) -> dict[Stem, Posting]:
         """Where the words that count stand in a roll; one posting for each word.
 
@@ -74,7 +74,7 @@ class Sought:
         found = dict(zip(chosen, _postings(stands, len(chosen), roll), strict=True))
         return {stem: found[stem] for stem in telling}
 
-    def _choose(self, known: Known) -> list[Stem] | None:
+    def _choose(self, known: KnownDocs) -> list[Stem] | None:
         """Those to be looked up among these docs; None where they are to be counted first."""
         docs = len(known.roll)
         self._counts = self._remembered(known)
@@ -82,7 +82,7 @@ class Sought:
             return self._stems
         return self._worth(docs) if len(self._counts) == len(self._stems) else None
 
-    def _counted(self, asking: Asking, known: Known) -> list[Stem]:
+    def _counted(self, asking: Asking, known: KnownDocs) -> list[Stem]:
         """The same, once those are counted that are to be."""
         if (chosen := self._choose(known)) is not None:
             return chosen
@@ -94,7 +94,7 @@ class Sought:
     def _worth(self, docs: int) -> list[Stem]:
         return worth(self._stems, [self._counts[stem] for stem in self._stems], docs)
 
-    def _remembered(self, known: Known) -> dict[Stem, int]:
+    def _remembered(self, known: KnownDocs) -> dict[Stem, int]:
         """In how many docs words stood, where that was counted and little has changed since."""
         if not self._span.all_time:
             return {}
@@ -106,7 +106,7 @@ class Sought:
             if among >= 0 and abs(docs - among) <= among * _DRIFT
         }
 
-    def _remember(self, known: Known) -> None:
+    def _remember(self, known: KnownDocs) -> None:
         if self._span.all_time:
             if len(known.spreads) >= _MOST_KNOWN:
                 known.spreads.clear()
@@ -118,12 +118,12 @@ def _whole(asked: Sequence[Stem]) -> list[Stem]:
     return [stem for stem in asked if not stem.prefix]
 
 
-def _bound(whole: Sequence[Stem], span: Span) -> dict[str, Any]:
+def _bound(whole: Sequence[Stem], span: IdSpan) -> dict[str, Any]:
     terms = Texts([term_of(stem.token) for stem in whole])
     return {"terms": terms, "low": span.low, "high": span.high}
 
 
-def _counted(asking: Asking, asked: Sequence[Stem], span: Span) -> dict[Stem, int]:
+def _counted(asking: Asking, asked: Sequence[Stem], span: IdSpan) -> dict[Stem, int]:
     """In how many docs each word stands: one query for all whole ones, one for each beginning."""
     counts = dict.fromkeys(asked, 0)
     whole = _whole(asked)
@@ -143,7 +143,7 @@ class _Stands(NamedTuple):
     dated: Ids
 
 
-def _listed(asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | None) -> _Stands:
+def _listed(asking: Asking, asked: Sequence[Stem], span: IdSpan, sent: bytes | None) -> _Stands:
     """Where these words stand. sent: of all whole ones, which are numbered from 1."""
     number, *rows = numbers(sent, 4)
     begun = _beginnings(asking, "list_prefix_postings", asked, span)
@@ -174,7 +174,7 @@ def _postings(stands: _Stands, asked: int, roll: Roll) -> list[Posting]:
 
 
 def _beginnings(
-    asking: Asking, name: str, asked: Sequence[Stem], span: Span
+    asking: Asking, name: str, asked: Sequence[Stem], span: IdSpan
 ) -> dict[Stem, Cursor[tuple[Any, ...]]]:
     bounds = {"low": span.low, "high": span.high}
     return {stem: asking.ask(name, **_ends(stem), **bounds) for stem in asked if stem.prefix}

@@ -19,12 +19,12 @@ from commonplace.core.text import nearest, opening, text_hash, well_formed
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory.records import (
     KINDS,
-    Draft,
     Gratitude,
     JournalEntry,
     Message,
     Preferences,
     Record,
+    RecordDraft,
     Todo,
 )
 from commonplace.journals.memory.text import normalised
@@ -124,7 +124,7 @@ def may_be_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> Record:
+def altered(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetime) -> Record:
     """The record that a draft makes: of what there was, and of what it gives.
 
     Raises: Invalid for what cannot be kept; messages say the field, never the text.
@@ -181,7 +181,7 @@ def _whole(entry: JournalEntry) -> JournalEntry:
     return entry
 
 
-def _checked(draft: Draft, *, is_new: bool) -> dict[str, Any]:
+def _checked(draft: RecordDraft, *, is_new: bool) -> dict[str, Any]:
     known = FIELDS[draft.kind]
     given = {name: x for name, x in draft.fields.items() if x is not None}
     for name in given:

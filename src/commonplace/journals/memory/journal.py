@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.journals.memory.records import Call, Draft, Kind, Record, Records
+    from commonplace.journals.memory.records import Call, Kind, Record, RecordDraft, Records
 
 CALLS_KEPT = timedelta(days=30)
 
@@ -70,7 +70,7 @@ class MemoryJournal:
         """Whether anything was ever written."""
         return self.database.exists
 
-    def save(self, draft: Draft) -> Saved:
+    def save(self, draft: RecordDraft) -> Saved:
         """Keep a record, or alter one; see the port. Raises: Invalid, NotFound, Unavailable."""
         now = self._clock()
         if not draft.ref_id and draft.kind != "preference":
@@ -149,7 +149,7 @@ class MemoryJournal:
                 conn.execute(sql()["erased"], self._named(kind, ref_id))
         return True
 
-    def _add(self, draft: Draft, record: Record) -> Saved:
+    def _add(self, draft: RecordDraft, record: Record) -> Saved:
         named = self._named(record.kind, record.id)
         with self.database.writing() as conn:
             known = self._find(conn, record.kind, record.id) if draft.key else None

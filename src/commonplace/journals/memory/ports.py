@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from commonplace.core.outbox import OutboxLine
     from commonplace.journals.memory.records import (
         Call,
-        Draft,
         Kind,
         KindTally,
         Record,
+        RecordDraft,
         Records,
         Saved,
     )
@@ -35,7 +35,7 @@ class MemoryStore(Protocol):
         """Whose it is."""
         ...
 
-    def save(self, draft: Draft) -> Saved:
+    def save(self, draft: RecordDraft) -> Saved:
         """Keep a new record, or alter one, as one transaction. The same key twice is one record.
 
         Raises: Invalid (also for a message that would be altered), NotFound, Unavailable.
@@ -160,7 +160,7 @@ class Backlog(Protocol):
         ...
 
 
-class Upkeep(Protocol):
+class WorkerUpkeep(Protocol):
     """What the workers of one database agree on: whose vectors are made, and what is tidied when.
 
     One encoder is in charge at a time: two that made vectors again in turns would never end.

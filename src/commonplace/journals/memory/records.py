@@ -84,7 +84,7 @@ Record: TypeAlias = Message | JournalEntry | Todo | Gratitude | Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class RecordDraft:
     """What is to be kept. fields: by name, as the kind has them; what is absent stays.
 
     ref_id: of what is altered; empty for a new one. at: None for now. key: the same twice is one.

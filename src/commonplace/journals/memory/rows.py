@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from commonplace.journals.memory.records import Draft, Kind
+    from commonplace.journals.memory.records import Kind, RecordDraft
 
 MOST_LISTED = 1000
 
@@ -100,7 +100,9 @@ def row_of(record: Record) -> dict[str, Any]:
     return {**row, "updated_at": render_time(record.updated)}
 
 
-def id_of(draft: Draft, owner: str, *, now: datetime, random_bytes: Callable[[int], bytes]) -> str:
+def id_of(
+    draft: RecordDraft, owner: str, *, now: datetime, random_bytes: Callable[[int], bytes]
+) -> str:
     """The id of a new record: what its key stands for, else one in the order of time."""
     if draft.key:
         return key_id(KEYS, owner, check_key(f"{draft.kind} {draft.key}"))

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.core.ports import EncoderSlot, OwnerIndex
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.journals.memory.records import Draft, Kind, KindTally, Record, Records, Saved
+    from commonplace.journals.memory.records import (
+        Kind,
+        KindTally,
+        Record,
+        RecordDraft,
+        Records,
+        Saved,
+    )
     from commonplace.search.filing.words_only import Files
     from commonplace.search.finder import Finder
     from commonplace.services.memory.finding import MemoryFound, MemoryNumbers, MemoryQuestion, Zone
@@ -121,7 +128,7 @@ class MemoryService:
         )
         return self._owner_zone, (note,)
 
-    def save(self, draft: Draft) -> MemorySaved:
+    def save(self, draft: RecordDraft) -> MemorySaved:
         """Keep a record, or alter one, then file it. Raises: Invalid, NotFound, Unavailable."""
         self._begin()
         saved = self.store.save(draft)

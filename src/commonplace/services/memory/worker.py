@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
-    from commonplace.journals.memory.ports import Backlog, ReadsRecords, Upkeep
+    from commonplace.journals.memory.ports import Backlog, ReadsRecords, WorkerUpkeep
     from commonplace.search.filing.batches import Spans
     from commonplace.services.memory.filing import Task
 
@@ -62,7 +62,7 @@ class MemoryWorker:
         self,
         *,
         backlog: Backlog,
-        upkeep: Upkeep,
+        upkeep: WorkerUpkeep,
         store_of: Callable[[str], ReadsRecords],
         index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,

@@ -11,7 +11,7 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Answer
 from commonplace.journals.memory.entry import parse_kind, ref_of
-from commonplace.journals.memory.records import Draft
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.services.memory.finding import IntentAsked, MemoryQuestion
 from commonplace.services.times import naming, read_at
 from commonplace.tools.memory.lines import found_answer, list_answer, saved_answer, stats_answer
@@ -148,7 +148,7 @@ class MemoryTools:
             "religion": religion,
             "flags": flags or None,
         }
-        draft = Draft(
+        draft = RecordDraft(
             kind=kind,
             fields={name: value for name, value in given.items() if value not in ("", None)},
             ref_id=ref,

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
     from commonplace.db.migrate import Migration
     from commonplace.db.postgres.database import Connection, Postgres
-    from commonplace.journals.memory.records import Call, Draft, Kind, Record, Records
+    from commonplace.journals.memory.records import Call, Kind, Record, RecordDraft, Records
 
 SERIES = "records"
 TABLES = (
@@ -113,7 +113,7 @@ class MemoryPostgres:
         """Whose it is."""
         return self._owner
 
-    def save(self, draft: Draft) -> Saved:
+    def save(self, draft: RecordDraft) -> Saved:
         """Keep a record, or alter one; see the port. Raises: Invalid, NotFound, Unavailable.
 
         What is not known to be done is done once more: a record has its id before it is sent.
@@ -245,7 +245,7 @@ class MemoryPostgres:
                 return Saved(ref_id=record.id, record=known, is_new=False)
         return Saved(ref_id=record.id, record=record, is_new=True)
 
-    def _alter(self, draft: Draft, now: datetime) -> Saved:
+    def _alter(self, draft: RecordDraft, now: datetime) -> Saved:
         ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
         may_be_new = draft.kind == "preference" and ref_id == PREFERENCES_ID
         if not may_be_id(ref_id):

@@ -50,7 +50,7 @@ def query(name: str) -> sql.SQL:
 
 
 class MemoryUpkeep:
-    """The upkeep of one database, as one worker sees it; implements `memory.ports.Upkeep`.
+    """The upkeep of one database, as one worker sees it; implements `WorkerUpkeep`.
 
     database: opened as the worker's role. tables: those of the index, tidied like the records'.
     Thread-safe.
