@@ -225,7 +225,7 @@ class Memory:
             return self._service
 
     def close(self) -> None:
-        """Let go of the files, and of the model where nobody else uses it; may be called twice."""
+        """Close the files, and the model where nothing else uses it; may be called twice."""
         with self._lock:
             if self._closed:
                 return

@@ -68,7 +68,7 @@ INSERT INTO applied_migrations (series, number, name) VALUES (%(series)s, %(numb
 GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
 
 -- name: lock_migrations
--- One process at a time migrates a database; let go of at the end of the transaction.
+-- One process at a time migrates a database; released at the end of the transaction.
 SELECT pg_advisory_xact_lock(7166182915201);
 
 -- name: wait_shortly

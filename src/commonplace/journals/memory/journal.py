@@ -106,7 +106,7 @@ class MemoryJournal:
         return page_of([record_of(kind, row) for row in rows], limit)
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self.database.close()
 
     def tallies(self) -> list[KindTally]:

@@ -48,7 +48,7 @@ UPDATE wb_upkeep SET is_cleared = true WHERE encoder = %(encoder)s;
 SELECT DISTINCT user_id FROM wb_outbox;
 
 -- name: take_tidying
--- One process at a time tidies up; whoever ends, or dies, lets go of it with the transaction.
+-- One process at a time tidies up; one that ends, or dies, releases it with the transaction.
 SELECT pg_try_advisory_xact_lock(7166182915203);
 
 -- name: tidying_is_due
