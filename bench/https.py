@@ -23,7 +23,8 @@ from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
 from commonplace.app.process import Shared
-from commonplace.app.wiring.memory.postgres import list_series, working
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.schema import list_series
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.db.postgres.migrate import migrate_postgres
@@ -105,7 +106,7 @@ def kept_home(cache: Path, sizes: Sizes) -> Home:
             with first.beside(name_of(number)) as memory:
                 for line in islice(lines, sizes.records):
                     memory.save_gratitude(f"{name_of(number)} {line}")
-                memory.desk.filing().catch_up()
+                memory.service.filing().catch_up()
     mark(home, "saved")
     return home
 

@@ -24,8 +24,8 @@ from bench.memory_database import LARGE, Filled, filled, record_number
 from commonplace.app import App
 from commonplace.app.wiring.memory.postgres import working
 from commonplace.config.settings import read_settings
-from commonplace.core.memory import Draft
 from commonplace.core.values import Asked, Filter
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.search import policy
 from commonplace.services.memory.finding import MemoryQuestion
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, OwnerIndex
     from commonplace.core.values import Vector
-    from commonplace.services.memory.service import MemoryDesk
+    from commonplace.services.memory.service import MemoryService
 
 SMALL_MS, LARGE_MS = 5.0, 25.0
 SMALL_RECALL, LARGE_RECALL = 1.0, 0.98
@@ -149,8 +149,8 @@ def _searches(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Iterato
     questions = make_questions(sizes.questions)
     clock = _Clock(full.server.pid)
     users = full.users[: len(questions)]
-    desks = [app.memory.desk_of(user) for user in users]
-    asked = list(zip(desks, questions, strict=False))
+    services = [app.memory.service_of(user) for user in users]
+    asked = list(zip(services, questions, strict=False))
     first = [clock.take(partial(_ask, *each)) for each in asked]
     encoding, took = _in_turns(clock, encoder, asked)
     name = f"memory search, one of {sizes.users:,} users, {sizes.rows:,} records"
@@ -165,11 +165,11 @@ def _searches(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Iterato
         f" each user {_told(first)}. {_NOTE}",
     )
     exact = [
-        _recall(desk, encoder, question, full, user)
-        for user, (desk, question) in zip(users, asked, strict=True)
+        _recall(service, encoder, question, full, user)
+        for user, (service, question) in zip(users, asked, strict=True)
     ]
     yield _recall_figure(name, exact, SMALL_RECALL)
-    large = app.memory.desk_of(LARGE)
+    large = app.memory.service_of(LARGE)
     begun = clock.take(partial(_ask, large, questions[0]))
     # A server that has just begun has hardly a page of so many in its memory.
     others = make_questions(2 * sizes.questions)[sizes.questions :]
@@ -191,7 +191,7 @@ def _searches(app: App, encoder: Encoder, full: Filled, sizes: Sizes) -> Iterato
 
 
 def _in_turns(
-    clock: _Clock, encoder: Encoder, asked: Sequence[tuple[MemoryDesk, str]]
+    clock: _Clock, encoder: Encoder, asked: Sequence[tuple[MemoryService, str]]
 ) -> tuple[list[_Took], list[_Took]]:
     """What questions take to be encoded, and to be answered: one after the other, by turns first.
 
@@ -199,8 +199,8 @@ def _in_turns(
     """
     encoding: list[_Took] = []
     took: list[_Took] = []
-    for number, (desk, question) in enumerate(asked):
-        answer = partial(_ask, desk, question)
+    for number, (service, question) in enumerate(asked):
+        answer = partial(_ask, service, question)
         if number % 2:
             took.append(clock.take(answer))
         encoding.append(clock.take(partial(encoder.encode_query, question)))
@@ -215,18 +215,20 @@ def _told(took: Sequence[_Took]) -> str:
     return f"{wall:.1f} ms on the clock, {cpu:.1f} on processors"
 
 
-def _ask(desk: MemoryDesk, question: str) -> None:
-    found = desk.search(MemoryQuestion(text=question))
+def _ask(service: MemoryService, question: str) -> None:
+    found = service.search(MemoryQuestion(text=question))
     assert not found.notes, found.notes
 
 
-def _recall(desk: MemoryDesk, encoder: Encoder, question: str, full: Filled, user: str) -> float:
+def _recall(
+    service: MemoryService, encoder: Encoder, question: str, full: Filled, user: str
+) -> float:
     """The share of the nearest records by exact products that the index finds."""
     query = encoder.encode_query(question)
     numbers = full.numbers_of(user)
     exact = full.vectors[numbers] @ query
     nearest = {int(number) for number in numbers[np.argsort(-exact)[:_TOP]]}
-    return len(nearest & _nearest(desk.index(), encoder.identity, query)) / len(nearest)
+    return len(nearest & _nearest(service.index(), encoder.identity, query)) / len(nearest)
 
 
 def _nearest(index: OwnerIndex, identity: str, query: Vector) -> set[int]:
@@ -260,14 +262,14 @@ def _recall_figure(name: str, shares: Sequence[float], least: float) -> Figure:
 def _save_figure(app: App, full: Filled, sizes: Sizes) -> Figure:
     """Saves and bare transactions of the same shape take turns."""
     texts = list(islice(make_lines(seed=41), sizes.saves))
-    store = app.memory.desk_of(full.users[0]).store
+    store = app.memory.service_of(full.users[0]).store
     took: list[float] = []
     floors: list[float] = []
     with psycopg.connect(
         full.url("commonplace_app"), autocommit=True, prepare_threshold=None
     ) as conn:
         for number, text in enumerate(texts):
-            draft = Draft(kind="message", fields={"role": "user", "text": text})
+            draft = RecordDraft(kind="message", fields={"role": "user", "text": text})
             bare = partial(_save_bare, conn, full.users[1], f"bare-{number}", text)
             if number % 2:
                 took.append(_ms(partial(store.save, draft)))
@@ -303,11 +305,11 @@ def _save_bare(conn: psycopg.Connection, user: str, ref_id: str, text: str) -> N
 def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], filed: int) -> Figure:
     """So many texts of users in turns: how fast a worker files them, an encoder makes vectors."""
     texts = list(islice(make_lines(seed=42), filed))
-    stores = [app.memory.desk_of(user).store for user in users]
+    stores = [app.memory.service_of(user).store for user in users]
     with working(app.shared) as worker:
         worker.work()  # what was saved to be measured
         for number, text in enumerate(texts):
-            draft = Draft(kind="message", fields={"role": "user", "text": text})
+            draft = RecordDraft(kind="message", fields={"role": "user", "text": text})
             stores[number % len(stores)].save(draft)
         encoder.encode_passages(texts[:50])
         began = time.perf_counter()

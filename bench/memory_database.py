@@ -17,8 +17,7 @@ import numpy as np
 import psycopg
 
 from bench.corpus import FIRST_DAY, make_lines
-from commonplace.app.wiring.memory.postgres import list_series
-from commonplace.core.memory import Message
+from commonplace.app.wiring.memory.schema import list_series
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded, Put
 from commonplace.db.postgres.database import Postgres, connect, refuse_unguarded
@@ -27,6 +26,7 @@ from commonplace.doors.demos.postgres import PostgresServer
 from commonplace.index.postgres.index import TABLES, PostgresIndex
 from commonplace.index.postgres.nearest import tend_nearest
 from commonplace.journals.memory.entry import change_of
+from commonplace.journals.memory.records import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,8 +19,8 @@ from bench.retrieval_library import LIMIT, judged_refs
 from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.ids import new_id
-from commonplace.core.memory import Draft as MemoryDraft
 from commonplace.journals.chronicle.times import to_instant
+from commonplace.journals.memory.records import RecordDraft as MemoryDraft
 from commonplace.journals.notebook.format import CommitMessage, render_file, summary_of
 from commonplace.journals.notebook.journal import DEFAULT_AUTHOR
 from commonplace.journals.timeline.entry import TimelineDraft

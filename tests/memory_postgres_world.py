@@ -19,7 +19,6 @@ _NOT_OF_A_USER = (
     "wb_tool_invocation_log",
     "wb_leases",
     "wb_upkeep",
-    "wb_workers",
 )
 
 
@@ -49,7 +48,7 @@ class PostgresMemoryWorld:
     def open(self, user):
         made = Memory(user, settings=self.settings, clock=self.clock, encoder=self.slot)
         if self._has_worker:
-            self._work_before(made.desk.filing())
+            self._work_before(made.service.filing())
         self._opened.append(made)
         return made
 

@@ -105,12 +105,12 @@ def test_a_reader_in_the_way_delays_the_erasing(world, monkeypatch):
     """The record is deleted and says so; the next opening erases its bytes."""
     with world.open("ann") as mine:
         ref_id = mine.save_todo("quokkarine")
-        monkeypatch.setattr(mine.desk.store.database, "erase", lambda: False)
+        monkeypatch.setattr(mine.service.store.database, "erase", lambda: False)
         (note,) = mine.delete("todo", ref_id)
         assert "later" in note
         assert mine.search("quokkarine").hits == ()
-    assert world.open("ann").desk.store.to_erase() != ()
+    assert world.open("ann").service.store.to_erase() != ()
     with world.open("ann") as again:
         assert again.search("quokkarine").hits == ()
-        assert again.desk.store.to_erase() == ()
+        assert again.service.store.to_erase() == ()
     assert world.traces("quokkarine") == []

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.memory import (
+from commonplace.core.owners import parse_owner
+from commonplace.core.values import Interval
+from commonplace.journals.memory.entry import parse_kind
+from commonplace.journals.memory.records import (
     PREFERENCES_ID,
-    Draft,
     Gratitude,
     JournalEntry,
     Message,
     Preferences,
+    RecordDraft,
     Todo,
 )
-from commonplace.core.owners import parse_owner
-from commonplace.core.values import Interval
-from commonplace.journals.memory.entry import parse_kind
 from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Record, Role
     from commonplace.core.ports import EncoderSlot
-    from commonplace.services.memory.service import MemoryDesk, MemoryStats
+    from commonplace.journals.memory.records import Record, Role
+    from commonplace.services.memory.service import MemoryService, MemoryStats
 
 
 _T = TypeVar("_T")
@@ -62,7 +62,7 @@ class Memory:
         self._shared = _shared or _Shared(settings or _settings(home), clock, encoder)
         self._shared.take()
         self._lock = threading.Lock()
-        self._desk: MemoryDesk | None = None
+        self._service: MemoryService | None = None
         self._closed = False
 
     def beside(self, user_id: str) -> Memory:
@@ -142,23 +142,23 @@ class Memory:
 
     def message(self, ref_id: str) -> Message:
         """One message. Raises: NotFound."""
-        return _as(Message, self.desk.find("message", ref_id))
+        return _as(Message, self.service.find("message", ref_id))
 
     def journal(self, ref_id: str) -> JournalEntry:
         """One journal entry, a draft as well. Raises: NotFound."""
-        return _as(JournalEntry, self.desk.find("journal", ref_id))
+        return _as(JournalEntry, self.service.find("journal", ref_id))
 
     def todo(self, ref_id: str) -> Todo:
         """One thing to do. Raises: NotFound."""
-        return _as(Todo, self.desk.find("todo", ref_id))
+        return _as(Todo, self.service.find("todo", ref_id))
 
     def gratitude(self, ref_id: str) -> Gratitude:
         """One gratitude. Raises: NotFound."""
-        return _as(Gratitude, self.desk.find("gratitude", ref_id))
+        return _as(Gratitude, self.service.find("gratitude", ref_id))
 
     def preferences(self) -> Preferences | None:
         """The preferences; None where none were kept."""
-        found = self.desk.store.find("preference", PREFERENCES_ID)
+        found = self.service.store.find("preference", PREFERENCES_ID)
         return None if found is None else _as(Preferences, found)
 
     def messages(self, *, limit: int = 100) -> list[Message]:
@@ -179,11 +179,11 @@ class Memory:
 
     def records(self, kind: str, *, limit: int = 100) -> Sequence[Record]:
         """Records of a kind, newest first. Raises: Invalid."""
-        return self.desk.list_records(parse_kind(kind), limit=limit).records
+        return self.service.list_records(parse_kind(kind), limit=limit).records
 
     def delete(self, kind: str, ref_id: str) -> tuple[str, ...]:
         """Delete a record for good; notes on what is not done yet. Raises: Invalid, NotFound."""
-        return self.desk.delete(parse_kind(kind), ref_id)
+        return self.service.delete(parse_kind(kind), ref_id)
 
     def search(
         self,
@@ -199,7 +199,7 @@ class Memory:
 
         within: from an aware instant to before another. Raises: Invalid, Unavailable.
         """
-        return self.desk.search(
+        return self.service.search(
             MemoryQuestion(
                 text=query,
                 kinds=tuple(dict.fromkeys(parse_kind(x) for x in kinds)),
@@ -212,28 +212,28 @@ class Memory:
 
     def stats(self) -> MemoryStats:
         """How much is kept, and how much of it can be found."""
-        return self.desk.stats()
+        return self.service.stats()
 
     @property
-    def desk(self) -> MemoryDesk:
+    def service(self) -> MemoryService:
         """What works with this user's memory; opened at the first use. Raises: Unavailable."""
         with self._lock:
             if self._closed:
                 raise Unavailable("This memory is closed.", hint="Open it again.")
-            if self._desk is None:
-                self._desk = self._shared.app.memory.desk_of(self.user_id)
-            return self._desk
+            if self._service is None:
+                self._service = self._shared.app.memory.service_of(self.user_id)
+            return self._service
 
     def close(self) -> None:
-        """Let go of the files, and of the model where nobody else uses it; may be called twice."""
+        """Close the files, and the model where nothing else uses it; may be called twice."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-            if self._desk is not None:
-                self._desk.filing().close()
-                self._desk.store.close()
-                self._shared.app.shared.rest(self._desk.store.owner)
+            if self._service is not None:
+                self._service.filing().close()
+                self._service.store.close()
+                self._shared.app.shared.rest(self._service.store.owner)
         self._shared.give_back()
 
     def __enter__(self) -> Self:
@@ -243,13 +243,13 @@ class Memory:
         self.close()
 
     def _save(self, kind: str, at: datetime | None, key: str, **fields: Any) -> str:
-        draft = Draft(kind=parse_kind(kind), fields=fields, at=at, key=key)
-        return self.desk.save(draft).saved.ref_id
+        draft = RecordDraft(kind=parse_kind(kind), fields=fields, at=at, key=key)
+        return self.service.save(draft).saved.ref_id
 
     def _edit(self, kind: str, ref_id: str, **fields: Any) -> None:
         if not ref_id:
             raise Invalid("The id is blank.", hint="Name what is to be altered.")
-        self.desk.save(Draft(kind=parse_kind(kind), fields=fields, ref_id=ref_id))
+        self.service.save(RecordDraft(kind=parse_kind(kind), fields=fields, ref_id=ref_id))
 
 
 class _Shared:

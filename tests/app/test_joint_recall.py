@@ -7,7 +7,7 @@ import pytest
 
 from commonplace.app import App
 from commonplace.config.settings import read_settings
-from commonplace.core.memory import Draft
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.testing import HashingEncoder, ReadySlot
 
 
@@ -31,8 +31,8 @@ def test_one_question_finds_what_lies_in_both(app, database):
     """A log line and a thing to do, in one order; the status counts both; a ref of each opens."""
     app.chronicle.tools.toolset.tool("add_entry").call({"message": "repaired the harbour gate"})
     store = app.memory.journal
-    saved = store.save(Draft(kind="todo", fields={"title": "paint the harbour gate"}))
-    store.save(Draft(kind="todo", fields={"title": "buy bread"}))
+    saved = store.save(RecordDraft(kind="todo", fields={"title": "paint the harbour gate"}))
+    store.save(RecordDraft(kind="todo", fields={"title": "buy bread"}))
     found = app.recall.tools.recall(query="harbour gate").facts["results"]
     assert {hit["journal"] for hit in found} == {"chronicle", "memory"}
     assert f"memory:todo/{saved.ref_id}" in {hit["ref"] for hit in found}

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound
-from commonplace.core.memory import KINDS, KeepsCalls
+from commonplace.journals.memory.ports import KeepsCalls
+from commonplace.journals.memory.records import KINDS
 from commonplace.testing import HashingEncoder
 from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.memory import Call
     from commonplace.core.ports import Encoder
+    from commonplace.journals.memory.records import Call
     from commonplace.memory import Memory
     from commonplace.services.memory.finding import MemoryFound
     from commonplace.testing import FrozenClock
@@ -137,7 +138,7 @@ class MemoryContract:
         mine.edit_todo(saved["todo"][1], done=True)
         mine.edit_gratitude(saved["gratitude"][1], "another cake")
         mine.search("cake")
-        index, model = mine.desk.index(), HashingEncoder.identity
+        index, model = mine.service.index(), HashingEncoder.identity
         counts = index.counts(model)
         assert (counts.docs, counts.pending) == (len(KINDS), 0)
         mine.edit_journal(saved["journal"][1], is_draft=True)
@@ -151,7 +152,7 @@ class MemoryContract:
     def test_what_has_no_kind_is_not_kept(self, world: MemoryWorld) -> None:
         """Quotes, support cards and overlay transcripts are refused, by the tool as well."""
         mine = world.open("ann")
-        tools = MemoryTools(desk=lambda: mine.desk)
+        tools = MemoryTools(service=lambda: mine.service)
         save = tools.write_toolset.tool("memory_save")
         for kind in ("quote", "support_card", "overlay", "Todo", ""):
             refused(Invalid, save.call, {"kind": kind, "text": "harbour", "title": "harbour"})
@@ -346,12 +347,12 @@ class MemoryContract:
 
     def test_messages_are_immutable_and_have_two_roles(self, world: MemoryWorld) -> None:
         """No edit is taken, nor what a system said, nor a kind that is none."""
-        from commonplace.core.memory import Draft
+        from commonplace.journals.memory.records import RecordDraft
 
         mine = world.open("ann")
         ref_id = mine.save_message("user", "harbour")
-        edit = Draft(kind="message", fields={"text": "fence"}, ref_id=ref_id)
-        refused(Invalid, mine.desk.save, edit)
+        edit = RecordDraft(kind="message", fields={"text": "fence"}, ref_id=ref_id)
+        refused(Invalid, mine.service.save, edit)
         assert mine.message(ref_id).text == "harbour"
         for role in ("system", "tool", "", "User"):
             refused(Invalid, mine.save_message, role, "x")
@@ -389,7 +390,7 @@ class MemoryContract:
         days = (datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (4, 19))
         first, second = (mine.save_message("user", "harbour", at=at) for at in days)
         world.clock.at = datetime(2026, 3, 2, 9, tzinfo=UTC)
-        tools = MemoryTools(desk=lambda: mine.desk)
+        tools = MemoryTools(service=lambda: mine.service)
 
         def found(when: str) -> tuple[set[str], str, list[str]]:
             answer = tools.memory_search(query="harbour", when=when)
@@ -423,7 +424,7 @@ class MemoryContract:
         mine = world.open("ann")
         found = mine.search("harbour gate")
         assert len(found.hits) == 1
-        mine.desk.filing().catch_up()
+        mine.service.filing().catch_up()
         again = mine.search("harbour gate")
         assert math.isclose(again.hits[0].similarity or 0, 1, abs_tol=1e-5)
 
@@ -550,14 +551,14 @@ class MemoryContract:
         seen: list[str] = []
         cursor = ""
         while True:
-            listed = mine.desk.list_records("todo", limit=2, cursor=cursor)
+            listed = mine.service.list_records("todo", limit=2, cursor=cursor)
             seen += [record.id for record in listed.records]
             if not (cursor := listed.cursor):
                 break
         assert sorted(seen) == sorted(made)
         assert seen[0] == made[6]
-        refused(Invalid, mine.desk.list_records, "todo", limit=2, cursor="' OR 1=1 --")
-        refused(Invalid, mine.desk.list_records, "todo", limit=0)
+        refused(Invalid, mine.service.list_records, "todo", limit=2, cursor="' OR 1=1 --")
+        refused(Invalid, mine.service.list_records, "todo", limit=0)
 
 
 def every_kind(mine: Memory) -> dict[str, tuple[str, str]]:
@@ -574,8 +575,8 @@ def every_kind(mine: Memory) -> dict[str, tuple[str, str]]:
 
 def calls_of(mine: Memory) -> Sequence[Call]:
     """The log of a store that keeps one, newest first."""
-    assert isinstance(mine.desk.store, KeepsCalls)
-    return mine.desk.store.calls()
+    assert isinstance(mine.service.store, KeepsCalls)
+    return mine.service.store.calls()
 
 
 def random_operations(world: MemoryWorld, *, count: int, seed: int) -> None:
@@ -603,7 +604,7 @@ class _User:
     """One user of many: the tools, and what they must know by now, by (kind, id)."""
 
     def __init__(self, memory: Memory, name: str) -> None:
-        tools = MemoryTools(desk=lambda: memory.desk)
+        tools = MemoryTools(service=lambda: memory.service)
         self._tools = {tool.name: tool for toolset in _toolsets(tools) for tool in toolset.tools}
         self._stats = tools.stats
         self._mark = f"mark{sum(map(ord, name))}x{len(name)}"

@@ -11,7 +11,7 @@ import psycopg
 from tests.contracts.memory_laws import SQL, WORDS
 
 from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.memory import KINDS
+from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
 # The mark of a user stands in all that user writes; what a user is shown holds no other mark.
@@ -33,7 +33,7 @@ class Person:
         self.known: dict[tuple[str, str], str] = {}
         self.answers = 0
         self._keyed: set[str] = set()
-        tools = MemoryTools(desk=lambda: memory.desk)
+        tools = MemoryTools(service=lambda: memory.service)
         offered = (*tools.toolset.tools, *tools.write_toolset.tools)
         self._tools = {tool.name: tool for tool in offered}
         self._stats = tools.stats
@@ -205,7 +205,7 @@ def _step(person, chance, people, pool):
             person.search(chance, other)
 
 
-OF_NO_USER = ("applied_migrations", "wb_upkeep", "wb_workers")
+OF_NO_USER = ("applied_migrations", "wb_upkeep")
 """Tables that tell nothing of anybody: the schema's, and two that the workers alone may read."""
 
 

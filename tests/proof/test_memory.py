@@ -109,4 +109,4 @@ def test_processes_share_a_memory(world):
     assert saved_all_of(world) == expected
     with world.open("ann") as mine:
         assert sum(todo.done for todo in mine.todos()) == 15
-        assert mine.desk.store.to_erase() == ()
+        assert mine.service.store.to_erase() == ()

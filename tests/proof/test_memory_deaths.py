@@ -124,7 +124,7 @@ def all_todos(mine):
     """Every one, page by page."""
     cursor = ""
     while True:
-        listed = mine.desk.list_records("todo", limit=100, cursor=cursor)
+        listed = mine.service.list_records("todo", limit=100, cursor=cursor)
         yield from listed.records
         if not (cursor := listed.cursor):
             return

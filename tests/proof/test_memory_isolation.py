@@ -49,7 +49,7 @@ def crowd(world):
     first = world.open(NAMES[0])
     memories = [first, *[first.beside(name) for name in NAMES[1:]]]
     world._opened += memories[1:]
-    first.desk.filing()
+    first.service.filing()
     pool = first._shared.app.shared.memories._database
     return [Person(memory, number) for number, memory in enumerate(memories)], pool
 

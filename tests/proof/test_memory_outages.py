@@ -35,7 +35,7 @@ class Caller:
     """Calls the tools of one user, and looks at how long that takes and what errors tell."""
 
     def __init__(self, memory):
-        tools = MemoryTools(desk=lambda: memory.desk)
+        tools = MemoryTools(service=lambda: memory.service)
         self._tools = {x.name: x for x in (*tools.toolset.tools, *tools.write_toolset.tools)}
 
     def call(self, name, **arguments):

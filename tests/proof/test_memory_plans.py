@@ -1,4 +1,4 @@
-"""Statements that are planned once for everybody read as little of a user who has much."""
+"""Statements read as little of a user who has much as of any other."""
 
 from __future__ import annotations
 
@@ -43,23 +43,14 @@ def use(database, folder, act):
     return {name: int(count - before[name]) for name, count in database.rows(READ)}
 
 
-def plan_for_everybody(database):
-    (name,) = database.rows("SELECT current_database()")[0]
-    for role in ("commonplace_app", "commonplace_worker"):
-        database.run(
-            f'ALTER ROLE {role} IN DATABASE "{name}" SET plan_cache_mode = force_generic_plan'
-        )
-
-
 def begin(_, memory):
     docs = (a_doc(f"memory:message/old-{n}", "tide", minutes=n) for n in range(MANY))
-    memory.desk.index().apply([Put(doc) for doc in docs])
-    encode_all(memory.desk.index(), HashingEncoder())
+    memory.service.index().apply([Put(doc) for doc in docs])
+    encode_all(memory.service.index(), HashingEncoder())
 
 
 def test_who_has_much_is_read_as_little_as_anybody(database, tmp_path):
-    """A save, its filing and a search look at a few rows of each table, planned for no one user."""
-    plan_for_everybody(database)
+    """A save, its filing and a search look at a few rows of each table."""
     for fill in (MESSAGES, OTHERS):
         database.run(fill, MANY)
     database.run("TRUNCATE wb_outbox")
@@ -77,25 +68,9 @@ def test_who_has_much_is_read_as_little_as_anybody(database, tmp_path):
     # Whoever knows nothing yet reads which docs there are, and each vector is compared.
     for table in ("wb_docs", "wb_embeddings"):
         assert looked_at.pop(table) <= MANY + FEW
-    # What is leased, of all users, is planned each time.
+    # What is leased, of all users, is looked through.
     del looked_at["wb_outbox"]
     assert {table: rows for table, rows in looked_at.items() if rows > FEW} == {}
-
-
-def test_plans_made_while_there_was_little_read_as_little_of_much(database, tmp_path):
-    """A process goes on with them; where words stand is looked up by the word."""
-    plan_for_everybody(database)
-
-    def go_on(world, memory):
-        memory.save_message("user", "the only quokkarine")
-        world.work()
-        database.run("ANALYZE")
-        assert memory.search("quokkarine").hits
-        begin(world, memory)
-        assert memory.search("quokkarine").hits
-
-    looked_at = use(database, tmp_path, go_on)
-    assert looked_at["wb_words"] <= FEW
 
 
 def test_who_came_since_the_planner_looked_is_filed_by_key(database, tmp_path):

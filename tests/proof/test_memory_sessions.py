@@ -145,7 +145,7 @@ def check(world, customer):
     kept = {text: x for text, x in customer.told.items() if text not in customer.deleted}
     assert kept.items() <= there.items()
     assert there.keys() - kept.keys() <= customer.unsure
-    index = customer.memory.desk.index()
+    index = customer.memory.service.index()
     refs = {f"memory:todo/{ref_id}" for ref_id in there.values()}
     assert index.since("").stamps("").keys() == refs
     assert customer.memory.stats().pending == 0

@@ -117,7 +117,7 @@ VERBS = {verb.__name__: verb for verb in (*ADDING, *EDITING, *DELETING)}
 
 def start(app):
     """What a server does at its start, to its end; the texts of each journal, and what is wrong."""
-    app.memory.desk().erase()
+    app.memory.service().erase()
     app.timeline.service().keep_up()
     app.filing.start()
     app.filing.sweep()

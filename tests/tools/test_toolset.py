@@ -164,7 +164,7 @@ def noted(*, facts: Annotated[dict[str, Any], Arg("What else.")] = {}) -> Answer
 
 def test_an_object_is_taken_as_it_is_or_as_json_text():
     """Some hosts send an object as JSON text; an empty default stands in no schema."""
-    tool = Tool(run=noted, title="Noted")
+    tool = Tool(run=noted, title="OutboxLine")
     schema = tool.schema["properties"]["facts"]
     assert (schema["type"], "default" in schema) == ("object", False)
     assert tool.call({"facts": {"a": [1, None]}}).facts == {"a": [1, None]}
@@ -176,5 +176,5 @@ def test_an_object_is_taken_as_it_is_or_as_json_text():
 def test_what_is_no_object_is_refused(wrong):
     """In one short sentence."""
     with pytest.raises(Invalid, match=r"^Invalid facts: .* Use an object\.$") as caught:
-        Tool(run=noted, title="Noted").call({"facts": wrong})
+        Tool(run=noted, title="OutboxLine").call({"facts": wrong})
     assert len(str(caught.value)) < 120

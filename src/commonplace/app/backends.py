@@ -37,8 +37,8 @@ MEMORIES = {
 """Where the memories of all users are kept."""
 
 POSTGRES = {
-    "migrate": Backend("commonplace.app.wiring.memory.postgres:migrate", extra="postgres"),
-    "look": Backend("commonplace.app.wiring.memory.problems:look_at_database", extra="postgres"),
+    "migrate": Backend("commonplace.app.wiring.memory.schema:migrate", extra="postgres"),
+    "look": Backend("commonplace.app.wiring.memory.problems:find_problems", extra="postgres"),
     "working": Backend("commonplace.app.wiring.memory.postgres:working", extra="postgres"),
     "tend": Backend("commonplace.app.wiring.memory.nearest:tend", extra="postgres"),
     "tending": Backend("commonplace.app.wiring.memory.nearest:tending", extra="postgres"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.core.values import (
         Asked,
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Completion,
         Counts,
         Encoded,
-        Filing,
         Page,
         Problem,
         Question,
@@ -348,26 +347,24 @@ class Succeeding(Protocol):
 class AppliesStill(Protocol):
     """An index of an owner that leaves out what changed again before it had its turn."""
 
-    def apply_still(self, changes: Sequence[Change], still: Still) -> None:
-        """Make those changes that still hold once nobody else files; else as `OwnerIndex.apply`."""
+    def apply_still(
+        self, changes: Sequence[Change], still: Still, *, lost: frozenset[str] = frozenset()
+    ) -> None:
+        """Make those changes that still hold once nothing else files; else as `OwnerIndex.apply`.
+
+        lost: refs of which words may be missing, though the index seems to have them.
+        """
         ...
 
 
-class FilesForAll(Protocol):
-    """An index that files for several owners at once, so that all wait for the disk together.
+class FilesForWorker(AppliesStill, Protocol):
+    """The index of one owner as the worker of all owners fills it."""
 
-    Each row is written as its owner. What fails for one of them is done for none.
-    """
-
-    def file(self, filings: Sequence[Filing]) -> None:
-        """Make these changes, one filing an owner. Raises: Unavailable, Invalid, Conflict."""
+    def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
+        """File vectors of present texts; see `OwnerIndex`. Raises: Unavailable, Invalid."""
         ...
 
-    def file_vectors(self, identity: str, encoded: Mapping[str, Sequence[Encoded]]) -> None:
-        """File vectors of present texts, by owner. Raises: Unavailable, Invalid, Conflict."""
-        ...
-
-    def drop_former(self, identity: str, owner: str, *, still: Still) -> bool:
+    def drop_previous(self, identity: str, still: Still) -> bool:
         """Drop other encoders' vectors of docs that have ones of this, some at a time.
 
         still: asked before each time; whether it held to the end. Raises: Unavailable, Conflict.

@@ -91,22 +91,8 @@ class Drop:
 
 Change: TypeAlias = Put | Drop
 
-Still: TypeAlias = "Callable[[Any], Callable[[], Sequence[bool]]]"
-"""Asks by an index's own connection which changes still hold, and gives what tells it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filing:
-    """What an index should hold of one owner's, each ref once.
-
-    anew: refs of which it may lack words, though it seems to have them. still: tells which of these
-    still hold, while nobody else files for this owner; None where all do.
-    """
-
-    owner: str
-    changes: Sequence[Change]
-    anew: frozenset[str] = frozenset()
-    still: Still | None = None
+Still: TypeAlias = "Callable[[Any], Sequence[bool]]"
+"""Asks by an index's own connection which changes still hold, one answer for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

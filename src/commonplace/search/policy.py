@@ -78,10 +78,6 @@ BACKLOG_BATCH = 512
 BACKLOG_CHARACTERS = 200_000
 """Characters of what it then encodes, about 10 s; the rest is given back."""
 
-FILED_TOGETHER = 32
-"""Users whose words or vectors a worker files in one transaction, in which what else would be filed
-for them waits: 0.03 s for the words of one to-do each, 0.07 s for those of eight."""
-
 READ_AT_ONCE = 16
 """Records of the outbox read at a time, of which each may be a million characters long."""
 

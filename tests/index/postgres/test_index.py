@@ -16,9 +16,9 @@ from commonplace.core.errors import Denied
 from commonplace.core.values import Asked, Drop, Encoded, Filter, Interval, Put
 from commonplace.db.postgres.database import Postgres, refuse_unguarded
 from commonplace.index.in_memory import MemoryIndex
-from commonplace.index.postgres.held import Held, HeldRows
+from commonplace.index.postgres.held import Held, HeldVectors
 from commonplace.index.postgres.index import TABLES, PostgresIndex
-from commonplace.index.postgres.known import Known, Remembered
+from commonplace.index.postgres.known import KnownDocs, Remembered
 from commonplace.index.postgres.nearest import PREFIX, tend_nearest
 from commonplace.index.scoring.doc_table import roll_of
 from commonplace.index.sqlite.words import FEW
@@ -222,7 +222,7 @@ def test_what_is_remembered_is_bounded():
     """Whoever was not asked about for the longest is forgotten first."""
 
     def of(docs):
-        return Known("n", 1, roll_of(np.zeros((6, docs), dtype=np.int64)), {})
+        return KnownDocs("n", 1, roll_of(np.zeros((6, docs), dtype=np.int64)), {})
 
     held = Remembered(docs=10, owners=3)
     held.keep("a", of(4))
@@ -271,13 +271,13 @@ def test_kept_vectors_are_bounded():
     def of(rows):
         return Held("n", 1, np.arange(rows), np.zeros((rows, 8), dtype=np.float32))
 
-    kept = HeldRows(most_bytes=32 * 10)
+    kept = HeldVectors(most_bytes=32 * 10)
     for owner, rows in (("a", 4), ("b", 4), ("c", 4), ("b", 6)):
-        kept.keep(owner, "m", held=of(rows))
+        kept.keep(owner, "m", of(rows))
     found = [kept.find(owner, "m", name="n", change=1) for owner in "abc"]
     assert [each is not None for each in found] == [False, True, True]
     assert kept.find("b", "m", name="n", change=2) is None
-    kept.keep("d", "m", held=of(99))
+    kept.keep("d", "m", of(99))
     assert kept.find("d", "m", name="n", change=1) is None
 
 

@@ -11,16 +11,14 @@ from psycopg.conninfo import make_conninfo
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import until
 
-from commonplace.app.wiring.memory.postgres import check_database, check_worker, list_series
+from commonplace.app.wiring.memory.schema import check_database, check_worker, list_series
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.core.memory import Call, Draft
-from commonplace.core.values import Drop, Put, Since
 from commonplace.db.postgres.database import Postgres
 from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.reading import MemoryReading
 from commonplace.journals.memory.postgres.store import MemoryPostgres, list_record_migrations
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
+from commonplace.journals.memory.records import Call, RecordDraft
 from commonplace.search import policy
 from commonplace.testing import FrozenClock, HashingEncoder
 
@@ -64,7 +62,7 @@ def upkeep(database, clock):
 
 
 def todo(title, **more):
-    return Draft(kind="todo", fields={"title": title}, **more)
+    return RecordDraft(kind="todo", fields={"title": title}, **more)
 
 
 def at_once(*calls):
@@ -106,17 +104,22 @@ class TestCompany:
         """Whoever comes second alters what the first has made."""
 
         def keep(number):
-            return mine.save(Draft(kind="preference", fields={"flags": {f"f{number}": number}}))
+            return mine.save(
+                RecordDraft(kind="preference", fields={"flags": {f"f{number}": number}})
+            )
 
         at_once(*(lambda n=n: keep(n) for n in range(3)))
         assert dict(mine.find("preference", "preferences").flags) == {"f0": 0, "f1": 1, "f2": 2}
 
     def test_edits_at_once_lose_nothing(self, mine):
         """Each alters what the one before has left."""
-        ref_id = mine.save(Draft(kind="journal", fields={"title": "t", "body": "b"})).ref_id
+        ref_id = mine.save(RecordDraft(kind="journal", fields={"title": "t", "body": "b"})).ref_id
         edits = ({"title": "new"}, {"body": "new"}, {"is_draft": True})
         at_once(
-            *(lambda f=f: mine.save(Draft(kind="journal", fields=f, ref_id=ref_id)) for f in edits)
+            *(
+                lambda f=f: mine.save(RecordDraft(kind="journal", fields=f, ref_id=ref_id))
+                for f in edits
+            )
         )
         found = mine.find("journal", ref_id)
         assert (found.title, found.body, found.is_draft) == ("new", "new", True)
@@ -141,25 +144,6 @@ class TestIds:
         with pytest.raises(Invalid) as told:
             mine.list_records("todo", limit=5, cursor=cursor)
         assert "SELECT" not in str(told.value)
-
-
-class TestSource:
-    def test_all_that_differs_is_told(self, mine, clock):
-        """For an index that is filled anew; its mark changes with each change, a delete too."""
-        source = mine.source()
-        marks = [source.mark()]
-        first = mine.save(todo("first"))
-        marks.append(source.mark())
-        mine.save(Draft(kind="journal", fields={"title": "draft", "is_draft": True}))
-        marks.append(source.mark())
-        mine.delete("todo", mine.save(todo("gone")).ref_id)
-        marks.append(source.mark())
-        assert len(set(marks)) == len(marks)
-        known = {"memory:todo/old": "x"}
-        changes = list(source.scan(Since(mark=None, stamps=lambda _prefix: known)))
-        puts = [x.doc.ref for x in changes if isinstance(x, Put)]
-        assert puts == [f"memory:todo/{first.ref_id}"]
-        assert [x.ref for x in changes if isinstance(x, Drop)] == ["memory:todo/old"]
 
 
 def keeps_nothing_before(reader, written):
@@ -289,7 +273,7 @@ class TestBacklog:
         assert backlog.waiting()[0] == 0
         assert backlog.renew() == 2
         leased = backlog.lease(9, encoder="e", seconds=60)
-        assert {(x.ref_id == kept.ref_id, x.anew, x.gone) for x in leased} == {
+        assert {(x.ref_id == kept.ref_id, x.is_lost, x.gone) for x in leased} == {
             (True, True, False),
             (False, False, True),
         }
@@ -466,20 +450,19 @@ def test_few_records_are_read_at_a_time(database, tmp_path, monkeypatch, by_sear
     memory = world.open("ann")
     for number in range(6):
         memory.save_todo(f"harbour {number}")
-    reads = MemoryPostgres if by_search else MemoryReading
-    read, sizes = reads.read, []
+    read, sizes = MemoryPostgres.read, []
 
     def counted(store, noted):
         left = database.rows("SELECT count(*) FROM wb_outbox WHERE words_due")[0][0]
         sizes.append((len(noted), left))
         return read(store, noted)
 
-    monkeypatch.setattr(reads, "read", counted)
+    monkeypatch.setattr(MemoryPostgres, "read", counted)
     monkeypatch.setattr(policy, "READ_AT_ONCE", 2)
     monkeypatch.setattr(policy, "WORD_CHARACTERS", 5)
     monkeypatch.setattr(policy, "BACKLOG_CHARACTERS", 12)
     if by_search:
-        while memory.desk.filing().refresh(0.0):
+        while memory.service.filing().refresh(0.0):
             pass
         assert sizes == [(2, 6), (2, 4), (2, 2)]
     else:

@@ -14,18 +14,18 @@ from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import PATIENCE_S, until
 
 from commonplace.app.process import Shared
-from commonplace.app.wiring.memory.postgres import check_worker, working
+from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.schema import check_worker
 from commonplace.core.errors import Unavailable
 from commonplace.db.postgres.database import Postgres
-from commonplace.index.postgres import filing as postgres_filing
-from commonplace.index.postgres.filing import PostgresFiling
+from commonplace.index.postgres import index as postgres_index
+from commonplace.index.postgres.index import PostgresIndex, PostgresOwnerIndex
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.reading import MemoryReading
 from commonplace.journals.memory.postgres.store import MemoryPostgres, texts
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search import policy
 from commonplace.services.memory import worker as memory_worker
-from commonplace.services.memory.filing import Lots
+from commonplace.services.memory.filing import LeasedRecords
 from commonplace.testing import HashingEncoder, ReadySlot
 
 ENCODERS = "SELECT DISTINCT encoder FROM wb_outbox ORDER BY 1"
@@ -92,16 +92,14 @@ class TestSwitches:
         world.open("ann").save_todo("harbour gate")
         old, new = worker_with(HashingEncoder()), worker_with(OtherEncoder())
         old.work()
-        world.database.run(
-            "INSERT INTO wb_workers VALUES (gen_random_uuid(), %s, now() + interval '60 s')", OLD
-        )
+        world.database.run("UPDATE wb_upkeep SET until = now() + interval '60 s'")
         assert new.work() == 0
-        world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+        world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
         assert new.work() == 1
 
     def test_former_vectors_go_a_day_after_the_switch(self, world, worker_with, monkeypatch):
         """Not before all are made anew; those of a record that has none of the new one stay."""
-        monkeypatch.setattr(postgres_filing, "_FORMER_AT_ONCE", 2)
+        monkeypatch.setattr(postgres_index, "_PREVIOUS_AT_ONCE", 2)
         mine, bob = world.open("ann"), world.open("bob")
         for number in range(3):
             mine.save_todo(f"harbour {number}")
@@ -154,15 +152,15 @@ class TestSwitches:
         old.run_once()
         new.run_once()
         world.database.run("UPDATE wb_upkeep SET whole_at = whole_at - interval '1 day'")
-        drop = PostgresFiling.drop_former
+        drop = PostgresOwnerIndex.drop_previous
 
         def slow(*args, **given):
-            monkeypatch.setattr(PostgresFiling, "drop_former", drop)
-            world.database.run("UPDATE wb_workers SET until = now() - interval '1 s'")
+            monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", drop)
+            world.database.run("UPDATE wb_upkeep SET until = now() - interval '1 s'")
             assert old.work() == 2
             return drop(*args, **given)
 
-        monkeypatch.setattr(PostgresFiling, "drop_former", slow)
+        monkeypatch.setattr(PostgresOwnerIndex, "drop_previous", slow)
         new.run_once()
         assert world.database.rows(MODELS) == [(OLD, 2), (NEW, 2)]
         assert world.database.rows("SELECT encoder, is_cleared FROM wb_upkeep") == [(OLD, False)]
@@ -188,7 +186,7 @@ class TestFiling:
         before = world.database.rows(words)
         world.database.run("DELETE FROM wb_words WHERE term LIKE 'harbo%%'")
         assert worker.renew() == 3
-        mine.desk.filing().refresh(0.0)  # a search that comes first takes them for filed
+        mine.service.filing().refresh(0.0)  # a search that comes first takes them for filed
         assert worker.run_once() == 3
         assert world.database.rows(words) == before
         assert world.database.rows(MODELS) == [(OLD, 3)]
@@ -238,7 +236,7 @@ class TestFiling:
         mine.edit_todo(ref_id, done=True)
         backlog.done(leased, encoder=OLD)
         again = backlog.lease(9, encoder=OLD, seconds=60)
-        assert [each.anew for each in again] == [True]
+        assert [each.is_lost for each in again] == [True]
         backlog.done(again, encoder=OLD)
         assert world.database.rows("SELECT anew FROM wb_outbox") == [(False,)]
 
@@ -306,9 +304,12 @@ class TestFiling:
 
             monkeypatch.setattr(MemoryPostgres, "read", slow)
             monkeypatch.setattr(MemoryPostgres, "filed", dies)
-            assert mine.desk.filing().refresh(0.0)
+            assert mine.service.filing().refresh(0.0)
         else:
-            lots = Lots(records=MemoryReading(pool), index=PostgresFiling(pool))
+            lots = LeasedRecords(
+                store_of=lambda owner: MemoryPostgres(pool, owner=owner),
+                index_of=PostgresIndex(pool).within,
+            )
             leased = MemoryBacklog(pool).lease(9, encoder=OLD, seconds=60)
             tasks, _ = lots.read(leased)
             others_do()
@@ -437,4 +438,4 @@ def test_tidying_ends_with_its_worker(world, worker_with, monkeypatch):
     ended.set()
     assert is_over.wait(PATIENCE_S)
     until(lambda: "tidying" not in [thread.name for thread in threading.enumerate()])
-    assert world.database.rows("SELECT 1 FROM wb_workers") == []
+    assert world.database.rows("SELECT 1 FROM wb_upkeep WHERE until IS NOT NULL") == []

@@ -11,7 +11,7 @@ from tests.memory_world import SqliteMemoryWorld
 
 from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.search import policy
-from commonplace.services.memory.finding import within_budget
+from commonplace.services.memory.budget import within_budget
 from commonplace.tools.memory.tools import MemoryTools
 
 
@@ -23,7 +23,7 @@ def world(tmp_path):
 
 
 def tools_of(memory):
-    tools = MemoryTools(desk=lambda: memory.desk)
+    tools = MemoryTools(service=lambda: memory.service)
     named = {x.name: x for x in (*tools.toolset.tools, *tools.write_toolset.tools)}
     return lambda name, **given: named[name].call(given)
 
@@ -185,17 +185,20 @@ def test_a_broken_index_and_a_broken_file_are_told_apart(world, monkeypatch):
         raise Unavailable("The disk reports an error.", hint="Check the disk.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(mine.desk.finder()._index, "candidates", fail)
+        patch.setattr(mine.service.finder()._index, "candidates", fail)
         with pytest.raises(Unavailable) as caught:
             mine.search("harbour")
         assert caught.value.error_code == "VECTOR_SEARCH_FAILED"
     with monkeypatch.context() as patch:
-        patch.setattr(mine.desk.store, "find", fail)
+        patch.setattr(mine.service.store, "find", fail)
         with pytest.raises(Unavailable) as caught:
             mine.search("harbour")
         assert caught.value.error_code == "DB_READ_FAILED"
         assert caught.value.facts["error_code"] == "DB_READ_FAILED"
-    assert [x.status for x in mine.desk.store.calls()] == ["DB_READ_FAILED", "VECTOR_SEARCH_FAILED"]
+    assert [x.status for x in mine.service.store.calls()] == [
+        "DB_READ_FAILED",
+        "VECTOR_SEARCH_FAILED",
+    ]
     assert len(mine.search("harbour").hits) == 1
 
 
@@ -219,7 +222,7 @@ def test_no_log_holds_text(world, caplog):
     mine.save_todo("xylophonic")
     mine.search("xylophonic")
     assert "xylophonic" not in caplog.text
-    assert "xylophonic" not in json.dumps([str(x) for x in mine.desk.store.calls()])
+    assert "xylophonic" not in json.dumps([str(x) for x in mine.service.store.calls()])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -23,7 +23,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
 from commonplace.core.owners import parse_owner
-from commonplace.db.postgres.errors import MIGRATE_HINT, Late, Translated, ours
+from commonplace.db.postgres.errors import MIGRATE_HINT, Late, TranslatedPostgres, ours
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ _BEGIN_S = 6.0
 # libpq waits no shorter.
 _PROBE_S = 2
 _IDLE_S = 5.0
-# More often than any statement is sent that is not said to be worth it.
-_NEVER = 1 << 30
 _GRACE_S = 1.0
 _TICK_S = 0.1
 _CLOSE_S = 2.0
@@ -85,8 +83,6 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up at its deadline: a frozen server answers nothing for ever.
 
     No timeout of the server or of TCP helps there. deadline: monotonic seconds; None while idle.
-    A statement run with `prepare=True` is planned once for everybody, where no proxy is in between:
-    for those alone that meet the same few rows of whoever has many and whoever has few.
     """
 
     deadline: float | None = None
@@ -104,7 +100,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise Late("deadline") from None
 
 
-class _Shared(NamedTuple):
+class _SharedTransaction(NamedTuple):
     """A transaction that several questions share, until when others may, and what ends it."""
 
     conn: Connection
@@ -116,14 +112,14 @@ class _Joint(threading.local):
     """What a thread shares. owner: whose; nobody's outside. is_used: a question is being asked."""
 
     owner = ""
-    shared: _Shared | None = None
+    shared: _SharedTransaction | None = None
     is_used = False
 
 
 class Postgres:
     """One database, its connections shared by all threads of a process; opened at its first use.
 
-    url: an address as libpq takes it; nothing of it but host and name is ever told. check: called
+    url: an address as libpq takes it; nothing of it but host and name is ever shown. check: called
     with a connection before the first one is handed out; see `refuse_unguarded`. most: connections
     at the most. Thread-safe; not to be carried over a fork.
     """
@@ -167,6 +163,8 @@ class Postgres:
         """Have what this thread asks by `joined` meanwhile share transactions of the owner.
 
         One begins at the first question, and ends at the last, or before anything has its own.
+        Without it a search of a user of 100 records takes 10 ms more of 30 on a busy machine, and
+        2.2 ms of processors more beside 11.
         """
         joint = self._joint
         if joint.owner:
@@ -192,17 +190,12 @@ class Postgres:
                 yield conn
             return
         conn = self._join()
-        self._joint.is_used, is_ending = True, False
+        self._joint.is_used = True
         try:
-            # What nobody waits for goes to the server with the end.
-            with conn.pipeline() if last else nullcontext():
-                yield conn
-                if is_ending := last:
-                    self._commit(conn)
+            yield conn
         except BaseException:
-            with _told() if is_ending else nullcontext():
-                self._drop()
-                raise
+            self._drop()
+            raise
         finally:
             self._joint.is_used = False
         if last:
@@ -220,7 +213,7 @@ class Postgres:
     @contextmanager
     def bare(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
         """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
-        with Translated(self.name):
+        with TranslatedPostgres(self.name):
             conn = self._take(time.monotonic() + (deadline_s or self._deadline_s))
             try:
                 yield conn
@@ -244,7 +237,7 @@ class Postgres:
             ending = ExitStack()
             owner = parse_owner(joint.owner)
             conn = ending.enter_context(self._transaction(owner, "soon", None))
-            joint.shared = _Shared(conn, time.monotonic() + self._deadline_s / 2, ending)
+            joint.shared = _SharedTransaction(conn, time.monotonic() + self._deadline_s / 2, ending)
         return joint.shared.conn
 
     def _part(self) -> None:
@@ -253,7 +246,7 @@ class Postgres:
         if joint.shared is None or joint.is_used:
             return
         shared, joint.shared = joint.shared, None
-        with _told():
+        with _logged_end():
             shared.ending.close()
 
     def _drop(self) -> None:
@@ -267,7 +260,7 @@ class Postgres:
         self, owner: str, commit: Commit, deadline_s: float | None
     ) -> Iterator[Connection]:
         late = time.monotonic() + (deadline_s or self._deadline_s)
-        with Translated(self.name):
+        with TranslatedPostgres(self.name):
             conn = self._begun(owner, commit, late)
             try:
                 yield conn
@@ -281,7 +274,7 @@ class Postgres:
 
     def _begun(self, owner: str, commit: Commit, late: float) -> Connection:
         """A connection in a transaction of the owner; stale ones are replaced."""
-        # Once the server was started anew, each that idled is stale; nothing was done on it yet.
+        # Once the server was restarted, each that idled is stale; nothing was done on it yet.
         for left in reversed(range(self._most + 1)):
             conn = self._take(late)
             try:
@@ -326,13 +319,13 @@ class Postgres:
             self._probe()
         until = min(late, time.monotonic() + _TAKE_S)
         while True:
-            # Each request makes the pool try anew; between its own tries it waits ever longer.
+            # Each request makes the pool try again; between its own tries it waits ever longer.
             left_s = until - time.monotonic()
             try:
                 conn = pool.getconn(timeout=min(max(left_s, 0.01), _TAKE_STEP_S))
             except PoolTimeout:
                 if left_s <= _TAKE_STEP_S:
-                    # Why there is none is told in the pool's log alone; a try of our own says it.
+                    # Why there is none stands in the pool's log alone; a try of our own says it.
                     self._first_look()
                     raise
             else:
@@ -361,7 +354,6 @@ class Postgres:
                     self._conninfo,
                     connection_class=Connection,
                     kwargs={"autocommit": True, "prepare_threshold": None},
-                    configure=_let_prepare,
                     min_size=0,
                     max_size=self._most,
                     open=True,
@@ -382,7 +374,7 @@ class Postgres:
             return
 
     def _first_look(self, *, wait_s: int | None = None) -> None:
-        """Connect once: whatever is wrong is told at once, and as what it is.
+        """Connect once: whatever is wrong is raised at once, and as what it is.
 
         One thread looks for all that ask meanwhile, so that no crowd comes upon a full server.
         """
@@ -398,7 +390,7 @@ class Postgres:
             finally:
                 with self._lock:
                     self._looking = None
-                look.cancel()  # unless it ended: whoever waits is told all the same
+                look.cancel()  # unless it ended: those who wait are woken all the same
         try:
             look.result()
         except CancelledError:
@@ -408,7 +400,7 @@ class Postgres:
         given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
         try:
             with (
-                Translated(self.name),
+                TranslatedPostgres(self.name),
                 connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
             ):
                 self._check(conn, self.name)
@@ -430,7 +422,7 @@ def parse_address(url: str) -> tuple[str, str]:
         given = {}
     if not given:
         raise Invalid(
-            "The address of the database is none that Postgres takes.",
+            "The address of the database is not one that Postgres takes.",
             hint="Use one like postgresql://role@host/name.",
         ) from None
     if _is_torn(url):
@@ -492,20 +484,8 @@ def _only(conn: Connection, query: str) -> tuple[Any, ...]:
     return row
 
 
-def _let_prepare(conn: Connection) -> None:
-    """Let statements be prepared in a session of our own, and have their plans look rows up.
-
-    A proxy gives the next transaction another session, where they are not; it also names another
-    process when it is connected to than the one that answers.
-    """
-    (answering,) = _only(conn, "session")
-    if answering == conn.info.backend_pid:
-        conn.execute(statement(queries()["look_up"]))
-        conn.prepare_threshold = _NEVER
-
-
 @contextmanager
-def _told() -> Iterator[None]:
+def _logged_end() -> Iterator[None]:
     """The end of a transaction of questions: a failure is logged alone; what was read is read."""
     try:
         yield

@@ -50,8 +50,8 @@ _STATES: dict[str, _Told] = {
     "42501": (Denied, "does not let this role do that", MIGRATE_HINT),
     # What a plan that was kept comes upon.
     "0A000": (Unavailable, "cannot do that, or was altered meanwhile", _AGAIN),
-    "40001": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
-    "40P01": (Conflict, "was changed by somebody else meanwhile", "Read again, then write."),
+    "40001": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
+    "40P01": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
 }
 _CLASSES: dict[str, _Told] = {
     "08": (Lost, "does not answer", "Check that it runs, then try again."),
@@ -72,7 +72,7 @@ _REFUSALS = {
 }
 
 
-class Translated:
+class TranslatedPostgres:
     """A stretch in which the driver's errors become ours. name: of the database, for people."""
 
     __slots__ = ("_name",)

@@ -12,7 +12,7 @@ from psycopg.errors import LockNotAvailable
 
 from commonplace.core.errors import Denied, Unavailable
 from commonplace.db.postgres.database import DEADLINE_S, connect, parse_address, queries, statement
-from commonplace.db.postgres.errors import MIGRATE_HINT, Translated
+from commonplace.db.postgres.errors import MIGRATE_HINT, TranslatedPostgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
 
     series: by name, in the order in which they are applied. Several processes may call it at once:
     each step is looked up and applied in one transaction, under one lock. Raises: Unavailable when
-    the database has migrations this program does not know, or somebody is long in the way; Denied
+    the database has migrations this program does not know, or a lock is long in the way; Denied
     for a role that may not.
     """
     conninfo, name = parse_address(url)
     done: list[str] = []
-    with Translated(name), connect(conninfo) as conn:
+    with TranslatedPostgres(name), connect(conninfo) as conn:
         for each, migrations in series.items():
             done += [
                 f"{each} {migration.number:04} {migration.name}"

@@ -20,15 +20,6 @@ SET LOCAL synchronous_commit = off;
 SELECT rolname, rolsuper, rolbypassrls, current_setting('server_encoding')
 FROM pg_catalog.pg_roles WHERE rolname = current_user;
 
--- name: session
--- The process that answers.
-SELECT pg_catalog.pg_backend_pid();
-
--- name: look_up
--- A plan that is kept may have been made while a table was small enough to be read as a whole. Servers
--- before 18 take what has to be for so dear then that they would compile it first.
-SET enable_seqscan = off; SET jit = off;
-
 -- name: tables
 -- The tables among these names: whether we own one, whether its rows are guarded for everybody.
 SELECT relname, pg_catalog.pg_has_role(current_user, relowner, 'MEMBER'),
@@ -77,19 +68,9 @@ INSERT INTO applied_migrations (series, number, name) VALUES (%(series)s, %(numb
 GRANT SELECT ON applied_migrations TO commonplace_app, commonplace_worker;
 
 -- name: lock_migrations
--- One process at a time migrates a database; let go of at the end of the transaction.
+-- One process at a time migrates a database; released at the end of the transaction.
 SELECT pg_advisory_xact_lock(7166182915201);
 
 -- name: wait_shortly
 -- Whoever saves or searches waits behind one who waits for a table of theirs.
 SET LOCAL lock_timeout = '3s';
-
--- name: turn
--- The transaction is this owner's from here on.
-SET LOCAL app.user_id = {owner};
-
--- name: turn_briefly
--- Whoever waits for one owner's rows has those of the others in hand meanwhile. Of an owner who has
--- come since the planner looked it takes any index for as good: plans are made for nobody in particular.
-SELECT set_config('lock_timeout', '1s', true),
-    set_config('plan_cache_mode', 'force_generic_plan', true);

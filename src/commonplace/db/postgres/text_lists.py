@@ -1,4 +1,4 @@
-"""Lists of texts as Postgres takes them: told that they are, and in its own form.
+"""Lists of texts as Postgres takes them: with their type, and in its own form.
 
 Never guesses: to find out what a list holds, and to put it into words, takes the driver 0.05 ms.
 """

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.memory import KINDS
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
 from commonplace.doors.cli.frame import json_option, settings, show
 from commonplace.doors.cli.progress import show_counting
+from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
 
 if TYPE_CHECKING:
@@ -41,23 +41,23 @@ def tools_of(user: str | None, *, with_encoder: bool = True) -> Iterator[MemoryT
     with opened() as app:
         if with_encoder:
             load_encoder(app)
-        with _desk(app, user) as tools:
+        with _service(app, user) as tools:
             yield tools
 
 
 @contextmanager
-def _desk(app: App, user: str | None) -> Iterator[MemoryTools]:
-    desk = app.memory.desk_of(settings().owner if user is None else user)
+def _service(app: App, user: str | None) -> Iterator[MemoryTools]:
+    service = app.memory.service_of(settings().owner if user is None else user)
     try:
-        yield MemoryTools(desk=lambda: desk)
+        yield MemoryTools(service=lambda: service)
     finally:
-        desk.filing().close()
-        desk.store.close()
+        service.filing().close()
+        service.store.close()
 
 
 @contextmanager
 def until_ended() -> Iterator[threading.Event]:
-    """What is set when the process is told to end: the batch in hand comes to its end."""
+    """What is set when the process is asked to end: the batch in hand comes to its end."""
     stop = threading.Event()
     before = [
         (number, signal.signal(number, lambda *_: stop.set()))
@@ -174,12 +174,12 @@ def migrate(as_json: bool) -> None:
 
 @memory.command(short_help="File what is saved in Postgres, of all users.")
 @click.option("--once", is_flag=True, help="End when nothing waits any more.")
-@click.option("--anew", is_flag=True, help="File everything anew, as where the index was lost.")
+@click.option("--anew", is_flag=True, help="File everything again, as where the index was lost.")
 @json_option
 def worker(once: bool, anew: bool, as_json: bool) -> None:
     """File what is saved in Postgres, of all users: words and vectors.
 
-    Runs until it is told to end. There may be several; one that dies is made up for by the others.
+    Runs until it is asked to end. There may be several; one that dies is made up for by the others.
     """
     from commonplace.app.backends import POSTGRES
 
@@ -190,8 +190,8 @@ def worker(once: bool, anew: bool, as_json: bool) -> None:
         if anew:
             working.renew()
         if once:
-            with show_counting("Filing") as tell:
-                filed = working.run_once(progress=tell)
+            with show_counting("Filing") as progress:
+                filed = working.run_once(progress=progress)
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
         admin = settings().database.admin_url

@@ -1,6 +1,6 @@
 """The demo of memory: a real Postgres, two users, a worker, and what each of them sees.
 
-Never touches a database but one of its own, nor the settings of whoever runs it.
+Never touches a database but one of its own, nor the settings of the user who runs it.
 """
 
 from __future__ import annotations

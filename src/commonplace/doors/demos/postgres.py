@@ -48,7 +48,7 @@ log_min_messages = warning
 
 
 class PostgresServer:
-    """A server in a folder of its own, reached by a socket there; trusts whoever reaches it.
+    """A server in a folder of its own, reached by a socket there; trusts all who reach it.
 
     folder: short, since a socket's path may have 100 characters; None for a new one in the system's
     place for such. is_durable: whether commits wait for the disk.

@@ -21,7 +21,7 @@ from commonplace.index.scoring.stems import tokens
 from commonplace.index.sqlite.docs import SECOND_BITS, Shelf, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from commonplace.core.values import Change, Doc, Still
 
@@ -36,7 +36,7 @@ _LONGEST_TERM = 200
 _JOURNAL = "memory"
 
 
-class _Held(NamedTuple):
+class _FiledDoc(NamedTuple):
     id: int
     shelf: int
     at_us: int
@@ -64,7 +64,7 @@ class _Moved(NamedTuple):
 class _Plan:
     """What one call changes: rows to put, ids that leave, ids whose words and vectors go."""
 
-    anew: frozenset[str]
+    lost: frozenset[str]
     rows: list[dict[str, Any]] = field(default_factory=list)
     shelves: dict[int, Shelf] = field(default_factory=dict)
     gone: list[int] = field(default_factory=list)
@@ -77,28 +77,33 @@ class _Plan:
     speaking: int = 0
 
 
-def apply_changes(asking: Asking, changes: Sequence[Change], *, still: Still | None = None) -> None:
-    """File docs in place of any with their refs, and take out what is dropped.
-
-    Vectors stay while the text does. still: as `Filing` has it. Raises: Invalid.
-    """
-    with asking.at_once():
-        for _ in changing(asking, changes, still=still):
-            pass
-
-
-def changing(
+def apply_changes(
     asking: Asking,
     changes: Sequence[Change],
     *,
-    anew: frozenset[str] = frozenset(),
     still: Still | None = None,
-) -> Iterator[None]:
-    """The same in steps: what is asked before one is answered after it.
+    lost: frozenset[str] = frozenset(),
+) -> None:
+    """File docs in place of any with their refs, and remove what is dropped.
 
-    So several users' changes wait for the server together. anew, still: as `Filing` has them.
-    Raises: Invalid.
+    Vectors stay while the text does.
+
+    Args:
+        asking: The transaction of the user.
+        changes: Puts and drops; the last of a ref counts.
+        still: See `AppliesStill`; None where all hold.
+        lost: See `AppliesStill`.
+
+    Raises:
+        Invalid: More entries lie in one second than it has numbers for.
     """
+    with asking.at_once():
+        _apply(asking, changes, still, lost)
+
+
+def _apply(
+    asking: Asking, changes: Sequence[Change], still: Still | None, lost: frozenset[str]
+) -> None:
     last = {
         plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
         if isinstance(each, Put)
@@ -106,17 +111,17 @@ def changing(
         for each in changes
     }
     lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
+    asking.ask("plan_for_all")
     changed = asking.ask("next_change")
     found = asking.ask("find_docs", refs=Texts(last))
     numbers = asking.ask("last_of_seconds", lows=lows)
-    # Whoever else files for this user waits for us by now, and files what changed before.
-    told = None if still is None else asking.tell(still)
-    yield
+    # Whatever else files for this user waits for us by now, and files what changed before.
+    if still is not None:
+        holds = asking.check(still)
+        last = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
     change = int(_row(changed.fetchone())[0])
-    held = {row[0]: _Held(*row[1:]) for row in found.fetchall()}
-    if told is not None:
-        last = {ref: doc for (ref, doc), holds in zip(last.items(), told(), strict=True) if holds}
-    plan = _planned(last, held, anew)
+    held = {row[0]: _FiledDoc(*row[1:]) for row in found.fetchall()}
+    plan = _planned(last, held, lost)
     _number(plan, dict(numbers.fetchall()))
     for row, doc in plan.said:
         row["words"] = _words(doc)
@@ -124,9 +129,9 @@ def changing(
 
 
 def _planned(
-    last: Mapping[str, Doc | None], held: Mapping[str, _Held], anew: frozenset[str]
+    last: Mapping[str, Doc | None], held: Mapping[str, _FiledDoc], lost: frozenset[str]
 ) -> _Plan:
-    plan = _Plan(anew=anew)
+    plan = _Plan(lost=lost)
     for ref, doc in last.items():
         before = held.get(ref)
         if before is not None:
@@ -140,13 +145,13 @@ def _planned(
     return plan
 
 
-def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
+def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
     shelf = _shelf(doc)
     row = _row_of(ref, doc, shelf_id(shelf))
     plan.docs += 1
     plan.speaking += not row["blank"]
     # A doc that two processes file is put by the first.
-    if before is not None and before.is_like(row) and ref not in plan.anew:
+    if before is not None and before.is_like(row) and ref not in plan.lost:
         return
     plan.shelves[row["shelf"]] = shelf
     plan.rows.append(row)
@@ -165,7 +170,7 @@ def _put(plan: _Plan, ref: str, doc: Doc, before: _Held | None) -> None:
         bound = {"before": before.id, "kind": shelf.kind, "ref_id": ref_id}
         plan.moved.append(_Moved(bound, row))
     same_words = same_text and (before.dated, before.tags) == (row["dated"], row["tags"])
-    if not same_words or "id" not in row or ref in plan.anew:
+    if not same_words or "id" not in row or ref in plan.lost:
         plan.wordless.append(before.id)
         plan.said.append((row, doc))
 
@@ -204,7 +209,7 @@ def _write(asking: Asking, plan: _Plan, change: int) -> None:
     asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
     if plan.moved:
         asking.ask("note_moved")
-    again = [row for row in plan.rows if row["ref"] in plan.anew]
+    again = [row for row in plan.rows if row["ref"] in plan.lost]
     if again:
         _drop_strays(asking, plan, again)
     counted = {"more": plan.docs, "more_speaking": plan.speaking}
@@ -300,7 +305,7 @@ def ref_id_of(ref: str, kind: str) -> str:
 
 
 def term_of(token: str) -> str:
-    """A word as the tables hold it: one that is no word of anybody's is cut and hashed."""
+    """A word as the tables hold it: a very long one is cut and hashed."""
     if len(token) <= _LONGEST_TERM and "\n" not in token:
         return token
     first = token[:_LONGEST_TERM].partition("\n")[0]

@@ -23,17 +23,11 @@ from commonplace.core.values import (
     said,
 )
 from commonplace.index.postgres.docs import apply_changes
-from commonplace.index.postgres.held import (
-    HELD_CHUNKS,
-    HELD_DOC_BYTES,
-    Held,
-    HeldDocs,
-    HeldRows,
-    read_held,
-)
+from commonplace.index.postgres.held import HELD_CHUNKS, HeldVectors, read_held
 from commonplace.index.postgres.known import (
+    FIRST,
     NOTHING,
-    Known,
+    KnownDocs,
     Remembered,
     ask_known,
     brought_up,
@@ -72,7 +66,10 @@ TABLES = (
 """What the migrations of the index make; row level security is forced on each."""
 
 SERIES = "index"
-"""The name of those migrations, which lie in `postgres_migrations`."""
+"""The name of those migrations, which lie in `index/postgres/migrations`."""
+
+# Docs whose vectors leave in one transaction, 0.08 s in which what is filed for their owner waits.
+_PREVIOUS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +81,11 @@ class _Common:
     indexed_from: int
     held_chunks: int
     remembered: Remembered = field(default_factory=Remembered)
-    held: HeldRows[Held] = field(default_factory=HeldRows)
-    docs: HeldRows[HeldDocs] = field(default_factory=lambda: HeldRows(most_bytes=HELD_DOC_BYTES))
+    held: HeldVectors = field(default_factory=HeldVectors)
 
 
 class PostgresIndex:
-    """Indexes of all owners in one database; whoever opened that closes it.
+    """Indexes of all owners in one database; its owner closes that.
 
     clock: seconds since the epoch, for leases. indexed_from: docs in reach from which the nearest
     are asked of an index over the user's own vectors, where there is one. held_chunks: vectors up
@@ -125,7 +121,6 @@ class PostgresIndex:
             self._closed = True
         self._common.remembered.clear()
         self._common.held.clear()
-        self._common.docs.clear()
 
 
 class PostgresOwnerIndex:
@@ -178,10 +173,28 @@ class PostgresOwnerIndex:
             with self._within() as asking:
                 put_vectors(asking, plain(identity), encoded)
 
-    def apply_still(self, changes: Sequence[Change], still: Still) -> None:
+    def apply_still(
+        self, changes: Sequence[Change], still: Still, *, lost: frozenset[str] = frozenset()
+    ) -> None:
         """Make those that still hold; see `core.ports.AppliesStill`. Raises: Unavailable."""
         with self._within() as asking:
-            apply_changes(asking, changes, still=still)
+            apply_changes(asking, changes, still=still, lost=lost)
+            if any(isinstance(each, Drop) for each in changes):
+                asking.ask("drop_bare_shelves")
+
+    def drop_previous(self, identity: str, still: Still) -> bool:
+        """Drop other encoders' vectors; see `core.ports.FilesForWorker`. Raises: Unavailable."""
+        bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
+        after: int | None = FIRST
+        while after is not None:
+            with self._within(commit="soon") as asking:
+                # Nothing else files vectors of this owner from here on: what holds now holds to
+                # the end.
+                asking.ask("hold")
+                if not all(asking.check(still)):
+                    return False
+                ((after,),) = asking.ask("drop_previous", after=after, **bound).fetchall()
+        return True
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
@@ -215,7 +228,7 @@ class PostgresOwnerIndex:
         )
 
     def counts(self, identity: str) -> Counts:
-        """How much is held, and how much waits for this encoder; bytes are not told of one user.
+        """How much is held, and how much waits for this encoder; bytes are not counted.
 
         Raises: Unavailable.
         """
@@ -268,8 +281,8 @@ class PostgresOwnerIndex:
 
     @contextmanager
     def _within(self, *, commit: Commit = "synced") -> Iterator[Asking]:
-        # Derived, and yet on the disk when it is told: processes remember it by the number of its
-        # change, which another one would have after a crash that lost it.
+        # Derived, and yet on the disk when it is committed: processes remember it by the number of
+        # its change, which another one would have after a crash that lost it.
         with self._common.database.within(self._owner, commit=commit) as conn:
             yield Asking(conn, self._owner)
 
@@ -279,7 +292,7 @@ class PostgresOwnerIndex:
         with self._common.database.joined(self._owner, last=last) as conn:
             yield Asking(conn, self._owner)
 
-    def _is_few(self, known: Known) -> bool:
+    def _is_few(self, known: KnownDocs) -> bool:
         """Whether they are of a small user, whose rows are kept."""
         return len(known.roll) <= self._common.held_chunks
 
@@ -288,8 +301,8 @@ class PostgresOwnerIndex:
         return docs, pending
 
     def _looked(
-        self, asking: Asking, known: Known, model: str, words: Mapping[str, Any]
-    ) -> tuple[Known, Vectors | None, bytes | None]:
+        self, asking: Asking, known: KnownDocs, model: str, words: Mapping[str, Any]
+    ) -> tuple[KnownDocs, Vectors | None, bytes | None]:
         """What is known now, what there is of a model, and where these words stand."""
         index: Cursor[tuple[Any, ...]] | None = None
         if self._is_few(known):
@@ -307,7 +320,9 @@ class PostgresOwnerIndex:
             known, found = self._followed(asking, known, model)
         return known, self._vectors(asking, known, model, found, index), sent
 
-    def _followed(self, asking: Asking, known: Known, model: str) -> tuple[Known, list[Any]]:
+    def _followed(
+        self, asking: Asking, known: KnownDocs, model: str
+    ) -> tuple[KnownDocs, list[Any]]:
         """What is known after what came since; from nothing, where it is too late to follow."""
         for before in (known, NOTHING):
             row = ask_known(asking, before, model=model).fetchone()
@@ -323,7 +338,7 @@ class PostgresOwnerIndex:
     def _vectors(
         self,
         asking: Asking,
-        known: Known,
+        known: KnownDocs,
         model: str,
         found: Sequence[Any],
         index: Cursor[tuple[Any, ...]] | None,
@@ -341,7 +356,7 @@ class PostgresOwnerIndex:
             held = read_held(
                 asking, name=known.name, change=change, model=model, dimensions=dimensions
             )
-            self._common.held.keep(self._owner, model, held=held)
+            self._common.held.keep(self._owner, model, held)
         return Vectors(model, dimensions, chunks, None, held)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
@@ -349,20 +364,16 @@ class PostgresOwnerIndex:
         with self._joined() as asking:
             return dict(asking.ask("list_stamps", low=low, high=prefix_end(low)).fetchall())
 
-    def _read(self, keys: Sequence[int], known: Known) -> Mapping[int, Doc]:
-        """The docs as they were when they were found; those of a small user are kept."""
-        name, change = known.name, known.change
-        held = self._common.docs.find(self._owner, name=name, change=change)
-        docs: dict[int, Doc] = {} if held is None else {**held.docs}
-        if missing := [key for key in keys if key not in docs]:
-            with self._joined() as asking:
-                rows = asking.ask("read_docs", ids=Longs(missing)).fetchall()
-            # A shelf that came since the search is of a doc that the search did not see.
-            docs |= {
-                row[0]: doc_of(row, on, tuple)
-                for row in rows
-                if (on := known.shelves.get(row[2])) is not None
-            }
-            if self._is_few(known):
-                self._common.docs.keep(self._owner, held=HeldDocs(name, change, docs))
+    def _read(self, keys: Sequence[int], known: KnownDocs) -> Mapping[int, Doc]:
+        """The docs as they were when they were found."""
+        if not keys:
+            return {}
+        with self._joined() as asking:
+            rows = asking.ask("read_docs", ids=Longs(keys)).fetchall()
+        # A shelf that came since the search is of a doc that the search did not see.
+        docs = {
+            row[0]: doc_of(row, on, tuple)
+            for row in rows
+            if (on := known.shelves.get(row[2])) is not None
+        }
         return {key: docs[key] for key in keys if key in docs}

@@ -44,8 +44,8 @@ _SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """The docs of one user as of one change. name: tells these rows from others made later.
+class KnownDocs:
+    """The docs of one user as of one change. name: distinguishes these rows from others made later.
 
     spreads: in how many docs a word stood, and among how many that was counted.
     """
@@ -57,7 +57,7 @@ class Known:
     spreads: dict[Stem, tuple[int, int]] = field(default_factory=dict)
 
 
-NOTHING = Known("", 0, roll_of(np.empty((len(COLUMNS), 0), dtype=np.int64)), {})
+NOTHING = KnownDocs("", 0, roll_of(np.empty((len(COLUMNS), 0), dtype=np.int64)), {})
 
 
 class Remembered:
@@ -67,10 +67,10 @@ class Remembered:
         self._docs = docs
         self._owners = owners
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, KnownDocs] = OrderedDict()
         self._held = 0
 
-    def of(self, owner: str) -> Known:
+    def of(self, owner: str) -> KnownDocs:
         """What was known of a user at the last search; NOTHING at first."""
         with self._lock:
             known = self._known.get(owner, NOTHING)
@@ -78,8 +78,8 @@ class Remembered:
                 self._known.move_to_end(owner)
             return known
 
-    def keep(self, owner: str, known: Known) -> None:
-        """Remember it, and forget whoever was not asked about for the longest.
+    def keep(self, owner: str, known: KnownDocs) -> None:
+        """Remember it, and evict the users who were not asked about for the longest.
 
         An older one as well: after a failover the database may have gone back.
         """
@@ -94,18 +94,18 @@ class Remembered:
                 self._held -= len(self._known.popitem(last=False)[1].roll)
 
     def clear(self) -> None:
-        """Forget everybody."""
+        """Forget all users."""
         with self._lock:
             self._known.clear()
             self._held = 0
 
 
-def ask_known(asking: Asking, known: Known, *, model: str) -> Cursor[tuple[Any, ...]]:
+def ask_known(asking: Asking, known: KnownDocs, *, model: str) -> Cursor[tuple[Any, ...]]:
     """Ask what came since, and what there is of a model."""
     return asking.ask("read_known", seen=known.change, model=model)
 
 
-def brought_up(asking: Asking, row: tuple[Any, ...], known: Known) -> Known | None:
+def brought_up(asking: Asking, row: tuple[Any, ...], known: KnownDocs) -> KnownDocs | None:
     """What is known after an answer to `ask_known`; None where too little was known to follow."""
     name, change, pruned, rows, dropped, shelves = row[:6]
     if known.change and (known.name != name or not pruned <= known.change <= change):
@@ -117,7 +117,7 @@ def brought_up(asking: Asking, row: tuple[Any, ...], known: Known) -> Known | No
     if len(known.roll):
         roll = followed(known.roll, np.union1d(fresh[0], gone), fresh, partial(_refs, asking))
     added = {number: _shelf(on) for number, *on in shelves or ()}
-    return Known(name, change, roll, {**known.shelves, **added}, known.spreads)
+    return KnownDocs(name, change, roll, {**known.shelves, **added}, known.spreads)
 
 
 def _refs(asking: Asking, ids: Sequence[int]) -> dict[int, str]:
@@ -129,7 +129,7 @@ def _shelf(on: Sequence[Any]) -> Shelf:
     return Shelf(journal, scope, kind, author, tuple(headings))
 
 
-class Span(NamedTuple):
+class IdSpan(NamedTuple):
     """The numbers of the docs of a stretch of time: low <= id < high; its bounds cut in seconds."""
 
     low: int
@@ -141,23 +141,23 @@ class Span(NamedTuple):
         return self == (FIRST, LAST)
 
 
-def span_of(within: Interval) -> Span:
+def span_of(within: Interval) -> IdSpan:
     """The span of an interval, to the second. Raises: Invalid for a bound without a time zone."""
     low = FIRST if within.start is None else micros(within.start) // _SECOND_US << SECOND_BITS
     high = LAST if within.end is None else -(-micros(within.end) // _SECOND_US) << SECOND_BITS
-    return Span(low, high)
+    return IdSpan(low, high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class DocsInReach:
     """The docs a search may look at, their span, and whether no doc at all is left out."""
 
     roll: Roll
-    span: Span
+    span: IdSpan
     is_whole: bool
 
 
-def reach_of(asking: Asking, known: Known, within: Filter) -> Reach:
+def reach_of(asking: Asking, known: KnownDocs, within: Filter) -> DocsInReach:
     """What a filter means for these docs. Raises: Invalid for a bound without a time zone."""
     span = span_of(within.within)
     roll = known.roll if span.all_time else known.roll.between(*span)
@@ -167,7 +167,7 @@ def reach_of(asking: Asking, known: Known, within: Filter) -> Reach:
         masks.append(np.isin(roll.shelves, np.array(shelves, dtype=np.int64)))
     if masks:
         roll = roll.taken(np.logical_and.reduce(masks))
-    return Reach(roll, span, len(roll) == len(known.roll))
+    return DocsInReach(roll, span, len(roll) == len(known.roll))
 
 
 def _timed(roll: Roll, within: Interval) -> Iterator[Mask]:

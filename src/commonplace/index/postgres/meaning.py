@@ -1,6 +1,6 @@
 """The meaning of a question in Postgres: exact products, or the nearest by a user's own index.
 
-Never looks into an index that two users share: it would lose the rows of whoever has few.
+Never looks into an index that two users share: it would lose the rows of a user who has few.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Vector
     from commonplace.index.postgres.held import Held
-    from commonplace.index.postgres.known import Reach
+    from commonplace.index.postgres.known import DocsInReach
     from commonplace.index.scoring.doc_table import Figures, Ids
     from commonplace.index.scoring.score import Nearness
 
@@ -49,7 +49,7 @@ class Vectors:
     held: Held | None = None
 
 
-def nearness(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Nearness:
+def nearness(within: Within, vectors: Vectors, query: Vector, reach: DocsInReach) -> Nearness:
     """How near the docs in reach are. within: opens a transaction of the user."""
     if not len(reach.roll):
         return NO_COSINES
@@ -60,7 +60,7 @@ def nearness(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> N
     return _exact(within, vectors, query, reach)
 
 
-def _exact(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Cosines:
+def _exact(within: Within, vectors: Vectors, query: Vector, reach: DocsInReach) -> Cosines:
     """Of every doc in reach."""
     bound = {"model": vectors.model, "query": Floats(query)}
     with within() as asking:
@@ -71,7 +71,7 @@ def _exact(within: Within, vectors: Vectors, query: Vector, reach: Reach) -> Cos
         )
 
 
-def _read(asking: Asking, reach: Reach, name: str, **bound: object) -> Cosines:
+def _read(asking: Asking, reach: DocsInReach, name: str, **bound: object) -> Cosines:
     (sent,) = asking.ask(name, **bound).fetchone() or (None,)
     found = np.frombuffer(sent or b"", dtype=_SENT)
     docs, figures = found["doc"].astype(np.int64), found["figure"].astype(np.float32)
@@ -83,7 +83,7 @@ def _read(asking: Asking, reach: Reach, name: str, **bound: object) -> Cosines:
 class _Near:
     """The nearest by the user's own index; of any other doc, the exact figure when asked for."""
 
-    def __init__(self, within: Within, vectors: Vectors, query: Vector, reach: Reach) -> None:
+    def __init__(self, within: Within, vectors: Vectors, query: Vector, reach: DocsInReach) -> None:
         self._within = within
         self._vectors = vectors
         self._query = query

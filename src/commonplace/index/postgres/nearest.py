@@ -63,7 +63,7 @@ def _tended(conn: Connection, indexed_from: int, dropped_below: int) -> list[str
     kept = {index_name(x.user, x.model) for x in sized if x.chunks >= dropped_below}
     done = []
     for name, is_whole in there.items():
-        # One that was broken off in the making is made anew.
+        # One that was broken off in the making is made again.
         if name not in kept or not is_whole:
             conn.execute(statements()["drop_nearest"].format(index=sql.Identifier(name)))
             done.append(f"Dropped the index {name}.")

@@ -1,5 +1,12 @@
 -- The index in Postgres. Every statement runs as one user (row level security) and names the user too.
 
+-- name: plan_for_all
+-- Of a user who came since the planner last looked it takes any index for as good, and reads all that
+-- the user has for each key: in this transaction plans are made for no user in particular, and a
+-- table that was small at its last look is not read whole for each key.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true);
+
 -- name: next_change
 -- Begin a change of one user's docs: others of the same user wait for its end.
 INSERT INTO wb_index (user_id, change) VALUES (%(user)s, 1)
@@ -17,7 +24,7 @@ WHERE user_id = %(user)s;
 
 -- name: find_docs
 -- What is held under some refs, without the texts. Here as elsewhere, OFFSET has a row looked up for
--- each key: a plan for a user of whom nothing is known may read all that one has, and is kept.
+-- each key: a plan for a user of whom nothing is known may read all that one has.
 SELECT d.* FROM unnest(%(refs)s::text[]) AS a (ref)
 CROSS JOIN LATERAL (
     SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
@@ -270,7 +277,8 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
 -- it, where some words stand in a span of time, and how often in text and in date: one statement
 -- costs the server half of what two do. A server that was started since, to which not all may have
 -- come that another had, gives the docs another name: no change number of before counts. The span is
--- asked of word and doc together: a plan that is kept may else read all docs' words for each.
+-- asked of word and doc together: a plan for a user of whom nothing is known may else read all docs'
+-- words for each.
 SELECT i.name::text || pg_postmaster_start_time(), i.change, m.dimensions, m.chunks, m.change, (
     SELECT string_agg(
         int8send(a.number) || int8send(w.doc) || int8send(w.body) || int8send(w.dated), ''::bytea
@@ -444,7 +452,7 @@ WHERE user_id = {user} AND model_tag = {model};
 -- An index that is not wanted, or was broken off in the making, goes.
 DROP INDEX CONCURRENTLY IF EXISTS {index};
 
--- name: drop_former
+-- name: drop_previous
 -- The vectors of other models leave where a doc has ones of this, of some docs at a time; they are
 -- counted out. Gives the last doc of these, none at the end.
 WITH lot AS (

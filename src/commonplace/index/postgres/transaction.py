@@ -19,7 +19,7 @@ from commonplace.db.postgres.text_lists import as_array
 from commonplace.db.queries import read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from psycopg import Cursor, sql
 
@@ -35,23 +35,6 @@ def statements() -> Mapping[str, sql.SQL]:
     return {name: statement(text) for name, text in found.items()}
 
 
-_PREPARED = frozenset(
-    {
-        "add_vectors",
-        "count_change",
-        "find_docs",
-        "find_encoded",
-        "hold",
-        "last_of_seconds",
-        "next_change",
-        "put_docs",
-        "read_docs",
-        "read_position",
-    }
-)
-"""What searches and filing ask all the time, each row by its whole key: see `Connection`."""
-
-
 class Asking:
     """The queries of one transaction. user: whose rows are there."""
 
@@ -62,14 +45,14 @@ class Asking:
     def ask(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query by its name; inside `at_once` its answer comes when it is first looked at."""
         query, given = statements()[name], {"user": self.user, **bound}
-        return self._conn.execute(query, given, binary=True, prepare=name in _PREPARED)
+        return self._conn.execute(query, given, binary=True)
 
     def run(self, query: sql.SQL | sql.Composed, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
         """Run a query that was composed of names and numbers of ours."""
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
-    def tell(self, still: Still) -> Callable[[], Sequence[bool]]:
-        """What tells, once it is answered, which changes still hold."""
+    def check(self, still: Still) -> Sequence[bool]:
+        """Which changes still hold."""
         return still(self._conn)
 
     def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -16,13 +16,13 @@ from commonplace.index.scoring.vectors import checked_passages
 from commonplace.index.sqlite.docs import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from commonplace.core.values import Encoded, Vector
     from commonplace.index.postgres.transaction import Asking
 
 
-class _Held(NamedTuple):
+class _EncodedDoc(NamedTuple):
     id: int
     kind: str
     text_hash: str
@@ -32,22 +32,18 @@ class _Held(NamedTuple):
 def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
     """File the vectors of texts that are still there; all are checked. Raises: Invalid."""
     with asking.at_once():
-        for _ in putting(asking, model, encoded):
-            pass
+        _put(asking, model, encoded)
 
 
-def putting(asking: Asking, model: str, encoded: Sequence[Encoded]) -> Iterator[None]:
-    """The same in steps: what is asked before one is answered after it. Raises: Invalid."""
+def _put(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
+    asking.ask("plan_for_all")
     asking.ask("hold")
-    found = asking.ask(
-        "find_encoded", model=model, refs=Texts([plain(each.ref) for each in encoded])
-    )
-    yield
-    rows = found.fetchall()
-    held = {ref: _Held(*rest) for _, ref, *rest in rows}
+    refs = Texts([plain(each.ref) for each in encoded])
+    rows = asking.ask("find_encoded", model=model, refs=refs).fetchall()
+    held = {ref: _EncodedDoc(*rest) for _, ref, *rest in rows}
     # Where nothing is held under these refs, nothing of them is filed.
     dimensions: int | None = rows[0][0] if rows else None
-    fresh: dict[str, tuple[_Held, Encoded, Vector]] = {}
+    fresh: dict[str, tuple[_EncodedDoc, Encoded, Vector]] = {}
     for each in encoded:
         vectors = checked_passages(each, dimensions)
         dimensions = vectors.shape[1]
@@ -62,7 +58,7 @@ def putting(asking: Asking, model: str, encoded: Sequence[Encoded]) -> Iterator[
 def _write(
     asking: Asking,
     model: str,
-    fresh: dict[str, tuple[_Held, Encoded, Vector]],
+    fresh: dict[str, tuple[_EncodedDoc, Encoded, Vector]],
     dimensions: int,
 ) -> None:
     replaced = [on for on, _, _ in fresh.values() if on.chunks]

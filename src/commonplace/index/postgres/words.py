@@ -1,4 +1,4 @@
-"""The words of a question in Postgres: which of them tell, and how often each stands where.
+"""The words of a question in Postgres: which are rare enough to count, and where each stands.
 
 Never hands a question's text to anything but a comparison of whole words.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from psycopg import Cursor
 
-    from commonplace.index.postgres.known import Known, Span
+    from commonplace.index.postgres.known import IdSpan, KnownDocs
     from commonplace.index.postgres.transaction import Asking
     from commonplace.index.scoring.doc_table import Ids, Roll
     from commonplace.index.scoring.stems import Stem
@@ -36,10 +36,10 @@ _MOST_KNOWN = 4096
 class Sought:
     """The words of one question, from what is asked first to their postings.
 
-    known: as of an earlier search; what it tells decides what is asked first, not what is answered.
+    known: as of an earlier search; what it says decides what is asked first, not what is answered.
     """
 
-    def __init__(self, question: str, known: Known, span: Span) -> None:
+    def __init__(self, question: str, known: KnownDocs, span: IdSpan) -> None:
         self._stems = stems(query_terms(question))
         self._span = span
         self._counts: dict[Stem, int] = {}
@@ -47,19 +47,19 @@ class Sought:
 
     @property
     def first(self) -> dict[str, Any]:
-        """What `read_position` is asked of them: the postings of whole words known to tell."""
+        """What `read_position` is asked of them: the postings of whole words that count."""
         return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
     def postings(
-        self, asking: Asking, known: Known, roll: Roll, sent: bytes | None
+        self, asking: Asking, known: KnownDocs, roll: Roll, sent: bytes | None
     ) -> dict[Stem, Posting]:
-        """Where the telling words stand in a roll; one posting for each word.
+        """Where the words that count stand in a roll; one posting for each word.
 
         sent: the answer to `first`.
         """
         docs = len(known.roll)
         chosen = self._chosen
-        # By now others may tell, or be looked up at all: much came since, or little is left.
+        # By now others may be rare enough: much came since, or little is left.
         if chosen != self._stems and (chosen is None or chosen != self._choose(known)):
             chosen = self._counted(asking, known)
             if whole := _whole(chosen):
@@ -74,7 +74,7 @@ class Sought:
         found = dict(zip(chosen, _postings(stands, len(chosen), roll), strict=True))
         return {stem: found[stem] for stem in telling}
 
-    def _choose(self, known: Known) -> list[Stem] | None:
+    def _choose(self, known: KnownDocs) -> list[Stem] | None:
         """Those to be looked up among these docs; None where they are to be counted first."""
         docs = len(known.roll)
         self._counts = self._remembered(known)
@@ -82,7 +82,7 @@ class Sought:
             return self._stems
         return self._worth(docs) if len(self._counts) == len(self._stems) else None
 
-    def _counted(self, asking: Asking, known: Known) -> list[Stem]:
+    def _counted(self, asking: Asking, known: KnownDocs) -> list[Stem]:
         """The same, once those are counted that are to be."""
         if (chosen := self._choose(known)) is not None:
             return chosen
@@ -94,7 +94,7 @@ class Sought:
     def _worth(self, docs: int) -> list[Stem]:
         return worth(self._stems, [self._counts[stem] for stem in self._stems], docs)
 
-    def _remembered(self, known: Known) -> dict[Stem, int]:
+    def _remembered(self, known: KnownDocs) -> dict[Stem, int]:
         """In how many docs words stood, where that was counted and little has changed since."""
         if not self._span.all_time:
             return {}
@@ -106,7 +106,7 @@ class Sought:
             if among >= 0 and abs(docs - among) <= among * _DRIFT
         }
 
-    def _remember(self, known: Known) -> None:
+    def _remember(self, known: KnownDocs) -> None:
         if self._span.all_time:
             if len(known.spreads) >= _MOST_KNOWN:
                 known.spreads.clear()
@@ -118,12 +118,12 @@ def _whole(asked: Sequence[Stem]) -> list[Stem]:
     return [stem for stem in asked if not stem.prefix]
 
 
-def _bound(whole: Sequence[Stem], span: Span) -> dict[str, Any]:
+def _bound(whole: Sequence[Stem], span: IdSpan) -> dict[str, Any]:
     terms = Texts([term_of(stem.token) for stem in whole])
     return {"terms": terms, "low": span.low, "high": span.high}
 
 
-def _counted(asking: Asking, asked: Sequence[Stem], span: Span) -> dict[Stem, int]:
+def _counted(asking: Asking, asked: Sequence[Stem], span: IdSpan) -> dict[Stem, int]:
     """In how many docs each word stands: one query for all whole ones, one for each beginning."""
     counts = dict.fromkeys(asked, 0)
     whole = _whole(asked)
@@ -143,7 +143,7 @@ class _Stands(NamedTuple):
     dated: Ids
 
 
-def _listed(asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | None) -> _Stands:
+def _listed(asking: Asking, asked: Sequence[Stem], span: IdSpan, sent: bytes | None) -> _Stands:
     """Where these words stand. sent: of all whole ones, which are numbered from 1."""
     number, *rows = numbers(sent, 4)
     begun = _beginnings(asking, "list_prefix_postings", asked, span)
@@ -161,7 +161,7 @@ def _listed(asking: Asking, asked: Sequence[Stem], span: Span, sent: bytes | Non
 def _postings(stands: _Stands, asked: int, roll: Roll) -> list[Posting]:
     """The postings of each word in a roll: all at once, as few words and many cost alike."""
     places = roll.places_of(stands.docs)
-    # A tag is no word of anybody's, and what is out of reach is not there.
+    # A tag is not a word, and what is out of reach is not there.
     inside = np.flatnonzero((places >= 0) & (stands.body + stands.dated > 0))
     rows = inside[np.argsort(stands.words[inside] * len(roll) + places[inside], kind="stable")]
     bounds = np.searchsorted(stands.words[rows], np.arange(asked + 1)).tolist()
@@ -174,7 +174,7 @@ def _postings(stands: _Stands, asked: int, roll: Roll) -> list[Posting]:
 
 
 def _beginnings(
-    asking: Asking, name: str, asked: Sequence[Stem], span: Span
+    asking: Asking, name: str, asked: Sequence[Stem], span: IdSpan
 ) -> dict[Stem, Cursor[tuple[Any, ...]]]:
     bounds = {"low": span.low, "high": span.high}
     return {stem: asking.ask(name, **_ends(stem), **bounds) for stem in asked if stem.prefix}

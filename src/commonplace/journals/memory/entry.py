@@ -14,27 +14,27 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, assert_never
 
 from commonplace.core.clock import local_date, within_calendar
-from commonplace.core.errors import Invalid
-from commonplace.core.memory import (
+from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.text import nearest, opening, text_hash, well_formed
+from commonplace.core.values import Doc, Drop, Put
+from commonplace.journals.memory.records import (
     KINDS,
-    Draft,
     Gratitude,
     JournalEntry,
     Message,
     Preferences,
     Record,
+    RecordDraft,
     Todo,
 )
-from commonplace.core.text import nearest, opening, text_hash, well_formed
-from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory.text import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from commonplace.core.memory import Kind
     from commonplace.core.values import Change, Filter, Hit
+    from commonplace.journals.memory.records import Kind
 
 JOURNAL = "memory"
 KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
@@ -55,6 +55,15 @@ SHOWN = 200
 
 DONE = "done"
 _LONGEST_WORD = 200
+_TYPES = {
+    type(None): "null",
+    bool: "a boolean",
+    str: "text",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
 _ID = re.compile("[!-~]+")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _NEVER_KEPT = "Quotes, support cards and overlay transcripts are never kept."
@@ -73,7 +82,7 @@ def parse_kind(text: str) -> Kind:
     )
 
 
-def ref_of(kind: Kind, ref_id: str) -> str:
+def ref_of(kind: str, ref_id: str) -> str:
     """The address of a record: `memory:todo/<id>`."""
     return f"{JOURNAL}:{kind}/{ref_id}"
 
@@ -98,8 +107,16 @@ def parse_id(kind: Kind, text: str) -> str:
         return text
     named, ref_id = parse_ref(text)
     if named != kind:
-        raise Invalid(f"{opening(text, 100)!r} is no {kind}.", hint=f"Use the kind {named}.")
+        raise Invalid(f"{opening(text, 100)!r} is not a {kind}.", hint=f"Use the kind {named}.")
     return ref_id
+
+
+def not_found(kind: Kind, ref_id: str) -> NotFound:
+    """The error for a record that is not there."""
+    return NotFound(
+        f"No {kind} {opening(ref_id, 100)!r}.",
+        hint="Use a ref as a search or a list has shown it.",
+    )
 
 
 def may_be_id(text: str) -> bool:
@@ -107,7 +124,7 @@ def may_be_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> Record:
+def altered(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetime) -> Record:
     """The record that a draft makes: of what there was, and of what it gives.
 
     Raises: Invalid for what cannot be kept; messages say the field, never the text.
@@ -115,7 +132,7 @@ def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> 
     given = _checked(draft, is_new=old is None)
     at = draft.at or (now if old is None else old.at)
     if at.tzinfo is None:
-        raise Invalid(f"Invalid at: {at} tells no zone.", hint="Give an aware instant.")
+        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Give an aware instant.")
     with within_calendar(str(at)):
         at = at.astimezone(UTC)
     if old is None:
@@ -123,7 +140,8 @@ def altered(old: Record | None, draft: Draft, *, ref_id: str, now: datetime) -> 
     match old:
         case Message():
             raise Invalid(
-                "A message is never altered.", hint="Delete it, and save what was said anew."
+                "A message is never altered.",
+                hint="Delete it, and save what was said as a new one.",
             )
         case Preferences():
             flags = {**old.flags, **given.pop("flags", {})}
@@ -163,7 +181,7 @@ def _whole(entry: JournalEntry) -> JournalEntry:
     return entry
 
 
-def _checked(draft: Draft, *, is_new: bool) -> dict[str, Any]:
+def _checked(draft: RecordDraft, *, is_new: bool) -> dict[str, Any]:
     known = FIELDS[draft.kind]
     given = {name: x for name, x in draft.fields.items() if x is not None}
     for name in given:
@@ -182,7 +200,10 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
     match name:
         case "is_draft" | "done":
             if not isinstance(value, bool):
-                raise Invalid(f"Invalid {name}: no boolean.", hint="Use true or false.")
+                raise Invalid(
+                    f"Invalid {name}: expected true or false, got {_type_of(value)}.",
+                    hint="Use true or false.",
+                )
             return value
         case "flags":
             return _parsed_flags(value)
@@ -203,7 +224,10 @@ def _parsed(kind: Kind, name: str, value: Any) -> Any:
 
 def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False) -> str:
     if not isinstance(value, str):
-        raise Invalid(f"Invalid {name}: no text.", hint="Use text.")
+        raise Invalid(
+            f"Invalid {name}: expected text, got {_type_of(value)}.",
+            hint="Use text.",
+        )
     if not value.strip() and not may_be_blank:
         raise Invalid(f"Invalid {name}: it is blank.", hint="Write something.")
     if len(value) > most or len(value.encode("utf-8", "replace")) > most:
@@ -217,7 +241,10 @@ def _parsed_text(name: str, value: Any, *, most: int, may_be_blank: bool = False
 
 def _parsed_flags(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise Invalid("Invalid flags: no object.", hint="Use an object of names and values.")
+        raise Invalid(
+            f"Invalid flags: expected a JSON object with names, got {_type_of(value)}.",
+            hint="Use an object of names and values.",
+        )
     flags: dict[str, Any] = json.loads(_rendered(value))
     return flags
 
@@ -287,9 +314,9 @@ def snippet_of(record: Record) -> str:
 
 
 def _preferences_line(record: Preferences) -> str:
-    told = {**record.flags, "language": record.language, "religion": record.religion}
-    told = {name: told[name] for name in ("language", "religion", *sorted(record.flags))}
-    pairs = (f"{name}={_value(x)}" for name, x in told.items() if x is not None)
+    given = {**record.flags, "language": record.language, "religion": record.religion}
+    names = ("language", "religion", *sorted(record.flags))
+    pairs = (f"{name}={_value(given[name])}" for name in names if given[name] is not None)
     return normalised("; ".join(pairs))
 
 
@@ -320,10 +347,14 @@ def change_of(record: Record) -> Change:
     )
 
 
-def change_noted(kind: Kind, ref_id: str, record: Record | None) -> Change:
+def change_now(kind: str, ref_id: str, record: Record | None) -> Change:
     """What the index should hold of what changed: a record as it is now, or None for none."""
     return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)
 
 
 def _session(message: Message) -> str:
     return f"{JOURNAL}:{local_date(message.at, UTC).isoformat()}"
+
+
+def _type_of(value: Any) -> str:
+    return _TYPES.get(type(value), "another type")

@@ -12,11 +12,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import parse_time, render_time, utc_now
-from commonplace.core.errors import CommonplaceError, NotFound
-from commonplace.core.memory import PREFERENCES_ID, KindTally, Saved
-from commonplace.core.text import opening
+from commonplace.core.errors import CommonplaceError
 from commonplace.journals.memory.database import MemoryDatabase, sql
-from commonplace.journals.memory.entry import altered, parse_id, parse_ref, ref_of
+from commonplace.journals.memory.entry import altered, not_found, parse_id, parse_ref, ref_of
+from commonplace.journals.memory.records import PREFERENCES_ID, KindTally, Saved
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
@@ -33,9 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Call, Draft, Kind, Record, Records
-    from commonplace.journals.memory.open import MemoryPages
-    from commonplace.journals.memory.source import MemorySource
+    from commonplace.journals.memory.records import Call, Kind, Record, RecordDraft, Records
 
 CALLS_KEPT = timedelta(days=30)
 
@@ -45,8 +42,8 @@ _log = logging.getLogger(__name__)
 class MemoryJournal:
     """One user's memory, there or not; nothing is made before the first write. Thread-safe.
 
-    Implements `core.memory.MemoryStore`, and tallies, logs calls and erases. folder: where
-    `memory.db` lies. prepare: called before the folder is made.
+    Implements `MemoryStore`, and tallies, logs calls and erases. folder: where `memory.db` lies.
+    prepare: called before the folder is made.
     """
 
     def __init__(
@@ -73,7 +70,7 @@ class MemoryJournal:
         """Whether anything was ever written."""
         return self.database.exists
 
-    def save(self, draft: Draft) -> Saved:
+    def save(self, draft: RecordDraft) -> Saved:
         """Keep a record, or alter one; see the port. Raises: Invalid, NotFound, Unavailable."""
         now = self._clock()
         if not draft.ref_id and draft.kind != "preference":
@@ -108,20 +105,8 @@ class MemoryJournal:
         rows = self.database.ask(f"list_{kind}", user_id=self._owner, **asked)
         return page_of([record_of(kind, row) for row in rows], limit)
 
-    def source(self) -> MemorySource:
-        """The records as the index follows them."""
-        from commonplace.journals.memory.source import MemorySource
-
-        return MemorySource(self, self.database)
-
-    def pages(self) -> MemoryPages:
-        """The records as whoever opens a ref sees them."""
-        from commonplace.journals.memory.open import MemoryPages
-
-        return MemoryPages(self)
-
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self.database.close()
 
     def tallies(self) -> list[KindTally]:
@@ -164,7 +149,7 @@ class MemoryJournal:
                 conn.execute(sql()["erased"], self._named(kind, ref_id))
         return True
 
-    def _add(self, draft: Draft, record: Record) -> Saved:
+    def _add(self, draft: RecordDraft, record: Record) -> Saved:
         named = self._named(record.kind, record.id)
         with self.database.writing() as conn:
             known = self._find(conn, record.kind, record.id) if draft.key else None
@@ -184,11 +169,3 @@ class MemoryJournal:
 
     def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:
         return {"user_id": self._owner, "kind": kind, "id": ref_id}
-
-
-def not_found(kind: Kind, ref_id: str) -> NotFound:
-    """The error for a record that is not there."""
-    return NotFound(
-        f"No {kind} {opening(ref_id, 100)!r}.",
-        hint="Use a ref as a search or a list has shown it.",
-    )

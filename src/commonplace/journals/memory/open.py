@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.core.memory import KINDS, JournalEntry, Message, Preferences, Todo
 from commonplace.core.values import Page
-from commonplace.journals.memory.entry import JOURNAL, parse_ref, ref_of, said_of
-from commonplace.journals.memory.journal import not_found
+from commonplace.journals.memory.entry import JOURNAL, not_found, parse_ref, ref_of, said_of
+from commonplace.journals.memory.records import KINDS, JournalEntry, Message, Preferences, Todo
 
 if TYPE_CHECKING:
-    from commonplace.core.memory import MemoryStore, Record
+    from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.memory.records import Record
 
 
 class MemoryPages:
-    """A user's memory as whoever opens a ref sees it; see `core.ports.OpensRefs`."""
+    """A user's memory as the opening of a ref shows it; see `core.ports.OpensRefs`."""
 
     journal = JOURNAL
     kinds = KINDS

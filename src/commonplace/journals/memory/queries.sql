@@ -153,3 +153,45 @@ DELETE FROM wb_tool_invocation_log WHERE created_at < :before;
 -- The calls that are kept, newest first.
 SELECT tool, status, duration_ms, top_k_effective, filters, created_at FROM wb_tool_invocation_log
 WHERE user_id = :user_id ORDER BY id DESC LIMIT :limit;
+
+-- name: check_pages
+-- Whether the file is whole.
+PRAGMA integrity_check(1);
+
+-- name: count_unlisted
+-- How many records the outbox does not list, or lists as gone; and how many it lists that are not there.
+WITH kept (kind, ref_id) AS (
+    SELECT 'message', id FROM wb_message WHERE user_id = :user_id
+    UNION ALL SELECT 'journal', id FROM wb_journal WHERE user_id = :user_id
+    UNION ALL SELECT 'todo', id FROM wb_todo WHERE user_id = :user_id
+    UNION ALL SELECT 'gratitude', id FROM wb_gratitude WHERE user_id = :user_id
+    UNION ALL SELECT 'preference', 'preferences' FROM wb_preferences WHERE user_id = :user_id
+), listed (kind, ref_id) AS (
+    SELECT kind, ref_id FROM wb_outbox WHERE user_id = :user_id AND NOT gone
+)
+SELECT (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM listed))
+    + (SELECT count(*) FROM (SELECT * FROM listed EXCEPT SELECT * FROM kept));
+
+-- name: list_gone
+-- Records that the outbox lists and that are not there leave the index, and their bytes with them.
+REPLACE INTO wb_outbox (user_id, kind, ref_id, gone, erase)
+SELECT :user_id, kind, ref_id, 1, 1 FROM (
+    SELECT kind, ref_id FROM wb_outbox WHERE user_id = :user_id AND NOT gone
+    EXCEPT SELECT 'message', id FROM wb_message WHERE user_id = :user_id
+    EXCEPT SELECT 'journal', id FROM wb_journal WHERE user_id = :user_id
+    EXCEPT SELECT 'todo', id FROM wb_todo WHERE user_id = :user_id
+    EXCEPT SELECT 'gratitude', id FROM wb_gratitude WHERE user_id = :user_id
+    EXCEPT SELECT 'preference', 'preferences' FROM wb_preferences WHERE user_id = :user_id
+);
+
+-- name: list_unlisted
+-- Records that the outbox does not list, or lists as gone.
+REPLACE INTO wb_outbox (user_id, kind, ref_id, gone, erase)
+SELECT :user_id, kind, ref_id, 0, 0 FROM (
+    SELECT 'message' AS kind, id AS ref_id FROM wb_message WHERE user_id = :user_id
+    UNION ALL SELECT 'journal', id FROM wb_journal WHERE user_id = :user_id
+    UNION ALL SELECT 'todo', id FROM wb_todo WHERE user_id = :user_id
+    UNION ALL SELECT 'gratitude', id FROM wb_gratitude WHERE user_id = :user_id
+    UNION ALL SELECT 'preference', 'preferences' FROM wb_preferences WHERE user_id = :user_id
+    EXCEPT SELECT kind, ref_id FROM wb_outbox WHERE user_id = :user_id AND NOT gone
+);

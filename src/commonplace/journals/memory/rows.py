@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Invalid
 from commonplace.core.ids import check_key, key_id, new_id
-from commonplace.core.memory import (
+from commonplace.core.text import opening
+from commonplace.journals.memory.entry import KEYS, render_flags
+from commonplace.journals.memory.records import (
     Call,
     Gratitude,
     JournalEntry,
@@ -21,14 +23,12 @@ from commonplace.core.memory import (
     Records,
     Todo,
 )
-from commonplace.core.text import opening
-from commonplace.journals.memory.entry import KEYS, render_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from commonplace.core.memory import Draft, Kind
+    from commonplace.journals.memory.records import Kind, RecordDraft
 
 MOST_LISTED = 1000
 
@@ -100,7 +100,9 @@ def row_of(record: Record) -> dict[str, Any]:
     return {**row, "updated_at": render_time(record.updated)}
 
 
-def id_of(draft: Draft, owner: str, *, now: datetime, random_bytes: Callable[[int], bytes]) -> str:
+def id_of(
+    draft: RecordDraft, owner: str, *, now: datetime, random_bytes: Callable[[int], bytes]
+) -> str:
     """The id of a new record: what its key stands for, else one in the order of time."""
     if draft.key:
         return key_id(KEYS, owner, check_key(f"{draft.kind} {draft.key}"))

@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.memory import KINDS
 from commonplace.core.values import Drop, Put
-from commonplace.journals.memory.entry import JOURNAL, change_noted, change_of, ref_of
+from commonplace.journals.memory.entry import JOURNAL, change_now, change_of, ref_of
+from commonplace.journals.memory.records import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from commonplace.core.memory import MemoryStore
     from commonplace.core.values import Change, Since
     from commonplace.journals.memory.database import MemoryDatabase
+    from commonplace.journals.memory.ports import MemoryStore
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
@@ -58,7 +58,7 @@ class MemorySource:
         if state and state[0][0] == name and known.isdecimal():
             yield from self._changed(int(known), since)
         else:
-            yield from everything(self._store, since)
+            yield from _everything(self._store, since)
 
     def _changed(self, seq: int, since: Since) -> Iterator[Change]:
         asked = {"user_id": self._store.owner, "limit": _AT_ONCE}
@@ -67,37 +67,13 @@ class MemorySource:
                 seq = number
                 record = self._store.find(kind, ref_id)
                 ref = ref_of(kind, ref_id)
-                change = change_noted(kind, ref_id, record)
+                change = change_now(kind, ref_id, record)
                 stamp = change.doc.stamp if isinstance(change, Put) else None
                 if since.stamps(ref).get(ref) != stamp:
                     yield change
 
 
-class MemoryListed:
-    """One user's memory where no order of changes is kept: what differs is found by looking.
-
-    changes: how often anything changed, never less than before.
-    """
-
-    name = JOURNAL
-
-    def __init__(self, store: MemoryStore, changes: Callable[[], str]) -> None:
-        self._store = store
-        self._changes = changes
-
-    def mark(self) -> str:
-        """How often anything changed."""
-        try:
-            return self._changes()
-        except CommonplaceError as exc:
-            return f"{_UNREADABLE} {exc.message}"
-
-    def scan(self, since: Since) -> Iterator[Change]:
-        """Puts and drops of all that differs. Raises: Unavailable."""
-        return everything(self._store, since)
-
-
-def everything(store: MemoryStore, since: Since) -> Iterator[Change]:
+def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
     """Puts and drops of all records that are not as they are known. Raises: Unavailable."""
     known = since.stamps(f"{JOURNAL}:")
     seen: set[str] = set()

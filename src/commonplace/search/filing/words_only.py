@@ -18,7 +18,7 @@ from commonplace.search.filing.source_indexer import log_failure, told
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.core.memory import Defers, Noted
+    from commonplace.core.outbox import Outbox, OutboxLine
     from commonplace.core.ports import OwnerIndex
     from commonplace.core.values import Change, Still
 
@@ -73,9 +73,9 @@ class WordFiling:
         self,
         *,
         index: OwnerIndex,
-        store: Defers,
-        read: Callable[[Sequence[Noted]], Sequence[Change]],
-        still: Callable[[Sequence[Noted]], Still],
+        store: Outbox,
+        read: Callable[[Sequence[OutboxLine]], Sequence[Change]],
+        still: Callable[[Sequence[OutboxLine]], Still],
     ) -> None:
         self._still = still
         self._index = index
@@ -135,7 +135,7 @@ class WordFiling:
             is_long = len(changes) < len(noted)
         return filed if most is None else 0
 
-    def _read_some(self, noted: Sequence[Noted]) -> list[Change]:
+    def _read_some(self, noted: Sequence[OutboxLine]) -> list[Change]:
         """What the first of these stand for, until it is as much as is filed at a time."""
         changes: list[Change] = []
         size = 0

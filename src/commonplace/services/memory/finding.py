@@ -6,13 +6,11 @@ Decides nothing about ranking: `search` does, with the numbers of its policy.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Invalid, Unavailable
-from commonplace.core.memory import Call
 from commonplace.core.ports import CountsTokens
 from commonplace.core.text import opening, query_terms
 from commonplace.core.tokens import tokens_in
@@ -25,20 +23,25 @@ from commonplace.journals.memory.entry import (
     said_of,
     snippet_of,
 )
+from commonplace.journals.memory.ports import AsksTogether, FindsAll, KeepsCalls
+from commonplace.journals.memory.records import Call
 from commonplace.search import policy
+from commonplace.services.memory.budget import count_tokens, within_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
     from datetime import tzinfo
 
-    from commonplace.core.memory import Kind, Record
+    from commonplace.core.clock import Clock
+    from commonplace.core.ports import EncoderSlot
     from commonplace.core.values import By, Found, Hit, Intent
     from commonplace.core.when.inside import FoundWhen
+    from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.memory.records import Kind, Record
+    from commonplace.search.finder import Finder
     from commonplace.search.policy import Policy
-    from commonplace.services.memory.service import MemoryDesk
 
-    _Zone: TypeAlias = tuple[tzinfo, tuple[str, ...]]  # with a note where it is not the one asked
+    Zone: TypeAlias = tuple[tzinfo, tuple[str, ...]]  # with a note where it is not the one asked
 
 IntentAsked: TypeAlias = Literal["auto", "none", "planning", "journaling"]
 
@@ -49,9 +52,16 @@ MODEL_UNAVAILABLE = "EMBEDDING_MODEL_UNAVAILABLE"
 SEARCH_FAILED = "VECTOR_SEARCH_FAILED"
 READ_FAILED = "DB_READ_FAILED"
 
-CUT = "..."
-
 NONE_OPEN = "No to-do is open."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNumbers:
+    """What settings say of a search: hits, the least cosine, what newness adds."""
+
+    top_k: int
+    min_score: float
+    recency: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,139 +116,219 @@ class MemoryFound:
     @property
     def tokens(self) -> int:
         """Tokens of all snippets."""
-        return sum(_tokens(hit.snippet, self.count, policy.MEMORY_TOKENS) for hit in self.hits)
+        return sum(count_tokens(hit.snippet, self.count, policy.MEMORY_TOKENS) for hit in self.hits)
 
 
-def search(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
-    """See `MemoryDesk.search`; every call is logged, without its text."""
-    with _together(desk):
-        return _logged(desk, asked)
+class MemorySearch:
+    """The search of one user's memory.
 
+    Args:
+        store: The user's records.
+        finder: Finds what fits a question; opened at its first use.
+        encoder: Counts tokens, where it is there.
+        clock: Tells the time.
+        numbers: What settings say of a search.
+        owner_zone: The zone of who has none of their own.
+        read_zone: Reads the user's own zone, with a note where that is not the one that is named.
+    """
 
-def _together(desk: MemoryDesk) -> AbstractContextManager[None]:
-    """One transaction for several questions, unless they wait for a model in between."""
-    if desk.together is not None and desk.finder().is_ready:
-        return desk.together()
-    return nullcontext()
+    def __init__(
+        self,
+        *,
+        store: MemoryStore,
+        finder: Callable[[], Finder],
+        encoder: EncoderSlot,
+        clock: Clock,
+        numbers: MemoryNumbers,
+        owner_zone: tzinfo,
+        read_zone: Callable[[], Zone],
+    ) -> None:
+        self._store = store
+        # What it can do besides, asked once: to look takes 20 us.
+        self._together = store.together if isinstance(store, AsksTogether) else None
+        self._note_call = store.note_call if isinstance(store, KeepsCalls) else None
+        self._find_all = store.find_all if isinstance(store, FindsAll) else None
+        self._finder = finder
+        self._encoder = encoder
+        self._clock = clock
+        self._numbers = numbers
+        self._owner_zone = owner_zone
+        self._zone = read_zone
 
+    def search(self, asked: MemoryQuestion) -> MemoryFound:
+        """The best records for a question; every call is logged, without its text.
 
-def _logged(desk: MemoryDesk, asked: MemoryQuestion) -> MemoryFound:
-    started = time.monotonic()
-    top_k = desk.numbers.top_k if asked.top_k is None else asked.top_k
-    status = "internal"
-    try:
-        zone: _Zone | None = None
-        if asked.when.strip():
-            zone = _read_zone(desk)
-            asked = replace(asked, within=_read_when(desk, asked.when, zone[0]))
-        found = _search(desk, asked, top_k, zone)
-        status = "ok"
-    except CommonplaceError as exc:
-        status = exc.error_code or exc.code
-        raise
-    finally:
-        duration_ms = round((time.monotonic() - started) * 1000)
-        if desk.note_call is not None:
-            desk.note_call(
-                Call(
-                    tool=TOOL,
-                    status=status,
-                    duration_ms=duration_ms,
-                    top_k_effective=top_k,
-                    filters=_filters(asked),
+        Raises: Invalid, Unavailable.
+        """
+        # One transaction for several questions, unless they wait for a model in between.
+        if self._together is not None and self._finder().is_ready:
+            with self._together():
+                return self._logged(asked)
+        return self._logged(asked)
+
+    def _logged(self, asked: MemoryQuestion) -> MemoryFound:
+        started = time.monotonic()
+        top_k = self._numbers.top_k if asked.top_k is None else asked.top_k
+        status = "internal"
+        try:
+            zone: Zone | None = None
+            if asked.when.strip():
+                zone = self._read_zone()
+                asked = replace(asked, within=self._read_when(asked.when, zone[0]))
+            found = self._search(asked, top_k, zone)
+            status = "ok"
+        except CommonplaceError as exc:
+            status = exc.error_code or exc.code
+            raise
+        finally:
+            duration_ms = round((time.monotonic() - started) * 1000)
+            if self._note_call is not None:
+                self._note_call(
+                    Call(
+                        tool=TOOL,
+                        status=status,
+                        duration_ms=duration_ms,
+                        top_k_effective=top_k,
+                        filters=_filters(asked),
+                    )
                 )
-            )
-    return replace(found, duration_ms=duration_ms)
+        return replace(found, duration_ms=duration_ms)
 
+    def _read_zone(self) -> Zone:
+        try:
+            return self._zone()
+        except CommonplaceError as exc:
+            raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
 
-def _read_zone(desk: MemoryDesk) -> _Zone:
-    try:
-        return desk.read_zone()
-    except CommonplaceError as exc:
-        raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+    def _read_when(self, when: str, zone: tzinfo) -> Interval:
+        from commonplace.core.clock import render_interval
+        from commonplace.core.when.phrases import parse_when
+        from commonplace.services.times import naming
 
-
-def _read_when(desk: MemoryDesk, when: str, zone: tzinfo) -> Interval:
-    from commonplace.core.clock import render_interval
-    from commonplace.core.when.phrases import parse_when
-    from commonplace.services.times import naming
-
-    with naming("when"):
-        found = parse_when(when, now=desk.clock(), zone=zone)
-        render_interval(found, zone)  # what the answer could not show is refused here
-    return found
-
-
-def _search(
-    desk: MemoryDesk, asked: MemoryQuestion, top_k: int, zone_read: _Zone | None
-) -> MemoryFound:
-    from commonplace.search.cues import read_intent, read_todos
-
-    if not 1 <= top_k <= policy.MEMORY_K_MOST:
-        raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
-    given: dict[str, Intent] = {"planning": "planning", "journaling": "journaling"}
-    intent = read_intent(asked.text) if asked.intent == "auto" else given.get(asked.intent)
-    may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
-    about = read_todos(asked.text) if may_be_todos else None
-    listed = _listed(desk, asked, top_k) if about == "" else None
-    read: FoundWhen | None = None
-    if listed and listed.hits:
-        found = listed
-    else:
-        read, zone_read = _read_time(desk, asked, zone_read)
-        pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
-        found = _ranked(desk, asked, pool, intent, read)
-    best = open_first(found.hits)[:top_k] if about else found.hits
-    hits = _read(desk, best)
-    notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
-    zone, zone_notes = zone_read or _read_zone(desk)
-    if read is not None:
-        notes = (*notes, _time_note(read, zone))
-    count = partial(_count, desk)
-    kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
-    shown = [
-        hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
-        for hit, snippet in zip(hits, kept, strict=False)
-    ]
-    return MemoryFound(
-        hits=tuple(shown),
-        duration_ms=0,
-        top_k=top_k,
-        count=count,
-        zone=zone,
-        intent=intent,
-        interval=asked.within,
-        left_out=len(hits) - len(shown),
-        todos=len(hits) if found is listed else 0,
-        notes=(*notes, *zone_notes),
-    )
-
-
-def _filter(asked: MemoryQuestion) -> Filter:
-    return Filter(within=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds)
-
-
-def _listed(desk: MemoryDesk, asked: MemoryQuestion, top_k: int) -> Found:
-    """The open to-dos, newest first; a note says where there are more."""
-    found = _asked(lambda: desk.finder().newest(open_todos(_filter(asked)), top_k + 1))
-    if len(found.hits) <= top_k:
+        with naming("when"):
+            found = parse_when(when, now=self._clock(), zone=zone)
+            render_interval(found, zone)  # what the answer could not show is refused here
         return found
-    more = f"More to-dos are open than these {top_k}: ask for more with top_k, or list them."
-    return replace(found, hits=found.hits[:top_k], notes=(*found.notes, more))
 
+    def _search(self, asked: MemoryQuestion, top_k: int, zone_read: Zone | None) -> MemoryFound:
+        from commonplace.search.cues import read_intent, read_todos
 
-def _read_time(
-    desk: MemoryDesk, asked: MemoryQuestion, zone: _Zone | None
-) -> tuple[FoundWhen | None, _Zone | None]:
-    """The time that a question names, in the user's zone, which is read only for that."""
-    from commonplace.core.when.inside import find_when
+        if not 1 <= top_k <= policy.MEMORY_K_MOST:
+            raise Invalid(f"Invalid top_k: {top_k}.", hint=f"Use 1 to {policy.MEMORY_K_MOST}.")
+        given: dict[str, Intent] = {"planning": "planning", "journaling": "journaling"}
+        intent = read_intent(asked.text) if asked.intent == "auto" else given.get(asked.intent)
+        may_be_todos = intent == "planning" and (not asked.kinds or "todo" in asked.kinds)
+        about = read_todos(asked.text) if may_be_todos else None
+        listed = self._listed(asked, top_k) if about == "" else None
+        read: FoundWhen | None = None
+        if listed and listed.hits:
+            found = listed
+        else:
+            read, zone_read = self._read_time(asked, zone_read)
+            pool = min(policy.MEMORY_TODO_POOL * top_k, policy.MEMORY_K_MOST) if about else top_k
+            found = self._ranked(asked, pool, intent, read)
+        best = open_first(found.hits)[:top_k] if about else found.hits
+        hits = self._read(best)
+        notes = found.notes if listed is None or listed.hits else (NONE_OPEN, *found.notes)
+        zone, zone_notes = zone_read or self._read_zone()
+        if read is not None:
+            notes = (*notes, _time_note(read, zone))
+        count = self._count
+        kept = within_budget([hit.snippet for hit in hits], count, policy.MEMORY_TOKENS)
+        shown = [
+            hit if snippet == hit.snippet else replace(hit, snippet=snippet, cut=True)
+            for hit, snippet in zip(hits, kept, strict=False)
+        ]
+        return MemoryFound(
+            hits=tuple(shown),
+            duration_ms=0,
+            top_k=top_k,
+            count=count,
+            zone=zone,
+            intent=intent,
+            interval=asked.within,
+            left_out=len(hits) - len(shown),
+            todos=len(hits) if found is listed else 0,
+            notes=(*notes, *zone_notes),
+        )
 
-    now = desk.clock()
-    if asked.within or find_when(asked.text, now=now, zone=desk.owner_zone).interval is None:
-        return None, zone
-    zone = zone or _read_zone(desk)
-    read = find_when(asked.text, now=now, zone=zone[0])
-    return read if read.interval else None, zone
+    def _listed(self, asked: MemoryQuestion, top_k: int) -> Found:
+        """The open to-dos, newest first; a note says where there are more."""
+        found = _asked(lambda: self._finder().newest(open_todos(_filter(asked)), top_k + 1))
+        if len(found.hits) <= top_k:
+            return found
+        more = f"More to-dos are open than these {top_k}: ask for more with top_k, or list them."
+        return replace(found, hits=found.hits[:top_k], notes=(*found.notes, more))
+
+    def _read_time(
+        self, asked: MemoryQuestion, zone: Zone | None
+    ) -> tuple[FoundWhen | None, Zone | None]:
+        """The time that a question names, in the user's zone, which is read only for that."""
+        from commonplace.core.when.inside import find_when
+
+        now = self._clock()
+        if asked.within or find_when(asked.text, now=now, zone=self._owner_zone).interval is None:
+            return None, zone
+        zone = zone or self._read_zone()
+        read = find_when(asked.text, now=now, zone=zone[0])
+        return read if read.interval else None, zone
+
+    def _ranked(
+        self, asked: MemoryQuestion, pool: int, intent: Intent | None, read: FoundWhen | None
+    ) -> Found:
+        """The best hits for a question, so many; those of the time that it names come first."""
+        from commonplace.search.finder import Question
+
+        question = Question(
+            text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
+            within=_filter(asked),
+            limit=pool,
+            floor=self._numbers.min_score,
+            policy=_judged(self._numbers.recency, intent, asked.diverse),
+            leaning=read.interval if read else None,
+            now=self._clock(),
+        )
+        found = _asked(lambda: self._finder().find(question))
+        if found.vector is None and not query_terms(question.text):
+            raise Unavailable(
+                f"Nothing in the query is a word, and there is no model: {self._encoder.reason()}",
+                hint="Ask in words, or fetch the model.",
+                error_code=MODEL_UNAVAILABLE,
+            )
+        return found
+
+    def _read(self, hits: Sequence[Hit]) -> list[MemoryHit]:
+        """The records behind hits, as they are now; one that left, or may not be found, is none."""
+        read: list[MemoryHit] = []
+        for hit, record in zip(hits, self._records(hits), strict=True):
+            if record is not None and said_of(record):
+                read.append(
+                    MemoryHit(
+                        record=record,
+                        ref=hit.doc.ref,
+                        snippet=snippet_of(record),
+                        score=hit.score,
+                        similarity=hit.similarity,
+                        by=hit.by,
+                    )
+                )
+        return read
+
+    def _records(self, hits: Sequence[Hit]) -> list[Record | None]:
+        named = [parse_ref(hit.doc.ref) for hit in hits]
+        try:
+            if self._find_all is not None:
+                return self._find_all(named)
+            return [self._store.find(kind, ref_id) for kind, ref_id in named]
+        except CommonplaceError as exc:
+            raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+
+    def _count(self, text: str) -> int:
+        """Tokens by the encoder's tokenizer, else by bytes."""
+        encoder: object = self._encoder.get()
+        if isinstance(encoder, CountsTokens):
+            return encoder.count_tokens(text)
+        return tokens_in(text)
 
 
 def _time_note(read: FoundWhen, zone: tzinfo) -> str:
@@ -249,33 +339,8 @@ def _time_note(read: FoundWhen, zone: tzinfo) -> str:
     return f"Time: {span}, read from {opening(read.phrase, 60)!r}: records of that time first."
 
 
-def _ranked(
-    desk: MemoryDesk,
-    asked: MemoryQuestion,
-    pool: int,
-    intent: Intent | None,
-    read: FoundWhen | None,
-) -> Found:
-    """The best hits for a question, so many; those of the time that it names come first."""
-    from commonplace.search.finder import Question
-
-    question = Question(
-        text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
-        within=_filter(asked),
-        limit=pool,
-        floor=desk.numbers.min_score,
-        policy=_judged(desk.numbers.recency, intent, asked.diverse),
-        leaning=read.interval if read else None,
-        now=desk.clock(),
-    )
-    found = _asked(lambda: desk.finder().find(question))
-    if found.vector is None and not query_terms(question.text):
-        raise Unavailable(
-            f"Nothing in the query is a word, and there is no model: {desk.encoder.reason()}",
-            hint="Ask in words, or fetch the model.",
-            error_code=MODEL_UNAVAILABLE,
-        )
-    return found
+def _filter(asked: MemoryQuestion) -> Filter:
+    return Filter(within=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds)
 
 
 @lru_cache(maxsize=64)
@@ -295,81 +360,6 @@ def _asked(ask: Callable[[], Found]) -> Found:
         raise
     except CommonplaceError as exc:
         raise Unavailable(exc.message, hint=exc.hint, error_code=SEARCH_FAILED) from exc
-
-
-def _read(desk: MemoryDesk, hits: Sequence[Hit]) -> list[MemoryHit]:
-    """The records behind hits, as they are now; one that left, or may not be found, is none."""
-    read: list[MemoryHit] = []
-    for hit, record in zip(hits, _records(desk, hits), strict=True):
-        if record is not None and said_of(record):
-            read.append(
-                MemoryHit(
-                    record=record,
-                    ref=hit.doc.ref,
-                    snippet=snippet_of(record),
-                    score=hit.score,
-                    similarity=hit.similarity,
-                    by=hit.by,
-                )
-            )
-    return read
-
-
-def _records(desk: MemoryDesk, hits: Sequence[Hit]) -> list[Record | None]:
-    named = [parse_ref(hit.doc.ref) for hit in hits]
-    try:
-        if desk.find_all is not None:
-            return desk.find_all(named)
-        return [desk.store.find(kind, ref_id) for kind, ref_id in named]
-    except CommonplaceError as exc:
-        raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
-
-
-def _count(desk: MemoryDesk, text: str) -> int:
-    """Tokens by the encoder's tokenizer, else by bytes."""
-    encoder: object = desk.encoder.get()
-    if isinstance(encoder, CountsTokens):
-        return encoder.count_tokens(text)
-    return tokens_in(text)
-
-
-def within_budget(snippets: Sequence[str], count: Callable[[str], int], budget: int) -> list[str]:
-    """The first snippets that fit together; a first one that does not is cut."""
-    kept: list[str] = []
-    spent = 0
-    at_most = [_most_tokens(snippet, budget) for snippet in snippets]
-    for place, snippet in enumerate(snippets):
-        # To count takes a tenth of a millisecond: it ends where the rest fits whatever it is.
-        if spent + sum(at_most[place:]) <= budget:
-            return list(snippets)
-        spent += _tokens(snippet, count, budget)
-        if spent > budget:
-            return kept or [_cut(snippet, count, budget)]
-        kept.append(snippet)
-    return kept
-
-
-def _most_tokens(text: str, budget: int) -> int:
-    """Tokens that a text has at the most: see `CountsTokens`; unbounded ones are over a budget."""
-    return len(text) + 1 if text.isascii() else budget + 1
-
-
-def _tokens(text: str, count: Callable[[str], int], budget: int) -> int:
-    """Tokens of a text; a tokenizer takes a long word for one, so characters count as well."""
-    by_length = -(-len(text) // policy.MEMORY_TOKEN_CHARACTERS)
-    return by_length if by_length > budget else max(by_length, count(text))
-
-
-def _cut(text: str, count: Callable[[str], int], budget: int) -> str:
-    """The longest beginning that fits with the sign of its being cut."""
-    low, high = 0, min(len(text), budget * policy.MEMORY_TOKEN_CHARACTERS)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _tokens(text[:middle] + CUT, count, budget) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low].rstrip() + CUT
 
 
 def _filters(asked: MemoryQuestion) -> dict[str, Any]:

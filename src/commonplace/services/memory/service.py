@@ -11,32 +11,36 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_zone
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.memory import (
-    PREFERENCES_ID,
-    AsksTogether,
-    Erases,
-    FindsAll,
-    KeepsCalls,
-    Preferences,
-    TalliesKinds,
-)
 from commonplace.core.ports import Tallying
 from commonplace.core.text import opening
 from commonplace.core.values import Put
-from commonplace.journals.memory.entry import JOURNAL, change_of, parse_id
-from commonplace.journals.memory.journal import not_found
+from commonplace.journals.memory.entry import JOURNAL, change_of, not_found, parse_id
+from commonplace.journals.memory.ports import (
+    Erases,
+    TalliesKinds,
+)
+from commonplace.journals.memory.records import PREFERENCES_ID, Preferences
 from commonplace.search.filing.words_only import Later
-from commonplace.services.memory.finding import MemoryFound, MemoryQuestion, search
+from commonplace.services.memory.finding import MemorySearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Draft, Kind, KindTally, MemoryStore, Record, Records, Saved
     from commonplace.core.ports import EncoderSlot, OwnerIndex
+    from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.memory.records import (
+        Kind,
+        KindTally,
+        Record,
+        RecordDraft,
+        Records,
+        Saved,
+    )
     from commonplace.search.filing.words_only import Files
     from commonplace.search.finder import Finder
+    from commonplace.services.memory.finding import MemoryFound, MemoryNumbers, MemoryQuestion, Zone
 
 ZONE = "timezone"
 """The flag of the preferences that names the user's own zone."""
@@ -46,17 +50,8 @@ _REMAINS = "Bytes of it remain on the disk while other processes read; a later c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNumbers:
-    """What settings say of a search: hits, the least cosine, what newness adds."""
-
-    top_k: int
-    min_score: float
-    recency: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySaved:
-    """A record that is kept. notes: what whoever kept it must know."""
+    """A record that is kept. notes: what its author must know."""
 
     saved: Saved
     notes: tuple[str, ...] = ()
@@ -71,7 +66,7 @@ class MemoryStats:
     pending: int
 
 
-class MemoryDesk:
+class MemoryService:
     """One user's memory and what finds it. filing, finder, index: opened at the first use.
 
     owner_zone: for users whose preferences name none. shows_cards: whether a search may be asked
@@ -92,18 +87,22 @@ class MemoryDesk:
         shows_cards: bool = False,
     ) -> None:
         self.store = store
-        # What it can besides, asked once: to look takes 20 us.
-        self.together = store.together if isinstance(store, AsksTogether) else None
-        self.note_call = store.note_call if isinstance(store, KeepsCalls) else None
-        self.find_all = store.find_all if isinstance(store, FindsAll) else None
         self.filing = filing
         self.finder = finder
         self.index = index
         self.encoder = encoder
         self.clock = clock
-        self.owner_zone = owner_zone
-        self.numbers = numbers
+        self._owner_zone = owner_zone
         self.shows_cards = shows_cards
+        self._search = MemorySearch(
+            store=store,
+            finder=finder,
+            encoder=encoder,
+            clock=clock,
+            numbers=numbers,
+            owner_zone=owner_zone,
+            read_zone=self.read_zone,
+        )
         self._first = threading.Lock()
         self._is_first = True
 
@@ -112,7 +111,7 @@ class MemoryDesk:
         """The zone in which this user's times are read and shown. Raises: Unavailable."""
         return self.read_zone()[0]
 
-    def read_zone(self) -> tuple[tzinfo, tuple[str, ...]]:
+    def read_zone(self) -> Zone:
         """The zone that the user's preferences name as `timezone`, else the owner's.
 
         With a note where they name one that is unknown. Raises: Unavailable.
@@ -120,17 +119,17 @@ class MemoryDesk:
         found = self.store.find("preference", PREFERENCES_ID)
         named = found.flags.get(ZONE) if isinstance(found, Preferences) else None
         if named is None:
-            return self.owner_zone, ()
+            return self._owner_zone, ()
         zone = find_zone(named) if isinstance(named, str) else None
         if zone is not None:
             return zone, ()
         note = (
             f"The timezone of the preferences is unknown: {opening(str(named), _ZONE_SHOWN)!r}."
-            f" Times are those of {self.owner_zone}; save an IANA name such as Europe/Berlin."
+            f" Times are those of {self._owner_zone}; save an IANA name such as Europe/Berlin."
         )
-        return self.owner_zone, (note,)
+        return self._owner_zone, (note,)
 
-    def save(self, draft: Draft) -> MemorySaved:
+    def save(self, draft: RecordDraft) -> MemorySaved:
         """Keep a record, or alter one, then file it. Raises: Invalid, NotFound, Unavailable."""
         self._begin()
         saved = self.store.save(draft)
@@ -163,7 +162,7 @@ class MemoryDesk:
     def search(self, asked: MemoryQuestion) -> MemoryFound:
         """The best records for a question, within the budget. Raises: Invalid, Unavailable."""
         self._begin()
-        return search(self, asked)
+        return self._search.search(asked)
 
     def stats(self) -> MemoryStats:
         """How much is kept, and how much of it can be found. Raises: Unavailable."""
@@ -220,7 +219,7 @@ class MemoryDesk:
         filed = self.filing().file([change])
         if isinstance(filed, Later):
             return filed.notes
-        # Somebody may have altered or deleted it since: what is filed last must be what is true.
+        # Another process may have altered or deleted it since: what is filed last must be true.
         now = self.store.find(saved.record.kind, saved.ref_id)
         if now is None:
             self.filing().forget([change.doc.ref])

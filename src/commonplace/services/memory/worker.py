@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError
@@ -22,15 +22,14 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
-from commonplace.services.memory.election import Charge
-from commonplace.services.memory.filing import Lots
+from commonplace.services.memory.filing import LeasedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.core.memory import Backlog, ReadsNoted, Upkeep
-    from commonplace.core.ports import Encoder, EncoderSlot, FilesForAll
+    from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
+    from commonplace.journals.memory.ports import Backlog, ReadsRecords, WorkerUpkeep
     from commonplace.search.filing.batches import Spans
     from commonplace.services.memory.filing import Task
 
@@ -39,39 +38,42 @@ _LOAD_S = 60.0
 _ENDING_S = 1.0
 
 
-class _Batch(NamedTuple):
-    """What is to be encoded of what was leased, and whether anything was.
+class _Charge(NamedTuple):
+    """Whose vectors are made. identity: of the own encoder; asked_at: when the lease was asked."""
 
-    encoder: None where there is none, or another one is in charge.
-    """
-
-    is_any: bool
-    tasks: Sequence[Task]
-    encoder: Encoder | None = None
+    identity: str
+    chosen: str
+    asked_at: float
 
 
 class MemoryWorker:
     """Files what waits, of any user; several may work at once, in any number of processes.
 
-    monotonic: tells when to hold what is leased.
+    Args:
+        backlog: What waits.
+        upkeep: What the workers of one database agree on.
+        store_of: Opens what reads a user's records.
+        index_of: Opens the index of a user.
+        encoder: Makes the vectors, where it is in charge.
+        monotonic: Counts the seconds of leases.
     """
 
     def __init__(
         self,
         *,
         backlog: Backlog,
-        upkeep: Upkeep,
-        records: ReadsNoted,
-        index: FilesForAll,
+        upkeep: WorkerUpkeep,
+        store_of: Callable[[str], ReadsRecords],
+        index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._backlog = backlog
         self._upkeep = upkeep
-        self._charge = Charge(upkeep, encoder, monotonic=monotonic)
-        self._lots = Lots(records=records, index=index)
+        self._records = LeasedRecords(store_of=store_of, index_of=index_of)
         self._encoder = encoder
         self._monotonic = monotonic
+        self._charge: _Charge | None = None
 
     def run_once(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything that waits, then tidy up; how much was filed.
@@ -79,154 +81,158 @@ class MemoryWorker:
         progress: called with (filed so far, 0): what is left is not counted. Raises: Unavailable.
         """
         self._encoder.get(_LOAD_S)
-        with self._charge.taken():
-            filed = self.work(progress=progress)
+        with self._at_work():
+            filed = self._work(progress)
             self._tidy(threading.Event())
         return filed
 
     def renew(self) -> int:
-        """Have everything that is kept filed anew; how much it is. Raises: Unavailable."""
+        """Have everything that is kept filed again; how much it is. Raises: Unavailable."""
         return self._backlog.renew()
 
     def work(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """File everything that waits; how much was filed. Raises: Unavailable.
-
-        While one batch is encoded, the one before is put away and the next one is fetched: neither
-        the database nor the encoder waits for the other.
-        """
-        filed = 0
-        with self._charge.taken(), _beside() as aside:
-            while True:
-                step = 0
-                for done in self._batches(aside):
-                    step += done
-                    if progress is not None:
-                        progress(filed + step, 0)
-                # What changed while it was filed waits again.
-                if not step:
-                    return filed
-                filed += step
+        """File everything that waits; how much was filed. Raises: Unavailable."""
+        with self._at_work():
+            return self._work(progress)
 
     def run(self, stop: threading.Event) -> None:
         """File what comes, until stop is set; a database that is away is waited for.
 
-        Tidies up beside it, every so often: nothing waits for that.
+        Tidies up in a thread, every so often: nothing waits for that.
         """
-        with self._charge.taken(), _beside() as aside, self._tidying() as tidied:
-            told = ""
+        with self._at_work(), self._tidying() as tidied:
+            warned = ""
             while not stop.is_set():
-                is_idle = True
                 if tidied.done():
                     tidied.result()
+                filed: int | None = None
                 try:
-                    for _ in self._batches(aside, stop):
-                        is_idle = False
+                    filed = self._file_batch()
                 except CommonplaceError as exc:
                     # Once, not twice a second for as long as it lasts.
-                    if str(exc) != told:
+                    if str(exc) != warned:
                         _log.warning("The worker of memory waits: %s", exc)
-                    told = str(exc)
+                    warned = str(exc)
                 else:
-                    told = ""
-                if is_idle:
+                    warned = ""
+                if filed is None:
                     stop.wait(policy.BACKLOG_POLL_S)
+
+    def _work(self, progress: Callable[[int, int], None] | None) -> int:
+        filed, filed_at = 0, self._monotonic()
+        while (step := self._file_batch()) is not None:
+            filed += step
+            now = self._monotonic()
+            if step:
+                filed_at = now
+                if progress is not None:
+                    progress(filed, 0)
+            elif now - filed_at >= policy.BACKLOG_LEASE_S / 2:
+                # What failed stays leased: after that the same would come round once more.
+                break
+        return filed
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """A stretch of work, at the end of which another encoder may take over at once."""
+        try:
+            yield
+        finally:
+            charge, self._charge = self._charge, None
+            if charge is not None:
+                # Where that fails, it is held for a minute more at the most.
+                with suppress(CommonplaceError):
+                    self._upkeep.release_charge(charge.identity)
+
+    def _find_encoder(self) -> Encoder | None:
+        """The encoder, if it is in charge; renews its lease now and then. Raises: Unavailable."""
+        encoder = self._encoder.get()
+        if encoder is None:
+            return None
+        identity, now, charge = encoder.identity, self._monotonic(), self._charge
+        is_due = charge is None or now - charge.asked_at >= policy.BACKLOG_LEASE_S / 4
+        if charge is None or is_due or charge.identity != identity:
+            chosen = self._upkeep.take_charge(identity, seconds=policy.BACKLOG_LEASE_S)
+            if charge is None or charge.chosen != chosen:
+                _log_chosen(chosen, identity)
+            self._charge = charge = _Charge(identity, chosen, now)
+        return encoder if charge.chosen == identity else None
 
     @contextmanager
     def _tidying(self) -> Iterator[Future[None]]:
         """Tidy up in a thread meanwhile; holds what went wrong with it, if anything did."""
-        told: Future[None] = Future()
-        # Its own: a worker that fails ends without having been told to.
+        fault: Future[None] = Future()
+        # Its own: a worker that fails ends without its stop being set.
         ending = threading.Event()
 
         def tidy() -> None:
             try:
                 while not ending.wait(policy.TIDY_EVERY_S):
-                    self._tidy_in_turn(ending)
-                told.set_result(None)
-            except BaseException as exc:  # noqa: BLE001  told in the worker's own thread
-                told.set_exception(exc)
+                    try:
+                        self._tidy(ending, every_s=policy.TIDY_EVERY_S / 2)
+                    except CommonplaceError as exc:
+                        _log.warning("Memory was not tidied up: %s", exc)
+                fault.set_result(None)
+            except BaseException as exc:  # noqa: BLE001  raised in the worker's own thread
+                fault.set_exception(exc)
 
         thread = threading.Thread(target=tidy, name="tidying", daemon=True)
         thread.start()
         try:
-            yield told
+            yield fault
         finally:
             ending.set()
-            # A table that is being written anew stays as it was where nobody waits for it.
+            # A table that is being rewritten stays as it was where nothing waits for it.
             thread.join(_ENDING_S)
-
-    def _tidy_in_turn(self, ending: threading.Event) -> None:
-        try:
-            self._tidy(ending, every_s=policy.TIDY_EVERY_S / 2)
-        except CommonplaceError as exc:
-            _log.warning("Memory was not tidied up: %s", exc)
 
     def _tidy(self, ending: threading.Event, *, every_s: float = 0.0) -> None:
         """Tidy up, unless another process does, or has in that time."""
         with self._upkeep.tidying(every_s=every_s) as is_ours:
             if is_ours:
                 self._upkeep.tidy()
-                self._drop_former(ending)
+                self._drop_previous(ending)
 
-    def _drop_former(self, ending: threading.Event) -> None:
-        """Let go of the vectors of other models, once all are made anew and that was long ago."""
-        encoder = None if ending.is_set() else self._charge.find()
+    def _drop_previous(self, ending: threading.Event) -> None:
+        """Drop the vectors of other models, once all are made again and that was long ago."""
+        encoder = None if ending.is_set() else self._find_encoder()
         if encoder is None:
             return
         identity = encoder.identity
-        users = self._upkeep.outlived(identity, kept_s=policy.FORMER_KEPT_S)
+        users = self._upkeep.find_outdated(identity, kept_s=policy.FORMER_KEPT_S)
         are_all_done = bool(users)
         for user in users:
-            # Asked anew each time: it tells the others that this one is in charge still.
-            if ending.is_set() or self._charge.find() is None:
+            # Asked each time: it renews the lease.
+            if ending.is_set() or self._find_encoder() is None:
                 return
-            are_all_done &= self._lots.drop_former(identity, user)
+            are_all_done &= self._records.drop_previous(identity, user)
         if are_all_done:
-            self._upkeep.cleared(identity)
+            self._upkeep.note_cleared(identity)
 
-    def _batches(
-        self, aside: ThreadPoolExecutor, stop: threading.Event | None = None
-    ) -> Iterator[int]:
-        """File batch by batch until nothing waits; how much each was."""
-        fetched = aside.submit(self._fetch)
-        away: Future[int] | None = None
-        try:
-            filed_at = self._monotonic()
-            while (batch := fetched.result()).is_any:
-                # What failed stays leased: by now the same would come round once more.
-                is_stuck = self._monotonic() - filed_at >= policy.BACKLOG_LEASE_S / 2
-                if (stop is not None and stop.is_set()) or (is_stuck and not batch.tasks):
-                    fetched = aside.submit(_Batch, is_any=False, tasks=())
-                else:
-                    fetched = aside.submit(self._fetch)
-                tasks, encoder = batch.tasks, batch.encoder
-                if not tasks:
-                    continue
-                filed_at = self._monotonic()
-                vectors: Mapping[str, Sequence[Encoded]] = {}
-                if encoder is not None:
-                    tasks, vectors = self._encode(encoder, tasks)
-                if away is not None:
-                    yield away.result()
-                away = aside.submit(self._put_away, encoder, tasks, vectors)
-        finally:
-            last = 0 if away is None else away.result()
-        if last:
-            yield last
+    def _file_batch(self) -> int | None:
+        """File some of what waits; how much, None where nothing waits. Raises: Unavailable.
 
-    def _fetch(self) -> _Batch:
-        """Lease what waits, read it, and file its words; what is to be encoded of it."""
-        encoder = self._charge.find()
+        Words first, then vectors, then it is noted as done: what breaks off is leased again.
+        """
+        encoder = self._find_encoder()
         identity = "" if encoder is None else encoder.identity
         leased = self._backlog.lease(
             policy.BACKLOG_BATCH, encoder=identity, seconds=policy.BACKLOG_LEASE_S
         )
-        tasks, unread = self._lots.read(leased)
-        tasks, rest = _fitting(tasks)
-        if rest or unread:
-            self._backlog.give_back([*(task.noted for task in rest), *unread])
-        filed = self._lots.file_words(tasks)
-        return _Batch(is_any=bool(leased), tasks=filed, encoder=encoder)
+        if not leased:
+            return None
+        tasks, unread = self._records.read(leased)
+        if unread:
+            self._backlog.give_back(unread)
+        tasks = self._records.file_words(tasks)
+        if not tasks:
+            return 0
+        if encoder is not None:
+            tasks, vectors = self._encode(encoder, tasks)
+            failed = vectors.keys() - self._records.file_vectors(identity, vectors)
+            tasks = [task for task in tasks if task.noted.owner not in failed]
+        if self._backlog.done([task.noted for task in tasks], encoder=identity):
+            _log.debug("Some records changed while they were filed; they wait again.")
+        return len(tasks)
 
     def _encode(
         self, encoder: Encoder, tasks: Sequence[Task]
@@ -237,13 +243,13 @@ class MemoryWorker:
         """
         made: dict[str, list[Encoded]] = {}
         failed: dict[int, CommonplaceError] = {}
-        groups = _made(encoder, tasks)
+        groups = _encoded_groups(encoder, tasks)
         held_at: float | None = None
         while True:
             now = self._monotonic()
             if held_at is None or now - held_at >= policy.BACKLOG_LEASE_S / 4:
                 held_at = now
-                self._charge.find()
+                self._find_encoder()
                 noted = [task.noted for task in tasks]
                 self._backlog.hold(noted, seconds=policy.BACKLOG_LEASE_S)
             group = next(groups, None)
@@ -253,7 +259,7 @@ class MemoryWorker:
                 if isinstance(encoded, CommonplaceError):
                     failed[id(task)] = encoded
                 else:
-                    made.setdefault(task.owner, []).append(encoded)
+                    made.setdefault(task.noted.owner, []).append(encoded)
         left = [task for task in tasks if id(task) not in failed]
         if failed:
             why = next(iter(failed.values()))
@@ -262,27 +268,20 @@ class MemoryWorker:
             _log.warning("%d records cannot be encoded, and wait: %s", len(failed), why)
         return left, made
 
-    def _put_away(
-        self,
-        encoder: Encoder | None,
-        tasks: Sequence[Task],
-        vectors: Mapping[str, Sequence[Encoded]],
-    ) -> int:
-        """File vectors, then say what is done; how much."""
-        identity = "" if encoder is None else encoder.identity
-        failed = vectors.keys() - self._lots.file_vectors(identity, vectors)
-        filed = [task.noted for task in tasks if task.owner not in failed]
-        if self._backlog.done(filed, encoder=identity):
-            _log.debug("Something changed while it was filed; it waits again.")
-        return len(filed)
+
+def _log_chosen(chosen: str, mine: str) -> None:
+    if chosen == mine:
+        _log.info("Vectors are made with %s.", mine)
+        return
+    _log.warning(
+        "Another worker is at work, and vectors are made with its model %s: this one, with %s,"
+        " files words alone until none of those is left.",
+        chosen,
+        mine,
+    )
 
 
-def _beside() -> ThreadPoolExecutor:
-    """One fetches while another puts away."""
-    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="backlog")
-
-
-def _made(
+def _encoded_groups(
     encoder: Encoder, tasks: Sequence[Task]
 ) -> Iterator[list[tuple[Task, Encoded | CommonplaceError]]]:
     """The vectors of these, each after its task, group by group, of all users together.
@@ -293,11 +292,11 @@ def _made(
     # By place, not by ref: two users may have the same one.
     task_of = {id(doc): task for doc, task in docs}
     for group in groups_of(encoder, [doc for doc, _ in docs]):
-        for some in _tried(encoder, group):
+        for some in _try_group(encoder, group):
             yield [(task_of[id(doc)], one) for doc, one in some]
 
 
-def _tried(
+def _try_group(
     encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]
 ) -> Iterator[list[tuple[Unencoded, Encoded | CommonplaceError]]]:
     """The vectors of a group's docs, or of one alone why there are none."""
@@ -308,16 +307,6 @@ def _tried(
             yield [(group[0][0], exc)]
             return
         for each in group:
-            yield from _tried(encoder, [each])
+            yield from _try_group(encoder, [each])
     else:
         yield [(doc, one) for (doc, _), one in zip(group, made, strict=True)]
-
-
-def _fitting(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """As much as is encoded at a time, one at least, and the rest."""
-    total = 0
-    for number, task in enumerate(tasks):
-        total += task.size
-        if number and total > policy.BACKLOG_CHARACTERS:
-            return list(tasks[:number]), list(tasks[number:])
-    return list(tasks), []

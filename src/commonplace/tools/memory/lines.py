@@ -1,4 +1,4 @@
-"""How memory is told: hits, records and lists as text for a model and as plain facts.
+"""How memory is shown: hits, records and lists as text for a model and as plain facts.
 
 Pure: never asks a store or a clock. Stored text is always fenced, and nothing is shortened without
 a sign of it.
@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import fenced, visible, visible_line
-from commonplace.core.memory import Gratitude, JournalEntry, Message, Preferences, Record, Todo
 from commonplace.core.text import opening
 from commonplace.journals.memory.entry import ref_of, render_flags, snippet_of
+from commonplace.journals.memory.records import (
+    Gratitude,
+    JournalEntry,
+    Message,
+    Preferences,
+    Record,
+    Todo,
+)
 from commonplace.services.memory.finding import TOOL
 from commonplace.tools.answers import CAUTION, answer_of, interval_facts, time_lines
 
@@ -20,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import tzinfo
 
-    from commonplace.core.memory import Kind, Records
     from commonplace.core.values import Answer
+    from commonplace.journals.memory.records import Kind, Records
     from commonplace.services.memory.finding import MemoryFound, MemoryHit
     from commonplace.services.memory.service import MemorySaved, MemoryStats
 
@@ -30,7 +37,7 @@ _LISTED = 1000
 
 
 def found_answer(found: MemoryFound, *, card: bool) -> Answer:
-    """What a search found; with its card for whoever looks into how it came about."""
+    """What a search found; with its card for those who look into how it came about."""
     zone = found.zone
     lines = time_lines(found.interval, zone)
     lines += ["Open to-dos, newest first."] if found.todos else []

@@ -1,6 +1,6 @@
 """A user's memory in words for a model: what is known of the user is found, kept and deleted.
 
-Decides nothing about ranking or what is kept: it reads arguments, asks the desk, renders.
+Decides nothing about ranking or what is kept: it reads arguments, asks the service, renders.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from commonplace.core.errors import Invalid
-from commonplace.core.memory import Draft
 from commonplace.core.text import opening
 from commonplace.core.values import Answer
 from commonplace.journals.memory.entry import parse_kind, ref_of
+from commonplace.journals.memory.records import RecordDraft
 from commonplace.services.memory.finding import IntentAsked, MemoryQuestion
 from commonplace.services.times import naming, read_at
 from commonplace.tools.answers import answer_of
@@ -21,8 +21,8 @@ from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.core.memory import Kind
-    from commonplace.services.memory.service import MemoryDesk
+    from commonplace.journals.memory.records import Kind
+    from commonplace.services.memory.service import MemoryService
 
 KindAsked: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
 
@@ -40,11 +40,11 @@ _NO_CARD = "A card is shown only where COMMONPLACE_DEBUG is 1."
 class MemoryTools:
     """Memory's verbs with text answers; `toolset` and `write_toolset` are what doors offer.
 
-    desk: opened at the first call of a tool, so that listing the tools opens nothing.
+    service: opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
-    def __init__(self, desk: Callable[[], MemoryDesk]) -> None:
-        self._desk = desk
+    def __init__(self, service: Callable[[], MemoryService]) -> None:
+        self._service = service
 
     @property
     def toolset(self) -> Toolset:
@@ -96,9 +96,9 @@ class MemoryTools:
         Use it before you answer what may depend on earlier chats, journals, to-dos or preferences.
         Returns snippets, best first, recent ones before older ones that fit as well.
         """
-        desk = self._desk()
+        service = self._service()
         with naming("query", about="The query "):
-            found = desk.search(
+            found = service.search(
                 MemoryQuestion(
                     text=query,
                     kinds=_kinds(kinds, filters),
@@ -108,8 +108,8 @@ class MemoryTools:
                     diverse=diverse,
                 )
             )
-        answer = found_answer(found, card=debug and desk.shows_cards)
-        if debug and not desk.shows_cards:
+        answer = found_answer(found, card=debug and service.shows_cards)
+        if debug and not service.shows_cards:
             notes = [*answer.facts["notes"], _NO_CARD]
             return Answer(text=answer.text, facts={**answer.facts, "notes": notes})
         return answer
@@ -136,7 +136,7 @@ class MemoryTools:
         Use it when the user wants something remembered, or finishes a to-do. What you leave out of
         a change stays. Messages are never altered. Returns its ref.
         """
-        desk = self._desk()
+        service = self._service()
         given = {
             "text": text,
             "role": role,
@@ -148,14 +148,14 @@ class MemoryTools:
             "religion": religion,
             "flags": flags or None,
         }
-        draft = Draft(
+        draft = RecordDraft(
             kind=kind,
             fields={name: value for name, value in given.items() if value not in ("", None)},
             ref_id=ref,
-            at=read_at(desk, at),
+            at=read_at(service, at),
             key=idempotency_key,
         )
-        return saved_answer(desk.save(draft), kind, desk.zone)
+        return saved_answer(service.save(draft), kind, service.zone)
 
     def memory_delete(
         self,
@@ -167,8 +167,8 @@ class MemoryTools:
 
         Use it when the user wants it forgotten. No text of it stays anywhere.
         """
-        desk = self._desk()
-        notes = desk.delete(kind, ref)
+        service = self._service()
+        notes = service.delete(kind, ref)
         shown = ref if ref.startswith("memory:") else ref_of(kind, ref)
         facts = {"kind": kind, "ref": shown, "deleted": True}
         return answer_of([f"Deleted {shown}."], facts, notes)
@@ -184,14 +184,14 @@ class MemoryTools:
 
         Use it to go through to-dos, or to find the ref of what is to be altered or deleted.
         """
-        desk = self._desk()
-        listed = desk.list_records(kind, limit=limit, cursor=cursor.strip())
-        return list_answer(listed, kind, desk.zone)
+        service = self._service()
+        listed = service.list_records(kind, limit=limit, cursor=cursor.strip())
+        return list_answer(listed, kind, service.zone)
 
     def stats(self) -> Answer:
         """How much is kept and can be found; for people, no model is offered it."""
-        desk = self._desk()
-        return stats_answer(desk.stats(), desk.zone)
+        service = self._service()
+        return stats_answer(service.stats(), service.zone)
 
 
 def _kinds(kinds: Sequence[str], filters: Mapping[str, Any]) -> tuple[Kind, ...]:

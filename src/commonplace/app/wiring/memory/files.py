@@ -8,14 +8,17 @@ from commonplace.app.context import Followed, awaited
 from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder
 from commonplace.journals.memory.journal import MemoryJournal
+from commonplace.journals.memory.repair import find_problems, list_unlisted
+from commonplace.journals.memory.source import MemorySource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.app.context import Own, Wired
     from commonplace.app.process import Shared
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Source
+    from commonplace.core.values import Problem
     from commonplace.search.filing.filing import Filing
 
 FOLDER = "memory"
@@ -49,11 +52,21 @@ class FileMemories:
 
     def alone(self, own: Own, store: MemoryJournal) -> Followed[Filing]:
         """What files and finds a user's memory alone."""
-        return own.alone(store.owner, store.source())
+        return own.alone(store.owner, MemorySource(store, store.database))
 
     def sources(self, journal: Wired, store: MemoryJournal) -> Sequence[Source]:
         """What the index of all journals follows."""
-        return [awaited(journal, store.source)]
+        return [awaited(journal, lambda: MemorySource(store, store.database))]
+
+    def problems(self, own: Own, store: MemoryJournal) -> Iterator[Problem | str]:  # noqa: ARG002  the file says it
+        """Where the file is, and what is wrong with it."""
+        yield f"{store.database.path}{'' if store.exists else ', not made yet'}"
+        if store.exists:
+            yield from find_problems(store)
+
+    def repair(self, store: MemoryJournal) -> list[str]:
+        """List again for the index what its outbox lacks. Raises: Unavailable."""
+        return list_unlisted(store)
 
     def close(self) -> None:
         """Nothing is shared."""

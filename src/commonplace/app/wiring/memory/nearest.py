@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.db.postgres.database import connect, parse_address
-from commonplace.db.postgres.errors import Translated
+from commonplace.db.postgres.errors import TranslatedPostgres
 from commonplace.index.postgres.nearest import tend_nearest
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def tend(url: str) -> list[str]:
     Raises: Unavailable, Denied.
     """
     conninfo, name = parse_address(url)
-    with Translated(name), connect(conninfo, deadline_s=MAKING_S) as conn:
+    with TranslatedPostgres(name), connect(conninfo, deadline_s=MAKING_S) as conn:
         return tend_nearest(conn)
 
 
@@ -48,7 +48,7 @@ def tending(url: str | None, *, every_s: float = TEND_EVERY_S) -> Iterator[None]
     try:
         yield
     finally:
-        # What is under way goes on in the server; one that is broken off is made anew.
+        # What is under way goes on in the server; one that is broken off is made again.
         looking.stop(0.0)
 
 

@@ -10,31 +10,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.app.context import Followed
+from commonplace.app.wiring.memory.problems import find_problems
+from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import Invalid
-from commonplace.db.migrate import list_migrations
-from commonplace.db.postgres.database import Postgres, refuse_unguarded
-from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace.db.postgres.database import Postgres
 from commonplace.index.postgres import index
-from commonplace.index.postgres.filing import PostgresFiling
 from commonplace.journals.memory.postgres import store as records
-from commonplace.journals.memory.postgres.backlog import MemoryBacklog, refuse_other_role
-from commonplace.journals.memory.postgres.reading import MemoryReading
-from commonplace.journals.memory.postgres.unchanged import ask_unchanged
+from commonplace.journals.memory.postgres.backlog import MemoryBacklog
+from commonplace.journals.memory.postgres.unchanged import check_unchanged
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
-from commonplace.services.memory.filing import changes_noted
+from commonplace.services.memory.filing import changes_now
 from commonplace.services.memory.worker import MemoryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from commonplace.app.context import Own, Wired
     from commonplace.app.process import Shared
-    from commonplace.config.table import Settings
     from commonplace.core.ports import Source
-    from commonplace.db.migrate import Migration
-    from commonplace.db.postgres.database import Connection
+    from commonplace.core.values import Problem
 
 
 class PostgresMemories:
@@ -68,8 +64,8 @@ class PostgresMemories:
         filing = WordFiling(
             index=mine,
             store=store,
-            read=partial(changes_noted, store),
-            still=ask_unchanged,
+            read=partial(changes_now, store),
+            still=check_unchanged,
         )
         finder = own.shared.finder_over(mine, filing)
         return Followed(index=mine, filing=filing, finder=finder)
@@ -78,8 +74,16 @@ class PostgresMemories:
         """None: the index of all journals does not follow it."""
         return ()
 
+    def problems(self, own: Own, store: records.MemoryPostgres) -> Iterator[Problem | str]:  # noqa: ARG002  it is all users'
+        """What is wrong with the database that the settings name, and what is worth knowing."""
+        return find_problems(own.settings)
+
+    def repair(self, store: records.MemoryPostgres) -> list[str]:  # noqa: ARG002  see the class
+        """Nothing: tables are the administrator's, and what waits is the worker's."""
+        return []
+
     def close(self) -> None:
-        """Let go of the connections; may be called twice."""
+        """Close the connections; may be called twice."""
         self._index.close()
         self._database.close()
 
@@ -99,38 +103,9 @@ def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
         yield MemoryWorker(
             backlog=MemoryBacklog(database),
             upkeep=MemoryUpkeep(database, tables=index.TABLES, clock=clock),
-            records=MemoryReading(database),
-            index=PostgresFiling(database),
+            store_of=lambda owner: records.MemoryPostgres(database, owner=owner),
+            index_of=index.PostgresIndex(database).within,
             encoder=shared.encoder,
         )
     finally:
         database.close()
-
-
-def migrate(settings: Settings) -> list[str]:
-    """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
-    if settings.database.admin_url is None:
-        raise Invalid(
-            "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
-        )
-    return migrate_postgres(settings.database.admin_url, list_series())
-
-
-def list_series() -> Mapping[str, Sequence[Migration]]:
-    """All migrations, in the order in which they are applied."""
-    return {
-        records.SERIES: records.list_record_migrations(),
-        index.SERIES: list_migrations("commonplace.index.postgres"),
-    }
-
-
-def check_database(conn: Connection, name: str) -> None:
-    """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
-    refuse_other_schema(conn, name, list_series())
-    refuse_unguarded(conn, name, tables=(*records.TABLES, *index.TABLES))
-
-
-def check_worker(conn: Connection, name: str) -> None:
-    """Likewise for the worker, whose role must be shown what waits."""
-    check_database(conn, name)
-    refuse_other_role(conn)

@@ -1,13 +1,13 @@
-"""What `doctor` looks at where memories are kept in Postgres: both roles, and what waits.
+"""What `doctor` checks where memories are kept in Postgres: both roles, and what waits.
 
-Mends nothing: tables are the administrator's, and what waits is the worker's.
+Repairs nothing: tables are the administrator's, and what waits is the worker's.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.app.wiring.memory.postgres import check_database, check_worker
+from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Problem
 from commonplace.db.postgres.database import Postgres
@@ -23,26 +23,28 @@ LATE_S = 300.0
 """What waits for longer than this waits in vain: no worker is at it."""
 
 
-def look_at_database(settings: Settings) -> Iterator[Problem | str]:
+def find_problems(settings: Settings) -> Iterator[Problem | str]:
     """What is wrong with the database that the settings name, and what is worth knowing."""
     if settings.database.url is None:
         return
-    yield from _tried(settings.database.url, check_database, lambda found: found.name + " answers.")
+    yield from _check_role(
+        settings.database.url, check_database, lambda found: found.name + " answers."
+    )
     if settings.database.worker_url is not None:
-        yield from _tried(settings.database.worker_url, check_worker, _told_of_waiting)
+        yield from _check_role(settings.database.worker_url, check_worker, _describe_waiting)
 
 
-def _tried(
+def _check_role(
     url: str,
     check: Callable[[Connection, str], None],
-    look: Callable[[Postgres], str | Problem],
+    describe: Callable[[Postgres], str | Problem],
 ) -> Iterator[Problem | str]:
     database = None
     try:
         database = Postgres(url, check=check)
         with database.across():
             pass
-        yield look(database)
+        yield describe(database)
     except CommonplaceError as exc:
         yield Problem(what=exc.message, hint=exc.hint)
     finally:
@@ -50,7 +52,7 @@ def _tried(
             database.close()
 
 
-def _told_of_waiting(database: Postgres) -> str | Problem:
+def _describe_waiting(database: Postgres) -> str | Problem:
     waiting, oldest_s = MemoryBacklog(database).waiting()
     if waiting and oldest_s > LATE_S:
         return Problem(

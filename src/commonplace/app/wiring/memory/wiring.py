@@ -5,36 +5,30 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.app.backends import POSTGRES
 from commonplace.app.lazy import made_once
-from commonplace.core.memory import MemoryStore
+from commonplace.core.errors import CommonplaceError
 from commonplace.core.owners import parse_owner
+from commonplace.core.values import Problem
+from commonplace.journals.memory.ports import Erases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import Followed, Own, Wired
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
+    from commonplace.journals.memory.ports import MemoryStore
     from commonplace.search.filing.words_only import Files
-    from commonplace.services.memory.service import MemoryDesk
+    from commonplace.services.memory.service import MemoryService
     from commonplace.tools.memory.tools import MemoryTools
     from commonplace.tools.toolset import Toolset
-
-
-class KeptMemory(MemoryStore, Protocol):
-    """A store of memory whose refs can be opened."""
-
-    def pages(self) -> OpensRefs:
-        """What opens its refs."""
-        ...
 
 
 class Memories(Protocol):
     """Where the memories of all users are kept: one of `app.backends.MEMORIES`."""
 
-    def store_of(self, owner: str, clock: Clock) -> KeptMemory:
+    def store_of(self, owner: str, clock: Clock) -> MemoryStore:
         """The store of one user, there or not."""
         ...
 
@@ -58,13 +52,21 @@ class Memories(Protocol):
         """What of it the index of all journals follows."""
         ...
 
+    def problems(self, own: Own, store: Any) -> Iterator[Finding]:
+        """What is wrong with what an owner has here, each with its next step; and what is known."""
+        ...
+
+    def repair(self, store: Any) -> list[str]:
+        """Repair what can be repaired of an owner's; a sentence for each thing done."""
+        ...
+
     def close(self) -> None:
-        """Let go of what all users share; may be called twice."""
+        """Close what all users share; may be called twice."""
         ...
 
 
 class MemoryWiring:
-    """The memory of one owner, its desk and its tools."""
+    """The memory of one owner, its service and its tools."""
 
     name = "memory"
     title = "The memory"
@@ -74,7 +76,7 @@ class MemoryWiring:
         self.wiring = own.wiring
 
     @made_once
-    def journal(self) -> KeptMemory:
+    def journal(self) -> MemoryStore:
         """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
         return self._memories.store_of(self._own.settings.owner, self._own.clock)
 
@@ -83,25 +85,25 @@ class MemoryWiring:
         """Memory's tools."""
         from commonplace.tools.memory.tools import MemoryTools
 
-        return MemoryTools(desk=self.desk)
+        return MemoryTools(service=self.service)
 
-    def desk(self) -> MemoryDesk:
+    def service(self) -> MemoryService:
         """What memory's tools work with."""
-        return self._desk
+        return self._service
 
     @made_once
-    def _desk(self) -> MemoryDesk:
+    def _service(self) -> MemoryService:
         own = self._own
-        return self._desk_over(self.journal, cache(lambda: self._memories.own(own)))
+        return self._service_over(self.journal, cache(lambda: self._memories.own(own)))
 
-    def desk_of(self, owner: str) -> MemoryDesk:
+    def service_of(self, owner: str) -> MemoryService:
         """The memory of any user alone, in that user's own index.
 
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
         store = self._memories.store_of(parse_owner(owner), self._own.clock)
         followed = self._memories.alone(self._own, store)
-        return self._desk_over(store, lambda: followed)
+        return self._service_over(store, lambda: followed)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -111,31 +113,48 @@ class MemoryWiring:
         }
 
     def is_there(self) -> bool:
-        """Whether there may be one: whoever has none pays a look at one file."""
+        """Whether there may be one: a user who has none pays a look at one file."""
         offered = self.toolsets().keys() & {*self._own.settings.toolsets}
-        # What its driver is missing for is there: whoever opens it is told so.
+        # What its driver is missing for is there: opening it says so.
         in_database = self._own.settings.database.url is not None
         return bool(offered) or in_database or self._memories.is_there(self._own.settings.owner)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        return self.journal.pages()
+        from commonplace.journals.memory.open import MemoryPages
+
+        return MemoryPages(self.journal)
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
         return self._memories.sources(self, self.journal)
 
-    def problems(self) -> Iterable[Finding]:
-        """What is wrong with the database of memories that the settings name, if they name one."""
-        settings = self._own.settings
-        return [] if settings.database.url is None else POSTGRES["look"].load()(settings)
+    def problems(self) -> Iterator[Finding]:
+        """What is wrong, each with its next step, and what is worth knowing; changes nothing."""
+        try:
+            yield from self._memories.problems(self._own, self.journal)
+        except CommonplaceError as exc:
+            yield Problem(what=exc.message, hint=exc.hint)
 
-    def repair(self) -> Iterable[str]:
-        """Nothing: tables are their administrator's, and what waits is the worker's."""
-        return ()
+    def repair(self) -> list[str]:
+        """Repair what can be repaired, then erase what deleted records left.
+
+        Returns:
+            A sentence for each thing done.
+
+        Raises:
+            Unavailable: The memory cannot be opened or written.
+        """
+        if not self._memories.is_there(self._own.settings.owner):
+            return []
+        done = self._memories.repair(self.journal)
+        has_remains = isinstance(self.journal, Erases) and self.journal.to_erase()
+        if has_remains and not self.service().erase():
+            done.append("Erased what deleted records had left.")
+        return done
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if "journal" in self.__dict__:
             self.journal.close()
 
@@ -143,9 +162,12 @@ class MemoryWiring:
     def _memories(self) -> Memories:
         return self._own.shared.memories
 
-    def _desk_over(self, store: KeptMemory, followed: Callable[[], Followed[Files]]) -> MemoryDesk:
+    def _service_over(
+        self, store: MemoryStore, followed: Callable[[], Followed[Files]]
+    ) -> MemoryService:
         from commonplace.search import policy
-        from commonplace.services.memory.service import MemoryDesk, MemoryNumbers
+        from commonplace.services.memory.finding import MemoryNumbers
+        from commonplace.services.memory.service import MemoryService
 
         own, settings = self._own, self._own.settings
         top_k, least, recency = (
@@ -153,7 +175,7 @@ class MemoryWiring:
             settings.memory.min_score,
             settings.memory.recency,
         )
-        return MemoryDesk(
+        return MemoryService(
             store=store,
             filing=lambda: followed().filing,
             finder=lambda: followed().finder,

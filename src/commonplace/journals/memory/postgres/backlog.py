@@ -11,17 +11,17 @@ from uuid import uuid4
 
 from commonplace.core.errors import Conflict, Denied
 from commonplace.db.postgres.text_lists import Texts
-from commonplace.journals.memory.postgres.store import columns_of, noted_of, query
+from commonplace.journals.memory.postgres.store import columns_of, line_of, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.core.memory import Noted
+    from commonplace.core.outbox import OutboxLine
     from commonplace.db.postgres.database import Connection, Postgres
 
 _RENEWING_S = 3600.0
-# How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms. Who
-# waits behind more of one user's waits until that many are left.
+# How many more lines are looked at than taken, so that a user's come together: 32,768 in 60 ms.
+# Users behind more lines of one other wait until that many are left.
 _SEEN = 64
 # Of how many users at least lines are taken, where more than that wait.
 _USERS = 8
@@ -30,7 +30,7 @@ _LEASES_WITHOUT = ("lease_words", "lease_plain")
 
 
 class MemoryBacklog:
-    """What waits in one database; implements `core.memory.Backlog`. Thread-safe.
+    """What waits in one database; implements `memory.ports.Backlog`. Thread-safe.
 
     database: opened as the worker's role.
     """
@@ -39,7 +39,7 @@ class MemoryBacklog:
         self._database = database
         self._worker = uuid4()
 
-    def lease(self, limit: int, *, encoder: str, seconds: float) -> list[Noted]:
+    def lease(self, limit: int, *, encoder: str, seconds: float) -> list[OutboxLine]:
         """Take what waits longest; see the port. Raises: Unavailable."""
         asked = {
             "limit": limit,
@@ -54,30 +54,30 @@ class MemoryBacklog:
             for lease in _LEASES if encoder else _LEASES_WITHOUT:
                 rows = rows or conn.execute(query(lease), asked).fetchall()
         return [
-            replace(noted_of(tuple(row)), has_words=has_words, anew=anew)
+            replace(line_of(tuple(row)), has_words=has_words, is_lost=anew)
             for *row, has_words, anew in rows
         ]
 
-    def done(self, noted: Sequence[Noted], *, encoder: str) -> list[Noted]:
+    def done(self, noted: Sequence[OutboxLine], *, encoder: str) -> list[OutboxLine]:
         """These are filed; see the port. Raises: Unavailable."""
         given = {"encoder": encoder, "has_encoder": bool(encoder), **self._leased(noted)}
         try:
             rows = self._done(given)
         except Conflict:
-            # Somebody who wrote several of these at once was let through first.
+            # Another process that wrote several of these at once was let through first.
             rows = self._done(given)
-        return [noted_of(tuple(row)) for *row, changed in rows if changed]
+        return [line_of(tuple(row)) for *row, changed in rows if changed]
 
     def _done(self, given: dict[str, Any]) -> list[tuple[Any, ...]]:
         with self._database.across() as conn:
             return conn.execute(query("lease_done"), given).fetchall()
 
-    def give_back(self, noted: Sequence[Noted]) -> None:
+    def give_back(self, noted: Sequence[OutboxLine]) -> None:
         """These were not begun; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("give_back"), self._leased(noted))
 
-    def hold(self, noted: Sequence[Noted], *, seconds: float) -> None:
+    def hold(self, noted: Sequence[OutboxLine], *, seconds: float) -> None:
         """Keep a lease for so much longer; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("hold"), {"seconds": seconds, **self._leased(noted)})
@@ -93,7 +93,7 @@ class MemoryBacklog:
         with self._database.across(deadline_s=_RENEWING_S) as conn:
             return conn.execute(query("renew")).rowcount
 
-    def _leased(self, noted: Sequence[Noted]) -> dict[str, Any]:
+    def _leased(self, noted: Sequence[OutboxLine]) -> dict[str, Any]:
         return {"worker": self._worker, **columns_across(noted)}
 
 
@@ -107,6 +107,6 @@ def refuse_other_role(conn: Connection) -> None:
         )
 
 
-def columns_across(noted: Sequence[Noted]) -> dict[str, Any]:
+def columns_across(noted: Sequence[OutboxLine]) -> dict[str, Any]:
     """Lines of any users as the queries take them that mark several."""
     return {"users": Texts([each.owner for each in noted]), **columns_of(noted)}

@@ -27,7 +27,7 @@ WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
 
 -- name: find_all_message
 -- Messages of some ids. Here as elsewhere, OFFSET has a row looked up for each id: a plan for a user
--- of whom nothing is known may read all that one has, and is kept.
+-- of whom nothing is known may read all that one has.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
     SELECT id, role, content, created_at FROM wb_message
@@ -184,10 +184,6 @@ ON CONFLICT DO NOTHING;
 -- Whether a record was there once and was deleted.
 SELECT 1 FROM wb_outbox
 WHERE user_id = %(user_id)s AND kind = %(kind)s AND ref_id = %(id)s AND gone;
-
--- name: changes
--- How often anything changed: never less than before.
-SELECT coalesce(sum(changes), 0) FROM wb_outbox WHERE user_id = %(user_id)s;
 
 -- name: unfiled
 -- What changed and whose words are not in the index yet.

@@ -15,14 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Conflict, Lost
-from commonplace.core.memory import KINDS, PREFERENCES_ID, KindTally, Noted, Saved
+from commonplace.core.outbox import OutboxLine
 from commonplace.core.owners import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres.database import statement
 from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
-from commonplace.journals.memory.entry import altered, may_be_id, parse_id, parse_ref, ref_of
-from commonplace.journals.memory.journal import CALLS_KEPT, not_found
+from commonplace.journals.memory.entry import (
+    altered,
+    may_be_id,
+    not_found,
+    parse_id,
+    parse_kind,
+    parse_ref,
+    ref_of,
+)
+from commonplace.journals.memory.journal import CALLS_KEPT
+from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally, Saved
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
@@ -41,11 +50,9 @@ if TYPE_CHECKING:
     from psycopg import Cursor, sql
 
     from commonplace.core.clock import Clock
-    from commonplace.core.memory import Call, Draft, Kind, Record, Records
     from commonplace.db.migrate import Migration
     from commonplace.db.postgres.database import Connection, Postgres
-    from commonplace.journals.memory.open import MemoryPages
-    from commonplace.journals.memory.source import MemoryListed
+    from commonplace.journals.memory.records import Call, Kind, Record, RecordDraft, Records
 
 SERIES = "records"
 TABLES = (
@@ -83,8 +90,8 @@ def list_record_migrations() -> list[Migration]:
 class MemoryPostgres:
     """One user's memory in a database that all users share, their rows guarded one by one.
 
-    Implements `core.memory.MemoryStore`, tallies, logs calls, erases and defers. database: shared
-    by all users of the process, and closed by whoever opened it. Thread-safe.
+    Implements `MemoryStore`, tallies, logs calls, erases, and is an `Outbox`. database: shared by
+    all users of the process; its owner closes it. Thread-safe.
     """
 
     def __init__(
@@ -106,7 +113,7 @@ class MemoryPostgres:
         """Whose it is."""
         return self._owner
 
-    def save(self, draft: Draft) -> Saved:
+    def save(self, draft: RecordDraft) -> Saved:
         """Keep a record, or alter one; see the port. Raises: Invalid, NotFound, Unavailable.
 
         What is not known to be done is done once more: a record has its id before it is sent.
@@ -145,20 +152,8 @@ class MemoryPostgres:
         rows = self._ask(f"list_{kind}", **page_asked(limit, cursor))
         return page_of([record_of(kind, row, instant=_instant) for row in rows], limit)
 
-    def source(self) -> MemoryListed:
-        """The records as an index that is filled anew takes them."""
-        from commonplace.journals.memory.source import MemoryListed
-
-        return MemoryListed(self, lambda: str(self._ask("changes")[0][0]))
-
-    def pages(self) -> MemoryPages:
-        """The records as whoever opens a ref sees them."""
-        from commonplace.journals.memory.open import MemoryPages
-
-        return MemoryPages(self)
-
     def close(self) -> None:
-        """Nothing is held: the connections are everybody's."""
+        """Nothing is held: the connections are shared by all users."""
 
     def tallies(self) -> list[KindTally]:
         """A tally of each kind; see `TalliesKinds`. Raises: Unavailable."""
@@ -176,7 +171,7 @@ class MemoryPostgres:
         try:
             with self._database.joined(self._owner, last=True) as conn:
                 row = {**row_of_call(call, now), **mine}
-                conn.execute(query("note_call"), row, prepare=True)
+                conn.execute(query("note_call"), row)
                 if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
                     before = render_time(now - CALLS_KEPT)
                     conn.execute(query("prune_calls"), {"before": before, **mine})
@@ -207,19 +202,19 @@ class MemoryPostgres:
             conn.execute(query("erased"), {"user_id": self._owner, **given})
         return True
 
-    def unfiled(self, limit: int) -> list[Noted]:
-        """What changed and whose words no index has yet; see `Defers`. Raises: Unavailable."""
-        rows = self._ask("unfiled", prepare=True, limit=limit)
-        return [noted_of((self._owner, *row)) for row in rows]
+    def unfiled(self, limit: int) -> list[OutboxLine]:
+        """What changed and whose words no index has yet; see `Outbox`. Raises: Unavailable."""
+        rows = self._ask("unfiled", limit=limit)
+        return [line_of((self._owner, *row)) for row in rows]
 
-    def filed(self, noted: Sequence[Noted]) -> None:
-        """The words of these are in the index; see `Defers`. Raises: Unavailable."""
+    def filed(self, noted: Sequence[OutboxLine]) -> None:
+        """The words of these are in the index; see `Outbox`. Raises: Unavailable."""
         with self._database.within(self._owner, commit="soon") as conn:
             conn.execute(query("filed"), {"user_id": self._owner, **columns_of(noted)})
 
-    def read(self, noted: Sequence[Noted]) -> list[Record | None]:
-        """The records of these as they are now; see `Defers`. Raises: Unavailable."""
-        return self.find_all([(each.kind, each.ref_id) for each in noted])
+    def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
+        """The records of these as they are now; see `Outbox`. Raises: Unavailable."""
+        return self.find_all([(parse_kind(each.kind), each.ref_id) for each in noted])
 
     def find_all(self, named: Sequence[tuple[Kind, str]]) -> list[Record | None]:
         """Many records as they are now, one query for each kind; see `FindsAll`."""
@@ -243,14 +238,14 @@ class MemoryPostgres:
     def _add(self, record: Record, *, keyed: bool) -> Saved:
         named = self._named(record.kind, record.id)
         with self._database.within(self._owner) as conn:
-            if keyed and conn.execute(query("is_gone"), named, prepare=True).fetchone():
+            if keyed and conn.execute(query("is_gone"), named).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
             if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
                 return Saved(ref_id=record.id, record=known, is_new=False)
         return Saved(ref_id=record.id, record=record, is_new=True)
 
-    def _alter(self, draft: Draft, now: datetime) -> Saved:
+    def _alter(self, draft: RecordDraft, now: datetime) -> Saved:
         ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
         may_be_new = draft.kind == "preference" and ref_id == PREFERENCES_ID
         if not may_be_id(ref_id):
@@ -264,18 +259,18 @@ class MemoryPostgres:
                 verb = "add" if old is None else "alter"
                 if _is_changed(conn, f"{verb}_{draft.kind}", self._row(record)):
                     return Saved(ref_id=ref_id, record=record, is_new=old is None)
-            # Somebody else made the first preferences meanwhile: theirs are altered.
+            # Another process made the first preferences meanwhile: those are altered.
         raise Conflict(f"The {draft.kind} is being altered by others.", hint="Try again.")
 
     def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
         asked = statement(texts()[f"find_{kind}"] + lock)
-        row = conn.execute(asked, self._named(kind, ref_id), prepare=True).fetchone()
+        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
         return None if row is None else record_of(kind, row, instant=_instant)
 
-    def _ask(self, name: str, *, prepare: bool = False, **values: object) -> list[tuple[Any, ...]]:
+    def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         asked = {"user_id": self._owner, **values}
         with self._database.joined(self._owner) as conn:
-            return conn.execute(query(name), asked, prepare=prepare).fetchall()
+            return conn.execute(query(name), asked).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
         return {**row_of(record), **self._named(record.kind, record.id)}
@@ -288,7 +283,7 @@ def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
     """Make a change, whose line of the outbox a trigger writes; whether there was one to make."""
     unless_there = f" {texts()['unless_there']}" if name.startswith("add_") else ""
     changing = statement(texts()[name] + unless_there)
-    return bool(conn.execute(changing, values, prepare=True).rowcount)
+    return bool(conn.execute(changing, values).rowcount)
 
 
 def ask_all(
@@ -296,16 +291,16 @@ def ask_all(
 ) -> Cursor[tuple[Any, ...]]:
     """The rows of an owner's records of these ids, as `record_of` takes them."""
     asked = {"user_id": owner, "ids": Texts(ids)}
-    return conn.execute(query(f"find_all_{kind}"), asked, prepare=True)
+    return conn.execute(query(f"find_all_{kind}"), asked)
 
 
-def noted_of(row: tuple[Any, ...]) -> Noted:
+def line_of(row: tuple[Any, ...]) -> OutboxLine:
     """A line of the outbox from user, kind, id, changes and whether it is gone."""
     owner, kind, ref_id, changes, gone = row
-    return Noted(owner=owner, kind=kind, ref_id=ref_id, changes=changes, gone=gone)
+    return OutboxLine(owner=owner, kind=kind, ref_id=ref_id, changes=changes, gone=gone)
 
 
-def columns_of(noted: Sequence[Noted]) -> dict[str, Any]:
+def columns_of(noted: Sequence[OutboxLine]) -> dict[str, Any]:
     """Lines of the outbox as the queries take them that mark several."""
     return {
         "kinds": Texts([each.kind for each in noted]),

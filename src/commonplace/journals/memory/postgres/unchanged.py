@@ -1,4 +1,4 @@
-"""Tells inside another's transaction what holds still: of the outbox, and of who is in charge.
+"""Checks inside a transaction of the index what still holds of the outbox, and who is in charge.
 
 Never reads a record.
 """
@@ -7,44 +7,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.db.postgres.text_lists import Texts
-from commonplace.journals.memory.postgres import upkeep as memory_upkeep
-from commonplace.journals.memory.postgres.store import query
+from commonplace.journals.memory.postgres import upkeep
+from commonplace.journals.memory.postgres.store import columns_of, query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from commonplace.core.memory import Noted
+    from commonplace.core.outbox import OutboxLine
+    from commonplace.core.values import Still
     from commonplace.db.postgres.database import Connection
 
 
-def ask_unchanged(
-    noted: Sequence[Noted],
-) -> Callable[[Connection], Callable[[], list[bool]]]:
-    """What asks a connection of their one user which of these changed no more, and tells it."""
-    asked = {
-        "user_id": noted[0].owner,
-        "kinds": Texts([each.kind for each in noted]),
-        "ids": Texts([each.ref_id for each in noted]),
-    }
+def check_unchanged(lines: Sequence[OutboxLine]) -> Still:
+    """What asks, by a connection of their one user, which of these records changed no more."""
+    asked = {"user_id": lines[0].owner, **columns_of(lines)}
 
-    def ask(conn: Connection) -> Callable[[], list[bool]]:
-        found = conn.execute(query("last_changes"), asked, prepare=True)
+    def check(conn: Connection) -> list[bool]:
+        rows = conn.execute(query("last_changes"), asked).fetchall()
+        now = {(kind, ref_id): changes for kind, ref_id, changes in rows}
+        return [now.get((each.kind, each.ref_id)) == each.changes for each in lines]
 
-        def tell() -> list[bool]:
-            now = {(kind, ref_id): changes for kind, ref_id, changes in found.fetchall()}
-            return [now.get((each.kind, each.ref_id)) == each.changes for each in noted]
-
-        return tell
-
-    return ask
+    return check
 
 
-def ask_in_charge(encoder: str) -> Callable[[Connection], Callable[[], list[bool]]]:
-    """What asks a worker's connection whether former vectors may go still, and tells it."""
+def check_in_charge(encoder: str) -> Still:
+    """What asks, by a worker's connection, whether other encoders' vectors may still go."""
 
-    def ask(conn: Connection) -> Callable[[], list[bool]]:
-        found = conn.execute(memory_upkeep.query("is_whole_still"), {"encoder": encoder})
-        return lambda: [bool(is_so) for (is_so,) in found.fetchall()]
+    def check(conn: Connection) -> list[bool]:
+        found = conn.execute(upkeep.query("is_whole_still"), {"encoder": encoder})
+        return [bool(is_so) for (is_so,) in found.fetchall()]
 
-    return ask
+    return check

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from psycopg import sql
 from psycopg.errors import LockNotAvailable
@@ -21,7 +20,7 @@ from commonplace.db.queries import read_queries
 from commonplace.journals.memory.journal import CALLS_KEPT
 from commonplace.journals.memory.postgres import store as memory_postgres
 from commonplace.journals.memory.postgres.backlog import columns_across
-from commonplace.journals.memory.postgres.store import TABLES, noted_of
+from commonplace.journals.memory.postgres.store import TABLES, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ _VACUUM_S = 3600.0
 _TIDYING_S = 86_400.0
 # A transaction for each user.
 _PRUNED_EVERY = timedelta(days=1)
-# A table up to this size is written anew: its users wait meanwhile.
+# A table up to this size is rewritten: its users wait meanwhile.
 _REWRITTEN_BYTES = 32 * 1024 * 1024
 
 
@@ -51,7 +50,7 @@ def query(name: str) -> sql.SQL:
 
 
 class MemoryUpkeep:
-    """The upkeep of one database, as one worker sees it; implements `core.memory.Upkeep`.
+    """The upkeep of one database, as one worker sees it; implements `WorkerUpkeep`.
 
     database: opened as the worker's role. tables: those of the index, tidied like the records'.
     Thread-safe.
@@ -64,26 +63,19 @@ class MemoryUpkeep:
         # The log holds no text; its rows go with time.
         self._tables = (*(x for x in TABLES if x != "wb_tool_invocation_log"), *tables)
         self._clock = clock
-        self._worker = uuid4()
-        self._is_told = False
+        self._is_reported = False
 
-    def work_with(self, encoder: str, *, seconds: float) -> str:
-        """Be there with this encoder; see the port. Raises: Unavailable."""
-        asked = {"worker": self._worker, "encoder": encoder, "seconds": seconds}
+    def take_charge(self, encoder: str, *, seconds: float) -> str:
+        """Take or renew the lease of the encoder in charge; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
-            conn.execute(query("hold_charge"))
-            with conn.pipeline():
-                conn.execute(query("drop_workers"))
-                conn.execute(query("note_worker"), asked)
-                conn.execute(query("take_charge"), asked)
-                found = conn.execute(query("in_charge"))
-            row = found.fetchone()
+            conn.execute(query("take_charge"), {"encoder": encoder, "seconds": seconds})
+            row = conn.execute(query("in_charge")).fetchone()
         return "" if row is None else str(row[0])
 
-    def leave(self) -> None:
-        """Be there no more. Raises: Unavailable."""
+    def release_charge(self, encoder: str) -> None:
+        """Give the lease back; see the port. Raises: Unavailable."""
         with self._database.across() as conn:
-            conn.execute(query("drop_worker"), {"worker": self._worker})
+            conn.execute(query("release_charge"), {"encoder": encoder})
 
     @contextmanager
     def tidying(self, *, every_s: float) -> Iterator[bool]:
@@ -99,20 +91,20 @@ class MemoryUpkeep:
                 conn.execute(query("note_tidied"))
 
     def tidy(self) -> int:
-        """Let go of old calls and of what is deleted; see the port. Raises: Unavailable.
+        """Delete old calls, and vacuum what is deleted; see the port. Raises: Unavailable.
 
-        A small table is written anew: a mere VACUUM leaves bytes of what was there in its pages.
+        A small table is rewritten: a mere VACUUM leaves bytes of what was there in its pages.
         """
         self._prune_calls()
         with self._database.across() as conn:
-            stale = [noted_of(row) for row in conn.execute(query("stale")).fetchall()]
+            stale = [line_of(row) for row in conn.execute(query("stale")).fetchall()]
         # What a running transaction may still see stays until the next time.
         if stale and not self._is_held_back() and self._vacuum():
             self._note_clean(columns_across(stale))
         return len(stale)
 
-    def outlived(self, encoder: str, *, kept_s: float) -> list[str]:
-        """Users who may have vectors to be let go of; see the port. Raises: Unavailable."""
+    def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
+        """Users who may have vectors to be dropped; see the port. Raises: Unavailable."""
         asked = {"encoder": encoder, "kept_s": kept_s}
         with self._database.across() as conn:
             row = conn.execute(query("note_whole"), asked).fetchone()
@@ -120,7 +112,7 @@ class MemoryUpkeep:
                 return []
             return _users(conn)
 
-    def cleared(self, encoder: str) -> None:
+    def note_cleared(self, encoder: str) -> None:
         """No vector of another encoder than this is left. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("note_cleared"), {"encoder": encoder})
@@ -128,23 +120,23 @@ class MemoryUpkeep:
     def _is_held_back(self) -> bool:
         """Whether a forgotten transaction, say, keeps all that it kept when all was last tidied.
 
-        Tables are not written anew for nothing: they are locked meanwhile.
+        Tables are not rewritten for nothing: they are locked meanwhile.
         """
         with self._vacuuming() as conn:
             with suppress(LockNotAvailable):
                 conn.execute(query("look_far"))
             is_held_back = _is_so(conn, "is_held_back")
-        if is_held_back and not self._is_told:
+        if is_held_back and not self._is_reported:
             _log.warning(
                 "What is deleted stays in the files of %s: an old transaction, a prepared one, a"
                 " replica or its slot may need it still.",
                 self._database.name,
             )
-        self._is_told = is_held_back
+        self._is_reported = is_held_back
         return is_held_back
 
     def _vacuum(self) -> bool:
-        """Whether no table was so busy that it is to be written anew the next time."""
+        """Whether no table was so busy that it is to be rewritten the next time."""
         is_clean = True
         for table in map(sql.Identifier, self._tables):
             with self._vacuuming() as conn:
@@ -163,7 +155,7 @@ class MemoryUpkeep:
                     conn.execute(query("vacuum_no_more"))
 
     def _note_clean(self, stale: dict[str, Any]) -> None:
-        """Those are clean of which nothing was kept back: the tables themselves tell how far."""
+        """Those are clean of which nothing was kept back: the tables themselves say how far."""
         with self._database.across() as conn:
             row = conn.execute(query("horizon"), {"tables": list(self._tables)}).fetchone()
             if row is not None:
@@ -188,7 +180,7 @@ class MemoryUpkeep:
 
 
 def _vacuum_table(conn: Connection, table: sql.Identifier) -> bool:
-    """Whether nobody was in the way, as far as the table's size asks for it.
+    """Whether no lock was in the way, as far as the table's size asks for it.
 
     Frozen, a table tells how far back it may hold what is dead, and no page of it is passed over.
     """

@@ -1,35 +1,25 @@
 -- The queries of the workers' upkeep on Postgres: which encoder is in charge, and tidying up.
 
--- name: hold_charge
--- One worker at a time looks who is in charge.
-SELECT 1 FROM wb_upkeep FOR UPDATE;
-
--- name: note_worker
--- A worker is there, and has this encoder.
-INSERT INTO wb_workers (worker, encoder, until)
-VALUES (%(worker)s, %(encoder)s, now() + make_interval(secs => %(seconds)s))
-ON CONFLICT (worker) DO UPDATE SET encoder = excluded.encoder, until = excluded.until;
-
--- name: drop_workers
--- One that has told nothing for that long is gone.
-DELETE FROM wb_workers WHERE until < now();
-
--- name: drop_worker
--- A worker has ended.
-DELETE FROM wb_workers WHERE worker = %(worker)s;
-
 -- name: take_charge
--- An encoder takes over where no worker of the one before is left. Vectors of others are to be let
--- go of once all are made anew, unless there are none: the first in charge cannot tell whose there
--- are, once any were made.
-UPDATE wb_upkeep SET encoder = %(encoder)s, whole_at = NULL,
-    is_cleared = (is_cleared OR encoder = ''
+-- The encoder in charge renews its lease; another one takes over once that has run out. Vectors of
+-- others are to be dropped once all are made again, unless there are none: the first in charge cannot
+-- say whose there are, once any were made.
+UPDATE wb_upkeep SET
+    encoder = %(encoder)s,
+    until = now() + make_interval(secs => %(seconds)s),
+    whole_at = CASE WHEN encoder = %(encoder)s THEN whole_at END,
+    is_cleared = CASE WHEN encoder = %(encoder)s THEN is_cleared ELSE
+        (is_cleared OR encoder = ''
             AND NOT EXISTS (SELECT FROM wb_outbox WHERE NOT gone AND encoder > ''))
         AND NOT EXISTS (SELECT FROM wb_outbox
             WHERE NOT gone AND encoder > '' AND encoder < %(encoder)s)
         AND NOT EXISTS (SELECT FROM wb_outbox WHERE NOT gone AND encoder > %(encoder)s)
-WHERE encoder <> %(encoder)s
-    AND NOT EXISTS (SELECT FROM wb_workers WHERE wb_workers.encoder = wb_upkeep.encoder);
+    END
+WHERE encoder = %(encoder)s OR until IS NULL OR until < now();
+
+-- name: release_charge
+-- A worker of this encoder has ended: any may be in charge.
+UPDATE wb_upkeep SET until = NULL WHERE encoder = %(encoder)s;
 
 -- name: in_charge
 -- Whose vectors are made.
@@ -58,7 +48,7 @@ UPDATE wb_upkeep SET is_cleared = true WHERE encoder = %(encoder)s;
 SELECT DISTINCT user_id FROM wb_outbox;
 
 -- name: take_tidying
--- One process at a time tidies up; whoever ends, or dies, lets go of it with the transaction.
+-- One process at a time tidies up; one that ends, or dies, releases it with the transaction.
 SELECT pg_try_advisory_xact_lock(7166182915203);
 
 -- name: tidying_is_due

@@ -1,0 +1,49 @@
+"""The tables of memories in Postgres: how they are made, and which connections are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Invalid
+from commonplace.db.migrate import list_migrations
+from commonplace.db.postgres.database import refuse_unguarded
+from commonplace.db.postgres.migrate import migrate_postgres, refuse_other_schema
+from commonplace.index.postgres import index
+from commonplace.journals.memory.postgres import store as records
+from commonplace.journals.memory.postgres.backlog import refuse_other_role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from commonplace.config.table import Settings
+    from commonplace.db.migrate import Migration
+    from commonplace.db.postgres.database import Connection
+
+
+def migrate(settings: Settings) -> list[str]:
+    """Make or renew the tables, as their owner; what was applied. Raises: Invalid, Denied."""
+    if settings.database.admin_url is None:
+        raise Invalid(
+            "The owner of the database is not named.", hint="Set COMMONPLACE_DATABASE_ADMIN_URL."
+        )
+    return migrate_postgres(settings.database.admin_url, list_series())
+
+
+def list_series() -> Mapping[str, Sequence[Migration]]:
+    """All migrations, in the order in which they are applied."""
+    return {
+        records.SERIES: records.list_record_migrations(),
+        index.SERIES: list_migrations("commonplace.index.postgres"),
+    }
+
+
+def check_database(conn: Connection, name: str) -> None:
+    """Refuse a database or a role that memory is not safe with. Raises: Denied, Unavailable."""
+    refuse_other_schema(conn, name, list_series())
+    refuse_unguarded(conn, name, tables=(*records.TABLES, *index.TABLES))
+
+
+def check_worker(conn: Connection, name: str) -> None:
+    """Likewise for the worker, whose role must be shown what waits."""
+    check_database(conn, name)
+    refuse_other_role(conn)

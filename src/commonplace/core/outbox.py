@@ -1,0 +1,41 @@
+"""What changed in a store and waits for the index: lines without a text, and who gives them.
+
+Never says how a record changed: it is read again as it is now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxLine:
+    """A record that changed, without saying how. changes: how often, by now.
+
+    has_words: the index has its words as of that change. is_lost: some may be missing, though it
+    seems to have them.
+    """
+
+    owner: str
+    kind: str
+    ref_id: str
+    changes: int
+    gone: bool
+    has_words: bool = False
+    is_lost: bool = False
+
+
+class Outbox(Protocol):
+    """A store whose saves leave the index to others: to the next search, and to a worker."""
+
+    def unfiled(self, limit: int) -> list[OutboxLine]:
+        """What changed and whose words no index has yet, oldest first. Raises: Unavailable."""
+        ...
+
+    def filed(self, lines: Sequence[OutboxLine]) -> None:
+        """The words of these are in the index; what changed since is filed once more."""
+        ...

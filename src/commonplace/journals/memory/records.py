@@ -1,0 +1,142 @@
+"""The values of a user's memory: records of five kinds, and what is said about keeping them.
+
+Never reads a disk: how a record is checked, merged and indexed stands in `entry`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+Kind: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
+Role: TypeAlias = Literal["user", "assistant"]
+
+KINDS: tuple[Kind, ...] = ("message", "journal", "todo", "preference", "gratitude")
+PREFERENCES_ID = "preferences"
+"""The id of the one record of preferences that a user has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What was said in a chat; never altered."""
+
+    id: str
+    role: Role
+    text: str
+    at: datetime
+    kind: Literal["message"] = "message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """An entry of a user's journal; a draft is kept and never found."""
+
+    id: str
+    title: str
+    body: str
+    is_draft: bool
+    at: datetime
+    updated: datetime
+    kind: Literal["journal"] = "journal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo:
+    """Something to do; it is found by its title, done or not."""
+
+    id: str
+    title: str
+    done: bool
+    at: datetime
+    updated: datetime
+    kind: Literal["todo"] = "todo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gratitude:
+    """What a user is grateful for."""
+
+    id: str
+    text: str
+    at: datetime
+    updated: datetime
+    kind: Literal["gratitude"] = "gratitude"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """What a user prefers. flags: anything that JSON holds, by name."""
+
+    language: str
+    religion: str | None
+    flags: Mapping[str, Any]
+    at: datetime
+    updated: datetime
+    id: str = PREFERENCES_ID
+    kind: Literal["preference"] = "preference"
+
+
+Record: TypeAlias = Message | JournalEntry | Todo | Gratitude | Preferences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDraft:
+    """What is to be kept. fields: by name, as the kind has them; what is absent stays.
+
+    ref_id: of what is altered; empty for a new one. at: None for now. key: the same twice is one.
+    """
+
+    kind: Kind
+    fields: Mapping[str, Any]
+    ref_id: str = ""
+    at: datetime | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A record that is kept. is_new: False where it was altered, or its key had kept it before.
+
+    record: None for one that its key had kept and that was deleted since: it does not come back.
+    """
+
+    ref_id: str
+    record: Record | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Records newest first, and where the next ones begin; cursor is empty at the end."""
+
+    records: tuple[Record, ...]
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindTally:
+    """How many records of a kind a user has, drafts among them, and the time of the newest."""
+
+    kind: Kind
+    records: int
+    drafts: int
+    newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a tool, as the log keeps it: no text that anybody wrote is in it.
+
+    status: `ok`, or the code of an error. filters: kinds, instants and names of choices.
+    """
+
+    tool: str
+    status: str
+    duration_ms: int
+    top_k_effective: int
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    at: datetime | None = None

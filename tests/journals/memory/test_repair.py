@@ -1,0 +1,109 @@
+"""What `doctor` finds in a memory's file, and what it repairs: damage, a torn outbox, what is to be erased."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from commonplace.app import App
+from commonplace.config.settings import read_settings
+from commonplace.core.values import Problem
+from commonplace.journals.memory.records import RecordDraft
+from commonplace.testing import FrozenClock, HashingEncoder, ReadySlot
+
+
+@pytest.fixture
+def app(tmp_path):
+    settings = read_settings(
+        flags={"home": str(tmp_path / "data"), "timezone": "UTC"},
+        environ={},
+        cwd=tmp_path,
+        home=None,
+    )
+    made = App(settings, user_home=None, clock=FrozenClock(), encoder=ReadySlot(HashingEncoder()))
+    yield made
+    made.close()
+
+
+def save(app, title):
+    return app.memory.service().save(RecordDraft(kind="todo", fields={"title": title})).saved.ref_id
+
+
+def run(app, *statements):
+    """As another program, which may have taken the tables' triggers away."""
+    with closing(sqlite3.connect(app.memory.journal.database.path)) as conn, conn:
+        for statement in statements:
+            conn.execute(statement)
+
+
+def problems(app):
+    return [each for each in app.memory.problems() if isinstance(each, Problem)]
+
+
+def found(app, text):
+    from commonplace.services.memory.finding import MemoryQuestion
+
+    return [hit.record.title for hit in app.memory.service().search(MemoryQuestion(text=text)).hits]
+
+
+def test_nothing_is_wrong_with_what_is_whole_or_not_there(app):
+    """And nothing is made by the look, or by the repair."""
+    assert problems(app) == []
+    assert app.memory.repair() == []
+    assert not app.memory.journal.exists
+    save(app, "harbour")
+    assert problems(app) == []
+    assert app.memory.repair() == []
+
+
+@pytest.mark.parametrize("at", [0, 4096 * 2])
+def test_a_broken_file_is_named(app, at):
+    """Whether it is no database at all any more, or a page of it is lost; repair alters nothing."""
+    for number in range(200):
+        save(app, f"harbour {number}")
+    path = app.memory.journal.database.path
+    app.memory.journal.close()
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    raw = bytearray(path.read_bytes())
+    raw[at : at + 8192] = b"\xff" * 8192
+    path.write_bytes(raw)
+    (problem,) = problems(app)
+    assert str(path) in problem.what
+    assert "backup" in problem.hint
+    assert not problem.repairable
+
+
+def test_records_that_the_outbox_lacks_are_listed_again(app):
+    """Written or deleted while the triggers were away: the index is told nothing of them."""
+    save(app, "harbour gate")
+    gone = save(app, "harbour wall")
+    assert sorted(found(app, "harbour")) == ["harbour gate", "harbour wall"]
+    run(
+        app,
+        "DROP TRIGGER wb_todo_added",
+        "DROP TRIGGER wb_todo_deleted",
+        f"DELETE FROM wb_todo WHERE id = '{gone}'",
+        "INSERT INTO wb_todo SELECT 'other', user_id, 'harbour light', 0, created_at, updated_at"
+        " FROM wb_todo",
+    )
+    (problem,) = problems(app)
+    assert problem.repairable
+    assert "2 records" in problem.what
+    assert len(app.memory.repair()) == 2
+    assert problems(app) == []
+    assert sorted(found(app, "harbour")) == ["harbour gate", "harbour light"]
+
+
+def test_what_is_to_be_erased_is_erased(app):
+    """A process that was killed after a delete leaves that to the next."""
+    ref_id = save(app, "tamarindose")
+    app.memory.journal.delete("todo", ref_id)
+    (problem,) = problems(app)
+    assert problem.repairable
+    assert app.memory.repair() == ["Erased what deleted records had left."]
+    assert problems(app) == []
+    folder = app.memory.journal.database.folder.parent
+    assert [x for x in folder.rglob("*") if x.is_file() and b"tamarindose" in x.read_bytes()] == []
