@@ -200,7 +200,7 @@ def test_an_older_generation_refuses_to_be_written(generation, path):
     ):
         with pytest.raises(Conflict, match="commonplace chronicle upgrade") as caught:
             write()
-        assert str(path) in caught.value.message
+        assert str(path) in caught.value.located
     chronicle.close()
     assert path.read_bytes() == before
 

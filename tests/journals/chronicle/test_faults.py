@@ -182,7 +182,7 @@ def test_a_locked_database_is_read_and_named(path):
     assert chronicle.list_events().events[0].message == "before"
     with pytest.raises(Unavailable, match="locked by another process") as caught:
         chronicle.add_event("x")
-    assert str(path) in caught.value.message
+    assert str(path) in caught.value.located
     holder.execute("ROLLBACK")
     holder.close()
     chronicle.add_event("after")
@@ -203,7 +203,7 @@ def test_a_read_only_database_is_read_and_named(generation, path, plain_permissi
             assert chronicle.source().mark()
             with pytest.raises(CommonplaceError) as caught:
                 chronicle.upgrade() if generation in "AB" else chronicle.add_event("x")
-            assert str(path) in caught.value.message
+            assert str(path) in caught.value.located
             assert "who may write" in caught.value.hint
             assert not [x for x in chronicle.problems() if "damaged" in x.what]
             chronicle.close()
@@ -228,7 +228,7 @@ def test_a_file_nobody_may_read_is_named(path, plain_permissions):
         chronicle = opened(path)
         with pytest.raises(CommonplaceError) as caught:
             chronicle.list_events()
-        assert str(path) in caught.value.message
+        assert str(path) in caught.value.located
         assert chronicle.source().mark().startswith("unreadable")
         assert len(chronicle.problems()) == 1
 
@@ -282,7 +282,7 @@ def test_a_damaged_database_is_named(path):
     broken = opened(path)
     with pytest.raises(Unavailable, match="is corrupt") as caught:
         broken.list_events(limit=1000)
-    assert str(path) in caught.value.message
+    assert str(path) in caught.value.located
     assert "restore the file from a backup" in caught.value.hint
     assert broken.problems()
 
@@ -305,7 +305,7 @@ def test_a_folder_in_the_place_of_the_file_is_named(path):
     path.mkdir(parents=True)
     with pytest.raises(CommonplaceError) as caught:
         opened(path).list_events()
-    assert str(path) in caught.value.message
+    assert str(path) in caught.value.located
 
 
 def test_a_link_to_a_file_that_is_not_there_yet(path, tmp_path):
@@ -345,7 +345,7 @@ def test_a_pipe_in_the_place_of_the_file_is_named(path):
     for verb in (chronicle.list_events, lambda: chronicle.add_event("x"), chronicle.upgrade):
         with pytest.raises(Invalid, match="is no plain file") as caught:
             verb()
-        assert str(path) in caught.value.message
+        assert str(path) in caught.value.located
     assert len(chronicle.problems()) == 1
 
 

@@ -110,7 +110,7 @@ def test_nothing_is_written_into_the_middle_of_something(book, make, message, hi
         notes.write("b", "y")
     assert message in told.value.message
     assert hint in told.value.hint
-    assert str(book.folder) in told.value.message
+    assert str(book.folder) in told.value.located
     assert notes.list_entries("a")
 
 

@@ -610,7 +610,7 @@ def test_a_stale_lock_at_the_remote_is_named(team, monkeypatch):
     before = team.states(0)
     with pytest.raises(Conflict, match="is locked") as told:
         team.sync(0)
-    assert str(lock) in told.value.message
+    assert str(lock) in told.value.located
     assert team.states(0) == before
     lock.unlink()
     assert team.sync(0).sent == 1

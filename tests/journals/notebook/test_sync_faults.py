@@ -311,7 +311,7 @@ def test_a_remote_that_would_bring_its_own_folder_up_to_date(team, tmp_path):
         team.git(0, "remote", "set-url", "origin", address)
         with pytest.raises(Denied, match="checked out") as told:
             team.sync(0)
-        assert str(team.place(1)) in told.value.message
+        assert str(team.place(1)) in told.value.located
     assert (team.head(1), mark.exists()) == (head, False)
     (team.place(1) / ".git" / "info" / "attributes").unlink()
 

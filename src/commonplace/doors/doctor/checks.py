@@ -108,7 +108,7 @@ class Checkup:
             try:
                 mended.done.extend((part, sentence) for sentence in step())
             except CommonplaceError as exc:
-                mended.failed.append((part, Problem(what=exc.message, hint=exc.hint)))
+                mended.failed.append((part, Problem(what=exc.located, hint=exc.located_hint)))
         return mended
 
     def _look_at_weights(self) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ class Checkup:
         try:
             yield from POSTGRES["look"].load()(self._app.settings)
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _look_at_folders(self) -> Iterator[Finding]:
         home = self._app.settings.home
@@ -178,7 +178,7 @@ class Checkup:
             yield from chronicle.problems()
             yield from filter(None, [log_state(self._app.chronicle.desk())])
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _look_at_notebook(self) -> Iterator[Finding]:
         from commonplace.journals.notebook.repair import find_problems
@@ -207,7 +207,7 @@ class Checkup:
             if is_there and isinstance(index, Erasing) and index.has_remains():
                 yield "It may hold bytes of deleted or altered text until the next start."
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _look_at_language(self) -> Iterator[Finding]:
         try:
@@ -219,7 +219,7 @@ class Checkup:
             purse = self._app.languages.purse
             spent, most = purse.spent(), purse.per_day
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
             return
         seen = "may see" if client.sees_private else "never sees"
         yield f"{client.name} {answers}, and {seen} private text."

@@ -35,7 +35,7 @@ def find_problems(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]
             yield from _problems_of_layout(store, layout)
         yield from _unreadable(store)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Problem]:

@@ -39,7 +39,7 @@ def find_problems(notebook: Notebook) -> Iterator[Problem]:
             )
         yield from _nameless_files(notebook.repo)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def repair(notebook: Notebook) -> list[str]:

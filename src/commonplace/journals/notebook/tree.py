@@ -120,7 +120,7 @@ class WorkTree:
                 done = "" if behind or left else newer
                 self._remember(_Note(head.branch, head.commit, done, files))
             except CommonplaceError as exc:  # the branch holds it: the next write tries again
-                notes.append(str(exc))
+                notes.append(exc.summary)
 
     def refresh(self) -> tuple[str, ...]:
         """Bring up what a process left that was killed after it had moved the branch.
@@ -180,12 +180,13 @@ class WorkTree:
         """Raises: Conflict where a person has changed one of these files, or staged it."""
         edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
         if edited:
-            git, names = self._repo.typed, _shown(", ".join(edited))
+            git, names = "git -C {place}", _shown(", ".join(edited))
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; no overview was written, since"
                 " the next commit there would undo it.",
                 hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
                 " --staged --worktree -- FILE. An entry without an overview can be written now.",
+                place=self._repo.folder,
             )
 
     def _heal(self, note: _Note | None, index: Index) -> tuple[list[str], dict[str, str]]:
@@ -232,7 +233,7 @@ class WorkTree:
         back = put_back_to(self._repo, head.branch, note.newer)
         if back != head.commit:
             if back and not self._repo.is_ancestor(note.newer, head.commit):
-                merge = f"{self._repo.typed} merge {note.newer[:12]}"
+                merge = f"git merge {note.newer[:12]}"
                 return [f"A command of git's beside a write took it back. Bring it again: {merge}"]
             return []
         changes = compare_trees(self._repo, head.commit, note.newer)
@@ -280,7 +281,7 @@ class WorkTree:
             for path in some:
                 leaf = leaves.get(path)
                 if leaf is not None and path not in known:
-                    git = f"{self._repo.typed} restore -- {_shown(path)}"
+                    git = f"git restore -- {_shown(path)}"
                     notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
                 elif self._bring(path, files[path], known.get(path), notes, left) and leaf:
                     self._set_mode(path, leaf)

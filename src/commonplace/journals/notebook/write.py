@@ -161,7 +161,7 @@ class Writer:
                 raise
             # An entry changes no file then, so that nothing falls behind; the next one counts it.
             made = self._commit(repo, head, replace(draft, puts={}))
-            notes = [str(exc)]
+            notes = [exc.summary]
         shown = parse_file(content)
         return Written(
             entry=entry_of(
@@ -177,14 +177,16 @@ class Writer:
         """The head, with the ledger standing at it. Raises: Moved, Conflict."""
         head = self._repo.writable_head()
         if self._ledger.catch_up() != head.commit:
-            raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+            raise Moved(
+                "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
+            )
         return head
 
     def _repeated(self, line: Line, repo: GitRepo) -> Written:
         try:
             notes = WorkTree(repo).refresh()  # what the first call left if it was killed
         except IndexLocked as exc:
-            notes = (str(exc),)
+            notes = (exc.summary,)
         section = self._notebook.read_section(line.section)
         return Written(
             entry=self._notebook.read_entry(Address(line.section, line.id)),

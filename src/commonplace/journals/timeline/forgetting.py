@@ -66,8 +66,9 @@ def erase(journal: TimelineJournal) -> None:
         change = conn.execute(sql()["last_change"]).fetchone()[0]
     if not journal.database.erase():
         raise Unavailable(
-            f"{journal.database.path} is being read, so the bytes of what was deleted remain.",
+            "The timeline {place} is being read, so the bytes of what was deleted remain.",
             hint="Delete it again when other processes are done.",
+            place=journal.database.path,
         )
     with journal.database.writing() as conn:
         # What another process deleted or altered since is not erased yet.

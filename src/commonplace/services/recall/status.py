@@ -45,7 +45,7 @@ def status(desk: RecallDesk) -> Answer:
             tallies = {each.journal: each for each in desk.index.tally(encoder.identity)}
         size = desk.index.counts(encoder.identity).bytes
     except CommonplaceError as exc:
-        trouble["index"] = str(exc)
+        trouble["index"] = exc.summary
     trouble |= {each.journal: each.why for each in reversed(desk.filing.behind())}
     trouble |= desk.lost
     names = list(dict.fromkeys([*desk.journals, *desk.lost, *tallies]))

@@ -44,7 +44,7 @@ def _tried(
             pass
         yield look(database)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
     finally:
         if database is not None:
             database.close()
