@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from commonplace.core.errors import CommonplaceError, Internal
-from commonplace.core.values import Answer
 from commonplace.services.session import current_session
 from commonplace.tools.toolset import SAMPLER
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
     from commonplace.doors.http.concurrency import Pace
-    from commonplace.doors.http.veil import Veil
     from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
 
 
@@ -49,15 +47,11 @@ class PerOwner:
     """Every toolset, run on the app of the session's owner. Thread-safe.
 
     sample: any owner's toolsets; only what they say of themselves is used. pace: told of each call.
-    veil: over what the answers tell of this machine.
     """
 
-    def __init__(
-        self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace, veil: Veil
-    ) -> None:
+    def __init__(self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace) -> None:
         self._apps = apps
         self._pace = pace
-        self._veil = veil
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
@@ -92,10 +86,8 @@ class PerOwner:
                         arguments[SAMPLER] = _Awaited(model, asking)
                     answer = _find(app.toolsets(), kind, name)(**arguments)
             except CommonplaceError as exc:
-                raise self._veil.error(exc, arguments) from exc
-            if isinstance(answer, Answer):
-                return self._veil.answer(answer, arguments)
-            return self._veil.page(answer) if kind == "resource" else answer
+                raise exc.without_place() from exc
+            return answer
 
         return call
 

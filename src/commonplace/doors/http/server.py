@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from commonplace.doors.http.sessions import Protocols
     from commonplace.doors.http.tokens import TokenFile
     from commonplace.doors.http.uvicorn_server import Server
-    from commonplace.doors.http.veil import Veil
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
@@ -83,10 +82,7 @@ class Errand(Protocol):
 
 
 class HttpDoor:
-    """One server. apps: of all owners. sample: any owner's toolsets, for what they say.
-
-    veil: over what its answers tell of this machine.
-    """
+    """One server. apps: of all owners. sample: any owner's toolsets, for what they say."""
 
     def __init__(
         self,
@@ -98,11 +94,10 @@ class HttpDoor:
         clock: Clock,
         limits: Limits,
         errands: Sequence[Errand],
-        veil: Veil,
     ) -> None:
         self._apps = apps
         self._pace = Pace()
-        shared = PerOwner(WarmedApps(apps), sample, pace=self._pace, veil=veil)
+        shared = PerOwner(WarmedApps(apps), sample, pace=self._pace)
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer

@@ -18,7 +18,6 @@ from commonplace.doors.http.limits import Limits
 from commonplace.doors.http.memory_worker import MemoryWork
 from commonplace.doors.http.scheduler import Clockwork
 from commonplace.doors.http.tokens import TokenFile
-from commonplace.doors.http.veil import Veil, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +67,6 @@ def start(
             at_once=int(served.serve_at_once),
         ),
         errands=_errands(served, apps),
-        veil=Veil(places_of(served, user_home=user_home)),
     ).run(where, ready=ready)
 
 

@@ -246,5 +246,7 @@ def _no_token(token_id: str, known: list[str]) -> NotFound:
 
 def _unreadable(path: Path, why: str) -> Unavailable:
     return Unavailable(
-        f"{path} cannot be read. {why}", hint="Move it away, and make the tokens anew."
+        f"The file of tokens {{place}} cannot be read. {why}",
+        hint="Move it away, and create the tokens again.",
+        place=path,
     )
