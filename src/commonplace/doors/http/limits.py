@@ -25,8 +25,8 @@ class Limits:
     for it, though nobody waits any more; burst: what may come in one go after a quiet time.
     replies: of one owner, what it answers to questions of ours at once, beside all that. streams:
     of one owner, open at once. sessions: of one token. callers: tokens that have anything open.
-    connections: of all. head_s, body_s, send_s: how long a client may take to send the head of a
-    request, to send the body, to take a part of an answer. finish_s: how long calls may go on at
+    connections: of all. body_s, send_s: how long a client may take to send the body of a request,
+    and to take a part of an answer. finish_s: how long calls may go on at
     the end.
     """
 
@@ -40,7 +40,6 @@ class Limits:
     callers: int = 4096
     connections: int = 1000
     body_bytes: int = 12 * 1024 * 1024
-    head_s: float = 15.0
     body_s: float = 30.0
     send_s: float = 60.0
     keep_alive_s: float = 75.0
