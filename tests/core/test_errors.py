@@ -55,6 +55,18 @@ def test_an_error_for_others_has_no_place_at_all():
     }
 
 
+def test_an_error_that_says_more_keeps_its_place():
+    """Sentences come after its own."""
+    error = Unavailable("The file {place} is gone.", hint="Put it back.", place="/srv/a")
+    more = error.extended("1 entry is written.", hint="Then write the other.")
+    assert type(more) is Unavailable
+    assert (
+        more.summary == "The file is gone. 1 entry is written. Put it back. Then write the other."
+    )
+    assert more.located == "The file /srv/a is gone. 1 entry is written."
+    assert error.message == "The file is gone."
+
+
 def test_braces_without_a_place_are_text():
     """What a user wrote may hold anything."""
     assert str(Invalid("No such tag: {place}.")) == "No such tag: {place}."

@@ -7,6 +7,11 @@ address of the machine stands in a field of its own, which a door may leave out.
 from __future__ import annotations
 
 import re
+from copy import copy
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # A place goes with the word that leads to it: "git failed in {place} (128)", "git -C {place} fsck".
 _PLACE = re.compile(r"(?: (at|in|of|on|to|for|from|-C))? \{place\}")
@@ -36,10 +41,8 @@ class CommonplaceError(Exception):
     ) -> None:
         super().__init__(message)
         self.place = str(place)
-        self.message = _PLACE.sub("", message) if self.place else message
-        self.hint = _PLACE.sub("", hint) if self.place else hint
         self.error_code = error_code
-        self._located = message, hint
+        self._set_texts(message, hint)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -65,12 +68,24 @@ class CommonplaceError(Exception):
         """The message and its hint without the place, as a note of an answer repeats them."""
         return f"{self.message} {self.hint}".strip()
 
+    def extended(self, message: str, *, hint: str = "") -> Self:
+        """The same error, with more sentences after its message and its hint."""
+        more = copy(self)
+        before, step = self._located
+        more._set_texts(f"{before} {message}", f"{step} {hint}".strip())  # noqa: SLF001  its own
+        return more
+
     def without_place(self) -> CommonplaceError:
         """The same error, for somebody who may not know where things lie."""
         bare = CommonplaceError(self.message, hint=self.hint, error_code=self.error_code)
         bare.code = self.code
         bare.tokens = self.tokens
         return bare
+
+    def _set_texts(self, message: str, hint: str) -> None:
+        self.message = _PLACE.sub("", message) if self.place else message
+        self.hint = _PLACE.sub("", hint) if self.place else hint
+        self._located = message, hint
 
     def __str__(self) -> str:
         """The message and its hint as one line, with the place: what a terminal or a log shows."""

@@ -275,7 +275,7 @@ def test_what_cannot_be_read_is_said_and_drops_nothing(path):
     follower.catch_up()
     chronicle.close()
     path.write_text("no database at all")
-    with pytest.raises(CommonplaceError, match="no SQLite database"):
+    with pytest.raises(CommonplaceError, match="not an SQLite database"):
         follower.catch_up()
     assert len(follower.docs) == 3
 

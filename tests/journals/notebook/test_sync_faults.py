@@ -380,7 +380,7 @@ def test_nobody_is_asked_for_a_password(team, tmp_path, monkeypatch):
         team.git(0, "remote", "set-url", "origin", address)
         with pytest.raises(Denied, match="does not let you in") as told:
             team.sync(0)
-        assert f"git -C {team.place(0)} fetch origin" in told.value.hint
+        assert f"git -C {team.place(0)} fetch origin" in told.value.located_hint
         team.git(None, "config", "--global", "credential.helper", str(helper), at=home)
         team.notes[0].close()
         team.notes[0] = team.open(0)
@@ -481,9 +481,9 @@ def test_a_large_file_is_left_to_git(team, monkeypatch):
     team.hand(1, "A film")
     team.sync(1)
     (note,) = team.sync(0).notes
-    git = f"git -C {team.place(0)} restore -- film.bin"
-    assert note == f"film.bin is large, and is left to git: {git}."
-    subprocess.run(git.split(), check=True)
+    git = "git restore -- film.bin"
+    assert note == f"film.bin is large; run in the notebook: {git}."
+    subprocess.run(git.split(), check=True, cwd=team.place(0))
     assert team.git(0, "status", "--porcelain") == ""
 
 
@@ -503,7 +503,7 @@ def test_a_partial_clone_is_told_how_to_become_whole(team, tmp_path):
     team.sync(0)
     with pytest.raises(Unavailable, match="is a partial clone") as told:
         team.sync(1)
-    command = told.value.hint.partition(": git -C ")[2].split()[1:]
+    command = told.value.located_hint.partition(": git -C ")[2].split()[1:]
     team.git(None, *command, at=tmp_path / "partial")
     assert team.sync(1).sent == 1
     assert team.notes[1].read_section("a").overview == "Known 2, by Ann.\n\nTwo, by Bob."

@@ -116,7 +116,7 @@ class LockHeld(Unavailable):
 
     def __init__(self, lock: Path | str) -> None:
         super().__init__(
-            "The notebook is locked: git's lock file {place} is there.",
+            f"The notebook is locked: git's {os.path.basename(lock)} {{place}} is there.",
             hint="Wait for the git command that holds it; if none runs, remove the file {place}.",
             place=lock,
         )

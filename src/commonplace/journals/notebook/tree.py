@@ -234,7 +234,7 @@ class WorkTree:
         if back != head.commit:
             if back and not self._repo.is_ancestor(note.newer, head.commit):
                 merge = f"git merge {note.newer[:12]}"
-                return [f"A command of git's beside a write took it back. Bring it again: {merge}"]
+                return [f"A command of git's beside a write took it back. Run in the notebook: {merge}"]
             return []
         changes = compare_trees(self._repo, head.commit, note.newer)
         found = index.read({*changes})
@@ -282,7 +282,7 @@ class WorkTree:
                 leaf = leaves.get(path)
                 if leaf is not None and path not in known:
                     git = f"git restore -- {_shown(path)}"
-                    notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
+                    notes.append(f"{_shown(path)} is large; run in the notebook: {git}.")
                 elif self._bring(path, files[path], known.get(path), notes, left) and leaf:
                     self._set_mode(path, leaf)
         return notes, left
