@@ -14,7 +14,7 @@ from commonplace.core.errors import Denied, Invalid
 from commonplace.doors.http.address import check_access, parse_address
 from commonplace.doors.http.gate import Door, Gate, Names, Offer, host_name
 from commonplace.doors.http.limits import Limits, TooMany, Turnstile
-from commonplace.doors.http.tokens import TokenFile
+from commonplace.doors.tokens import TokenFile
 from commonplace.testing import FrozenClock
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from commonplace.doors.cli.frame import json_option, settings, show
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from commonplace.doors.http.tokens import Token, TokenFile
+    from commonplace.doors.tokens import Token, TokenFile
 
 
 @click.group()
@@ -34,7 +34,7 @@ def tokens() -> None:
 def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_json: bool) -> None:
     """Make a token, and print it this once: only a hash of it is kept."""
     from commonplace.config.settings import parse_setting
-    from commonplace.doors.http.tokens import parse_expiry
+    from commonplace.doors.tokens import parse_expiry
 
     kept = _kept()
     now = _now()
@@ -73,7 +73,7 @@ def revoke(token_id: str, as_json: bool) -> None:
 
 def _kept() -> TokenFile:
     from commonplace.core.clock import utc_now
-    from commonplace.doors.http.tokens import TokenFile
+    from commonplace.doors.tokens import TokenFile
 
     return TokenFile(settings().home, clock=utc_now)
 

@@ -16,7 +16,7 @@ from commonplace.doors.http.gate import LOOPBACK_NAMES, Names, host_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace.doors.http.tokens import TokenFile
+    from commonplace.doors.tokens import TokenFile
 
 _LAST_PORT = 65535
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.doors.http.limits import Limits, Turnstile
-    from commonplace.doors.http.tokens import Token, TokenFile
+    from commonplace.doors.tokens import Token, TokenFile
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -28,8 +28,8 @@ from commonplace.doors.http.uvicorn_server import (
     on_stop_signals,
 )
 from commonplace.doors.interrupt import INTERRUPTED
+from commonplace.doors.lifecycle import Lifecycle
 from commonplace.doors.mcp.server import HttpServer
-from commonplace.doors.stdio.lifecycle import Lifecycle
 
 if TYPE_CHECKING:
     import socket
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from commonplace.doors.http.gate import Caller, Offer
     from commonplace.doors.http.limits import Limits
     from commonplace.doors.http.sessions import Protocols
-    from commonplace.doors.http.tokens import TokenFile
     from commonplace.doors.http.uvicorn_server import Server
+    from commonplace.doors.tokens import TokenFile
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)

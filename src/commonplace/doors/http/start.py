@@ -17,7 +17,7 @@ from commonplace.doors.http.gate import Offer
 from commonplace.doors.http.limits import Limits
 from commonplace.doors.http.memory_worker import MemoryWork
 from commonplace.doors.http.scheduler import Clockwork
-from commonplace.doors.http.tokens import TokenFile
+from commonplace.doors.tokens import TokenFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

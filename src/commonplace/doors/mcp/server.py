@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Question
     from commonplace.doors.http.limits import Limits
-    from commonplace.doors.stdio.lifecycle import Lifecycle
+    from commonplace.doors.lifecycle import Lifecycle
     from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)

@@ -82,7 +82,7 @@ def take_over(
     flags: of this call, by the keys of settings. keep: whether to leave a snapshot behind.
     """
     from commonplace.app import App
-    from commonplace.doors.stdio.lifecycle import Lifecycle
+    from commonplace.doors.lifecycle import Lifecycle
 
     app = App(settings, user_home=user_home)
     lifecycle = Lifecycle(app.close)
