@@ -234,7 +234,9 @@ class WorkTree:
         if back != head.commit:
             if back and not self._repo.is_ancestor(note.newer, head.commit):
                 merge = f"git merge {note.newer[:12]}"
-                return [f"A command of git's beside a write took it back. Run in the notebook: {merge}"]
+                return [
+                    f"A command of git's beside a write took it back. Run in the notebook: {merge}"
+                ]
             return []
         changes = compare_trees(self._repo, head.commit, note.newer)
         found = index.read({*changes})
