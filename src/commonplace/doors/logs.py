@@ -113,7 +113,7 @@ class _LogFile(RotatingFileHandler):
 class _Foreign(logging.Handler):
     """Hands on what libraries warn of: who, where and which kind of exception, never their words.
 
-    (What a server or a protocol complains about is often what somebody wrote.)
+    (What a server or a protocol complains about often quotes what a user wrote.)
     """
 
     def __init__(self, logger: logging.Logger) -> None:

@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_S
 from commonplace.app import App, Apps
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import CommonplaceError, Internal
-from commonplace.doors.http.concurrency import ASKING_OF_ONE, Pace
+from commonplace.doors.http.concurrency import QUESTIONS_OF_ONE, ConcurrencyLimit
 from commonplace.doors.http.per_owner import PerOwner
 from commonplace.doors.http.preload import AGAIN_S, WarmedApps
 from commonplace.doors.mcp.server import make_server
@@ -44,7 +44,7 @@ def sample(apps):
 
 def test_a_call_is_its_sessions_owners(apps, sample):
     """And nobody's where no session is set."""
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets
+    shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets
     save, found = shared["memory-write"].tool("memory_save"), shared["memory"].tool("memory_search")
     with within(Session("ann")):
         save.call({"kind": "todo", "title": "Buy cables"})
@@ -57,8 +57,8 @@ def test_a_call_is_its_sessions_owners(apps, sample):
 
 
 def test_all_of_each_toolset_is_there_under_its_own_words(apps, sample):
-    """Names, schemas, effects, aliases, resources and prompts are those of any owner."""
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets
+    """HostNames, schemas, effects, aliases, resources and prompts are those of any owner."""
+    shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets
     for toolset in sample:
         same = shared[toolset.name]
         assert same.guide == toolset.guide
@@ -75,18 +75,18 @@ def test_all_of_each_toolset_is_there_under_its_own_words(apps, sample):
 
 def test_the_clients_model_is_asked_few_questions_at_a_time(apps, sample):
     """While so many of its owner wait, a call does without; another owner's is asked."""
-    pace = Pace()
-    merge = PerOwner(apps, sample, pace=pace).toolsets["notebook"]
+    concurrency = ConcurrencyLimit()
+    merge = PerOwner(apps, sample, concurrency=concurrency).toolsets["notebook"]
     merge = merge.tool("journal_synthesize_conflict")
     sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
     model = ScriptedLanguage("A.\n\nB.\n\nC.")
     with ExitStack() as waiting:
-        for _ in range(ASKING_OF_ONE):
-            waiting.enter_context(pace.asking("ann", object()))
+        for _ in range(QUESTIONS_OF_ONE):
+            waiting.enter_context(concurrency.asking("ann", object()))
         with within(Session("ann")):
             told = merge.call(sides, sampler=model).facts
         assert told["made_by"] == "merge"
-        assert "4 questions already" in told["notes"][0]
+        assert "4 questions open already" in told["notes"][0]
         with within(Session("bob")):
             assert merge.call(sides, sampler=model).facts["made_by"] == "client"
     with within(Session("ann")):
@@ -97,8 +97,8 @@ def test_the_clients_model_is_asked_few_questions_at_a_time(apps, sample):
 @pytest.mark.parametrize(("mode", "made_by"), [("legacy", "merge"), ("2026-07-28", "client")])
 def test_an_answer_that_comes_with_the_call_is_waited_for_by_nobody(apps, sample, mode, made_by):
     """Since 2026-07-28 a client is asked by the end of a call: it is paid for, and taken."""
-    pace = Pace()
-    server = make_server([PerOwner(apps, sample, pace=pace).toolsets["notebook"]])
+    concurrency = ConcurrencyLimit()
+    server = make_server([PerOwner(apps, sample, concurrency=concurrency).toolsets["notebook"]])
     asked = []
 
     async def model(_context, params):
@@ -112,8 +112,8 @@ def test_an_answer_that_comes_with_the_call_is_waited_for_by_nobody(apps, sample
             return await client.call_tool("journal_synthesize_conflict", sides)
 
     with ExitStack() as waiting, within(Session("ann")):
-        for _ in range(ASKING_OF_ONE):
-            waiting.enter_context(pace.asking("ann", object()))
+        for _ in range(QUESTIONS_OF_ONE):
+            waiting.enter_context(concurrency.asking("ann", object()))
         told = anyio.run(merged).structured_content
     assert told["made_by"] == made_by
     assert len(asked) == (made_by == "client")
@@ -212,7 +212,7 @@ def blocked(folder):
 @pytest.mark.parametrize("spoil", [spoiled, blocked])
 def test_no_answer_tells_where_on_the_server_things_lie(tmp_path, apps, sample, spoil):
     """Errors, notes and pages over broken journals, by every tool; whoever is here is told."""
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets.values()
+    shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets.values()
     tools = {x.name: x for toolset in shared for x in toolset.tools}
     with within(Session("ann")):
         for name, given in WRITES.items():
@@ -222,7 +222,7 @@ def test_no_answer_tells_where_on_the_server_things_lie(tmp_path, apps, sample, 
 
     calls = [*WRITES.items(), *((name, x) for name, asked in READS.items() for x in asked)]
     apps = Apps(apps.settings, user_home=Path.home())
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets.values()
+    shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets.values()
     tools = {x.name: x for toolset in shared for x in toolset.tools}
     with within(Session("ann")):
         heard = [(name, heard_of(tools[name].call, given)) for name, given in calls]
@@ -249,7 +249,7 @@ def test_the_language_models_host_is_left_out(apps, sample):
     url = "http://user:pw@127.0.0.1:1/v1"
     settings = replace(apps.settings, llm_url=url, llm_model="qwen", llm_timeout_s=0.5)
     opened = Apps(settings, user_home=Path.home())
-    merge = PerOwner(opened, sample, pace=Pace()).toolsets["notebook"]
+    merge = PerOwner(opened, sample, concurrency=ConcurrencyLimit()).toolsets["notebook"]
     merge = merge.tool("journal_synthesize_conflict")
     sides = {"section": "api", "version_a": "A.\n\nB.", "version_b": "A.\n\nC."}
     with within(Session("ann")):
@@ -261,7 +261,7 @@ def test_the_language_models_host_is_left_out(apps, sample):
 
 def test_a_guess_is_not_confirmed(apps, sample):
     """No path of the server opens an entry, be there one or not; a ref does, or what it ends in."""
-    private = PerOwner(apps, sample, pace=Pace()).toolsets["private"]
+    private = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets["private"]
     read = private.tool("read_journal_entry").call
     with within(Session("ann")):
         written = private.tool("process_thoughts").call({"feelings": "Glad of ochre."})
@@ -282,7 +282,7 @@ GUESSES = ["{}", "notebook:{}#x", "timeline:{}", "/srv/a {} /srv/b", "at " * 9 +
 
 def test_no_tool_confirms_a_guess_that_it_repeats(apps, sample):
     """Whatever argument it is given in: a right one is repeated as often as a wrong one."""
-    shared = PerOwner(apps, sample, pace=Pace()).toolsets.values()
+    shared = PerOwner(apps, sample, concurrency=ConcurrencyLimit()).toolsets.values()
     tools = [x for toolset in shared for x in toolset.tools]
     right = str(home())
     wrong = f"/{'w' * (len(right) - 1)}"

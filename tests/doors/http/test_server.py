@@ -335,7 +335,7 @@ CLOSES_FOR_EVER = """
 import runpy, sys, threading
 from commonplace.doors.http.server import HttpDoor
 
-def close(_door):
+def close(_authenticator):
     print("closing", flush=True)
     threading.Event().wait()
 

@@ -168,7 +168,7 @@ def test_another_code_or_another_sdk_is_another_start(key, tmp_path, monkeypatch
     shutil.copytree(room._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(room, "_PACKAGE", str(copy))
     assert start_key([]) == key
-    os.utime(copy / "tools" / "private.py", (OLD, OLD))
+    os.utime(copy / "tools" / "private" / "tools.py", (OLD, OLD))
     one = start_key([])
     (copy / "tools" / "new.py").write_text("")
     two = start_key([])
@@ -233,7 +233,7 @@ def test_a_snapshot_that_tells_other_answers_goes(key, tmp_path):
         assert "You have no journal" in server.handshake()["result"]["instructions"]
         server.call("search_journal", REFUSED["arguments"])
         assert not path.exists()
-        assert "A snapshot told other answers" in server.next_error()
+        assert "A snapshot held other answers" in server.next_error()
 
 
 def test_what_broke_since_is_told_at_the_call(tmp_path):

@@ -1,7 +1,7 @@
-"""The toolsets of a server of many owners: listed once, run on the journals of whose call it is.
+"""The toolsets of a server of many owners: listed once, each call run on its owner's journals.
 
-Law: an owner is never an argument. It comes from the session that the door has set, and nothing
-runs without one.
+Law: an owner is never an argument. It comes from the session that the MCP door has set, and nothing
+runs without one. No error that leaves here says where on the server something lies.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
-    from commonplace.doors.http.concurrency import Pace
+    from commonplace.doors.http.concurrency import ConcurrencyLimit
     from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
 
 
-class OwnersApps(Protocol):
+class OwnerApps(Protocol):
     """The apps of all owners; see `commonplace.app`."""
 
     def using(self, owner: str) -> AbstractContextManager[App]:
@@ -35,23 +35,26 @@ class OwnersApps(Protocol):
 
 @runtime_checkable
 class Waiting(Protocol):
-    """A model that tells whether who asks it now waits: some calls bring its answer along."""
+    """A model that says whether a question to it has to wait: some calls bring the answer along."""
 
     @property
     def waits(self) -> bool:
-        """Whether `complete` waits for somebody."""
+        """Whether `complete` waits for a client."""
         ...
 
 
 class PerOwner:
     """Every toolset, run on the app of the session's owner. Thread-safe.
 
-    sample: any owner's toolsets; only what they say of themselves is used. pace: told of each call.
+    sample: any owner's toolsets; only what they say of themselves is used. concurrency: counts the
+    calls.
     """
 
-    def __init__(self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace) -> None:
+    def __init__(
+        self, apps: OwnerApps, sample: Sequence[Toolset], *, concurrency: ConcurrencyLimit
+    ) -> None:
         self._apps = apps
-        self._pace = pace
+        self._concurrency = concurrency
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
@@ -72,7 +75,7 @@ class PerOwner:
         return replace(prompt, write=self._reached(prompt.write, "prompt", prompt.name))
 
     def _reached(self, sample: Callable[..., Any], kind: str, name: str) -> Callable[..., Any]:
-        """What calls the same thing of the owner whose call it is."""
+        """A function that calls the same tool, page or prompt of the session's owner."""
 
         @functools.wraps(sample)
         def call(**arguments: Any) -> Any:
@@ -80,10 +83,10 @@ class PerOwner:
             if session is None:
                 raise Internal("A call without an owner.")
             try:
-                with self._pace.working() as work, self._apps.using(session.owner) as app:
+                with self._concurrency.working() as work, self._apps.using(session.owner) as app:
                     if (model := arguments.get(SAMPLER)) is not None:
-                        asking = functools.partial(self._pace.asking, session.owner, work)
-                        arguments[SAMPLER] = _Awaited(model, asking)
+                        asking = functools.partial(self._concurrency.asking, session.owner, work)
+                        arguments[SAMPLER] = _CountedModel(model, asking)
                     answer = _find(app.toolsets(), kind, name)(**arguments)
             except CommonplaceError as exc:
                 raise exc.without_place() from exc
@@ -92,7 +95,7 @@ class PerOwner:
         return call
 
 
-class _Awaited:
+class _CountedModel:
     """A client's own model for one call, which is not at work while it waits for an answer.
 
     A wrapper with the same face. asking: held meanwhile; raises Unavailable where too many wait.
