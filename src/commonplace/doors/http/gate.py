@@ -88,9 +88,10 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostNames:
-    """Under which names the server is spoken to. is_loopback: only this machine can reach it.
+    """The names of the server.
 
-    any_address: it listens on all addresses of the machine, so each of them is its name.
+    is_loopback: only this machine can reach it. any_address: it listens on all addresses of the
+    machine, so each of them is its name.
     """
 
     hosts: frozenset[str]
@@ -98,9 +99,15 @@ class HostNames:
     any_address: bool = False
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header names this server: no name that some other site was given."""
+        """Whether a Host header names this server, and not another site's name for its address."""
         name = host_name(host)
-        return name in self.hosts or (self.any_address and _is_address(name))
+        if name in self.hosts or not self.any_address:
+            return name in self.hosts
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
 
 
 class Refusal(Exception):
@@ -375,14 +382,6 @@ def _leaving() -> Refusal:
     return Refusal(
         503, "unavailable", "The server stops.", "Try again.", Retry_After="5", Connection="close"
     )
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _unauthorized(message: str, error: str = "") -> Refusal:

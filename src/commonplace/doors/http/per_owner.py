@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
     from commonplace.doors.http.concurrency import ConcurrencyLimit
-    from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
+    from commonplace.tools.toolset import Toolset
 
 
 class OwnerApps(Protocol):
@@ -58,21 +58,17 @@ class PerOwner:
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
+        reach = self._reached
         return replace(
             toolset,
-            tools=tuple(self._tool(x) for x in toolset.tools),
-            resources=tuple(self._resource(x) for x in toolset.resources),
-            prompts=tuple(self._prompt(x) for x in toolset.prompts),
+            tools=tuple(replace(x, run=reach(x.run, "tool", x.name)) for x in toolset.tools),
+            resources=tuple(
+                replace(x, read=reach(x.read, "resource", x.uri)) for x in toolset.resources
+            ),
+            prompts=tuple(
+                replace(x, write=reach(x.write, "prompt", x.name)) for x in toolset.prompts
+            ),
         )
-
-    def _tool(self, tool: Tool) -> Tool:
-        return replace(tool, run=self._reached(tool.run, "tool", tool.name))
-
-    def _resource(self, page: Resource) -> Resource:
-        return replace(page, read=self._reached(page.read, "resource", page.uri))
-
-    def _prompt(self, prompt: Prompt) -> Prompt:
-        return replace(prompt, write=self._reached(prompt.write, "prompt", prompt.name))
 
     def _reached(self, sample: Callable[..., Any], kind: str, name: str) -> Callable[..., Any]:
         """A function that calls the same tool, page or prompt of the session's owner."""
