@@ -170,6 +170,12 @@ class Missing:
     reason: str
     place: Path | None = None
 
+    @property
+    def located(self) -> str:
+        """The sentence with the folder behind it, for the machine's own user."""
+        where = "" if self.place is None else f" ({self.place})"
+        return f"{self.reason.removesuffix('.')}{where}."
+
 
 def read_profile(name: str) -> Profile:
     """The profile of this name. Raises Invalid, naming the nearest one."""
