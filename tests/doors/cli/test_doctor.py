@@ -113,7 +113,7 @@ def test_a_torn_index_is_filled_again(index):
     for beside in index.parent.glob("index.db-*"):
         beside.unlink()
     index.write_bytes(b"not a database" + index.read_bytes()[14:])
-    assert problems() == [("index", f"The index {index} is corrupt.")]
+    assert problems() == [("index", f"{index} is corrupt.")]
     done = repaired()
     assert "Removed the broken index" in done
     assert "Filed 1 change of the journal." in done
