@@ -29,7 +29,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.doors.demos.postgres import PostgresServer
-from commonplace.doors.http.tokens import TokenFile
+from commonplace.doors.tokens import TokenFile
 from commonplace.memory import Memory
 
 if TYPE_CHECKING:

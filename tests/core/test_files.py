@@ -125,7 +125,7 @@ def test_a_failing_step_leaves_nothing(folder, monkeypatch, code, links):
             break
         assert os.listdir(folder) == [], f"after step {step}"
     assert len(errors) == step - 1 > 6
-    assert all(str(folder / "a.md") in x.message and x.hint for x in errors)
+    assert all(str(folder / "a.md") in x.located and x.hint for x in errors)
     assert (folder / "a.md").read_bytes() == b"text" * 100
     assert os.listdir(folder) == ["a.md"]
 
@@ -178,7 +178,7 @@ def test_a_failing_replacement_leaves_one_whole_content(folder, monkeypatch, cod
         assert path.read_bytes() in {b"old", b"new"}
         assert os.listdir(folder) == ["a.md"]
     assert len(errors) == step - 1 > 6
-    assert all(str(path) in x.message for x in errors)
+    assert all(str(path) in x.located for x in errors)
     assert path.read_bytes() == b"new"
 
 

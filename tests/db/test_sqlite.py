@@ -159,7 +159,8 @@ def test_states_of_a_database_are_explained(conn, tmp_path, fault, error, words)
     path = tmp_path / "a.db"
     with pytest.raises(error, match=words) as caught, translated(path):
         fault(conn, path)
-    assert str(tmp_path) in caught.value.message
+    assert str(tmp_path) in str(caught.value)
+    assert str(tmp_path) not in caught.value.summary
     assert caught.value.hint
     if error is Corrupted:
         assert "commonplace doctor --repair" in caught.value.hint

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.patience import PATIENCE_S
 
 from commonplace.core.clock import utc_now
-from commonplace.doors.http.tokens import TokenFile
+from commonplace.doors.tokens import TokenFile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -1,37 +1,95 @@
 """The tree of errors that Commonplace can explain: six codes, a message for people, a next step.
 
-Never holds journal text, SQL or a key: messages travel to models, terminals and logs.
+Never holds journal text, SQL or a key: messages travel to models, terminals and logs. A path or an
+address of the machine stands in a field of its own, which a door may leave out.
 """
 
 from __future__ import annotations
+
+import re
+from copy import copy
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
+
+# A place goes with the word that leads to it: "git failed in {place} (128)", "git -C {place} fsck".
+_PLACE = re.compile(r"(?: (at|in|of|on|to|for|from|-C))? \{place\}")
 
 
 class CommonplaceError(Exception):
     """Something we can explain.
 
-    `code` is for machines, the message for people, `hint` for the next step. error_code: what a
-    journal's design calls the fault beside our code; empty for most. tokens: what a language model
-    may have taken before it failed.
+    `message` and `hint` never say where on this machine something lies: they may be read by the
+    users of somebody's server. Where that matters, they name what it is, followed by `{place}`, and
+    `place` holds the path, or the address: "The index {place} is corrupt." reads "The index is
+    corrupt." for everybody, and `str()` gives a terminal, a log and the machine's own user both.
+
+    Args:
+        message: One sentence or more, for people.
+        hint: The next step.
+        error_code: What a journal's design calls the fault beside our code; empty for most.
+        place: A path or an address of this machine; empty where none is meant.
     """
 
     code = "internal"
     tokens = 0
+    """What a language model may have taken before it failed."""
 
-    def __init__(self, message: str, *, hint: str = "", error_code: str = "") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", error_code: str = "", place: object = ""
+    ) -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.place = str(place)
         self.error_code = error_code
+        self._set_texts(message, hint)
 
     @property
     def facts(self) -> dict[str, str]:
-        """The error as plain data."""
+        """The error as plain data; its place is an entry of its own, for a door to leave out."""
         facts = {"code": self.code, "message": self.message, "hint": self.hint}
-        return {**facts, "error_code": self.error_code} if self.error_code else facts
+        extra = {"error_code": self.error_code, "place": self.place}
+        return facts | {name: text for name, text in extra.items() if text}
+
+    @property
+    def located(self) -> str:
+        """The message with the place in it, for the machine's own user."""
+        return self._located[0].replace("{place}", self.place) if self.place else self.message
+
+    @property
+    def located_hint(self) -> str:
+        """The hint with the place in it, quoted as a shell wants it: hints are often commands."""
+        from shlex import quote
+
+        return self._located[1].replace("{place}", quote(self.place)) if self.place else self.hint
+
+    @property
+    def summary(self) -> str:
+        """The message and its hint without the place, as a note of an answer repeats them."""
+        return f"{self.message} {self.hint}".strip()
+
+    def extended(self, message: str, *, hint: str = "") -> Self:
+        """The same error, with more sentences after its message and its hint."""
+        more = copy(self)
+        before, step = self._located
+        more._set_texts(f"{before} {message}", f"{step} {hint}".strip())  # noqa: SLF001  its own
+        return more
+
+    def without_place(self) -> CommonplaceError:
+        """The same error, for somebody who may not know where things lie."""
+        bare = CommonplaceError(self.message, hint=self.hint, error_code=self.error_code)
+        bare.code = self.code
+        bare.tokens = self.tokens
+        return bare
+
+    def _set_texts(self, message: str, hint: str) -> None:
+        self.message = _PLACE.sub("", message) if self.place else message
+        self.hint = _PLACE.sub("", hint) if self.place else hint
+        self._located = message, hint
 
     def __str__(self) -> str:
-        """The message and its hint as one line, as a model or a terminal shows it."""
-        return f"{self.message} {self.hint}".strip()
+        """The message and its hint as one line, with the place: what a terminal or a log shows."""
+        return f"{self.located} {self.located_hint}".strip()
 
 
 class Invalid(CommonplaceError):

@@ -28,13 +28,16 @@ _TEMP_NAME = re.compile(r"\.(\d{1,9})-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
 
-_READ_ONLY = ("{path} lies on a read-only disk.", "Choose a folder on a disk you can write to.")
-_FULL = ("No space is left for {path}.", "Free some space, then try again.")
+_READ_ONLY = (
+    "The file {place} lies on a read-only disk.",
+    "Choose a folder on a disk you can write to.",
+)
+_FULL = ("No space is left for the file {place}.", "Free some space, then try again.")
 _REFUSED = (
-    "Access to {path} is refused.",
+    "Access to the file {place} is refused.",
     "Check its owner and mode, and its folder's.",
 )
-_MISSING = ("{path} does not exist.", "Check the name, or list what is there.")
+_MISSING = ("The file {place} does not exist.", "Check the name, or list what is there.")
 _EXPLANATIONS: dict[int, tuple[type[CommonplaceError], tuple[str, str]]] = {
     errno.ENOSPC: (Unavailable, _FULL),
     errno.EDQUOT: (Unavailable, _FULL),
@@ -45,13 +48,13 @@ _EXPLANATIONS: dict[int, tuple[type[CommonplaceError], tuple[str, str]]] = {
     errno.ENOTDIR: (
         Invalid,
         (
-            "Part of {path} is not a folder.",
+            "A part of the path {place} is not a folder.",
             "Move the file in the way, or choose another folder.",
         ),
     ),
-    errno.EISDIR: (Invalid, ("{path} is a folder, not a file.", "Name a file.")),
-    errno.ELOOP: (Denied, ("{path} is a symbolic link.", "Name the file itself.")),
-    errno.ENAMETOOLONG: (Invalid, ("The name {path} is too long.", "Use a shorter name.")),
+    errno.EISDIR: (Invalid, ("The path {place} is a folder, not a file.", "Name a file.")),
+    errno.ELOOP: (Denied, ("The file {place} is a symbolic link.", "Name the file itself.")),
+    errno.ENAMETOOLONG: (Invalid, ("The name {place} is too long.", "Use a shorter name.")),
 }
 
 
@@ -76,10 +79,12 @@ def _explained(exc: OSError, path: Path | str) -> CommonplaceError:
     if known is None:
         reason = os.strerror(exc.errno) if exc.errno else "unknown reason"
         return Unavailable(
-            f"{shown} cannot be read or written: {reason}.", hint="Check the disk, then try again."
+            f"The file {{place}} cannot be read or written: {reason}.",
+            hint="Check the disk, then try again.",
+            place=shown,
         )
     kind, (message, hint) = known
-    return kind(message.format(path=shown), hint=hint)
+    return kind(message, hint=hint, place=shown)
 
 
 def write_new(path: Path, content: bytes, *, mode: int = 0o600) -> None:
@@ -218,8 +223,9 @@ def _make_folder(path: Path, mode: int) -> bool:
         except FileNotFoundError as exc:
             # /proc refuses every folder by this error: asked again and again, it would for ever.
             raise Denied(
-                f"{path} cannot be made: {path.parent} takes no folders.",
+                "The folder {place} cannot be made: the one above it takes no folders.",
                 hint="Choose a folder on a disk that can be written to.",
+                place=path,
             ) from exc
     sync_folder(path.parent)
     return True

@@ -95,5 +95,7 @@ def make_owner_folder(users: Path, owner: str) -> Path:
 
 def _not_an_owner(folder: Path) -> Invalid:
     return Invalid(
-        f"The folder {str(folder)!r} belongs to no owner.", hint="Move it out of the users folder."
+        "The folder {place} belongs to no owner.",
+        hint="Move it out of the users folder.",
+        place=folder,
     )

@@ -93,6 +93,7 @@ def _applied(conn: sqlite3.Connection) -> int:
 def _refuse_newer(applied: int, known: int, path: Path) -> None:
     if applied > known:
         raise Unavailable(
-            f"{path} is at schema {applied}; this program knows schema {known}.",
+            f"The database {{place}} is at schema {applied}; this program knows schema {known}.",
             hint="Use the newer commonplace that wrote it.",
+            place=path,
         )

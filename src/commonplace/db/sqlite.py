@@ -94,7 +94,7 @@ class Translated:
 def _translate(exc: BaseException, path: Path) -> None:
     # Python cannot decode a text of a damaged file, nor what SQLite says of a damaged schema.
     if isinstance(exc, UnicodeDecodeError) or str(exc).startswith(_NO_UTF_8):
-        raise Corrupted(f"{path} is corrupt.", hint=REPAIR_HINT) from exc
+        raise Corrupted("The database {place} is corrupt.", hint=REPAIR_HINT, place=path) from exc
     ours = _ours(exc, path) if isinstance(exc, sqlite3.Error) else None
     if ours is not None:
         raise ours from exc
@@ -104,19 +104,24 @@ def _ours(exc: sqlite3.Error, path: Path) -> Unavailable | None:
     code = getattr(exc, "sqlite_errorcode", None)
     if code is None:
         closed = isinstance(exc, sqlite3.ProgrammingError) and "closed database" in str(exc)
-        return Unavailable(f"{path} is closed.", hint="Open it again.") if closed else None
+        return (
+            Unavailable("The database {place} is closed.", hint="Open it again.", place=path)
+            if closed
+            else None
+        )
     primary = code & 0xFF
     # FTS5 reports its own damaged header, and a damaged schema of its own, as plain errors.
     if primary in _CORRUPT or any(sign in str(exc) for sign in _FTS5_DAMAGE):
-        return Corrupted(f"{path} is corrupt.", hint=REPAIR_HINT)
+        return Corrupted("The database {place} is corrupt.", hint=REPAIR_HINT, place=path)
     if primary in _BUSY:
         return Unavailable(
-            f"{path} is locked by another process.",
+            "The database {place} is locked by another process.",
             hint="Try again, or end the process that holds it.",
+            place=path,
         )
     if primary in _REFUSED:
         state, hint = _REFUSED[primary]
-        return Unavailable(f"{path} {state}.", hint=hint)
+        return Unavailable(f"The database {{place}} {state}.", hint=hint, place=path)
     return None
 
 
@@ -195,7 +200,9 @@ def _make_file(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as exc:
         raise Unavailable(
-            f"{path} cannot be opened: {exc.strerror}.", hint="Check who may write there."
+            f"The database {{place}} cannot be opened: {exc.strerror}.",
+            hint="Check who may write there.",
+            place=path,
         ) from exc
 
 
@@ -235,7 +242,9 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
                 raise
             else:
                 return conn
-    raise Unavailable(f"{path} cannot be opened.")  # pragma: no cover  the loop returns or raises
+    raise Unavailable(
+        "The database {place} cannot be opened.", place=path
+    )  # pragma: no cover  the loop returns or raises
 
 
 def _use_wal(conn: sqlite3.Connection) -> None:
@@ -349,7 +358,9 @@ class Database:
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            raise Unavailable(f"{self.path} is closed.", hint="Open it again.")
+            raise Unavailable(
+                "The database {place} is closed.", hint="Open it again.", place=self.path
+            )
 
     def _close_orphans(self) -> None:
         alive = {thread.ident for thread in threading.enumerate()}

@@ -78,8 +78,9 @@ def _open_file(path: os.PathLike[str]) -> logging.Handler:
     except (OSError, ValueError) as exc:
         why = os.strerror(exc.errno) if isinstance(exc, OSError) and exc.errno else "a broken name"
         raise Invalid(
-            f"The log file {os.fspath(path)} cannot be written: {why}.",
-            hint="Name a file in a folder that is there and yours (COMMONPLACE_LOG).",
+            f"The log file {{place}} cannot be written: {why}.",
+            hint="Name a file in a folder that exists and is yours (COMMONPLACE_LOG).",
+            place=os.fspath(path),
         ) from exc
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"))
     return handler
@@ -112,7 +113,7 @@ class _LogFile(RotatingFileHandler):
 class _Foreign(logging.Handler):
     """Hands on what libraries warn of: who, where and which kind of exception, never their words.
 
-    (What a server or a protocol complains about is often what somebody wrote.)
+    (What a server or a protocol complains about often quotes what a user wrote.)
     """
 
     def __init__(self, logger: logging.Logger) -> None:
@@ -160,5 +161,5 @@ class _Formatter(logging.Formatter):
 
 def _known_message(exc: BaseException) -> str:
     if isinstance(exc, CommonplaceError):
-        return f": {exc.message}"
+        return f": {exc.located}"
     return f": errno {exc.errno}" if isinstance(exc, OSError) and exc.errno else ""

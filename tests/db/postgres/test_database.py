@@ -383,7 +383,7 @@ class TestErrors:
     )
     def test_each_state_is_one_of_our_codes(self, state, error):
         """And nothing of the server's own words is in it."""
-        found = ours(psycopg.errors.lookup(state)("secret row"), "The database x")
+        found = ours(psycopg.errors.lookup(state)("secret row"), "The database x", "h")
         assert type(found) is error
         assert "secret" not in str(found)
 
@@ -419,15 +419,15 @@ class TestErrors:
             with pytest.raises(Invalid) as told:
                 parse_address(f"postgresql://ann:{password}@h/x")
             assert "Percent-encode" in told.value.hint
-        for url, name in (
-            ("postgresql://ann:p%40s%2Fs@h/x", "The database x at h"),
-            ("postgresql://ann@%2Frun%2Fpg/x?sslmode=disable", "The database x at /run/pg"),
-            ("postgresql:///x?host=/run/pg", "The database x at /run/pg"),
-            ("postgres://[::1]:5/x", "The database x at ::1"),
-            ("host=h password=p@s/s dbname=x", "The database x at h"),
-            ("postgresql://ann@h", "The database at h"),
+        for url, place in (
+            ("postgresql://ann:p%40s%2Fs@h/x", "h"),
+            ("postgresql://ann@%2Frun%2Fpg/x?sslmode=disable", "/run/pg"),
+            ("postgresql:///x?host=/run/pg", "/run/pg"),
+            ("postgres://[::1]:5/x", "::1"),
+            ("host=h password=p@s/s dbname=x", "h"),
         ):
-            assert parse_address(url)[1] == name
+            assert parse_address(url)[1:] == ("The database x", place)
+        assert parse_address("postgresql://ann@h")[1:] == ("The database", "h")
 
 
 class TestFull:

@@ -7,7 +7,14 @@ from contextlib import ExitStack
 import pytest
 
 from commonplace.core.errors import Unavailable
-from commonplace.doors.http.concurrency import ASKING, ASKING_OF_ONE, AT_ONCE, MOST, SLOW_S, Pace
+from commonplace.doors.http.concurrency import (
+    FEWEST,
+    MOST,
+    QUESTIONS,
+    QUESTIONS_OF_ONE,
+    SLOW_S,
+    ConcurrencyLimit,
+)
 
 
 class Seconds:
@@ -26,65 +33,65 @@ def seconds(monkeypatch):
 
 def test_quick_calls_make_no_room(seconds):
     """However many there are, as many work at once."""
-    pace = Pace(monotonic=seconds)
+    concurrency = ConcurrencyLimit(monotonic=seconds)
     with ExitStack() as calls:
         for _ in range(10):
-            calls.enter_context(pace.working())
-        assert pace.room() == AT_ONCE == 4
+            calls.enter_context(concurrency.working())
+        assert concurrency.room() == FEWEST == 4
 
 
 def test_a_slow_call_makes_room_for_another(seconds):
     """Until it ends; and never for more than a process can bear."""
-    pace = Pace(monotonic=seconds)
+    concurrency = ConcurrencyLimit(monotonic=seconds)
     with ExitStack() as calls:
         for _ in range(3):
-            calls.enter_context(pace.working())
+            calls.enter_context(concurrency.working())
         seconds.now += SLOW_S
-        calls.enter_context(pace.working())
-        assert pace.room() == 7
+        calls.enter_context(concurrency.working())
+        assert concurrency.room() == 7
         for _ in range(100):
-            calls.enter_context(pace.working())
+            calls.enter_context(concurrency.working())
         seconds.now += SLOW_S
-        assert pace.room() == MOST
-    assert pace.room() == 4
+        assert concurrency.room() == MOST
+    assert concurrency.room() == 4
 
 
 def test_each_core_has_a_call(monkeypatch):
     """On a machine of many."""
     monkeypatch.setattr("os.cpu_count", lambda: 32)
-    assert Pace().room() == 32
+    assert ConcurrencyLimit().room() == 32
 
 
 def test_a_call_that_waits_for_its_clients_model_takes_no_ones_room(seconds):
     """As long as it waits; afterwards it works again, and is as quick as any."""
-    pace = Pace(monotonic=seconds)
-    with pace.working() as call:
-        with pace.asking("ann", call):
-            assert pace.room() == AT_ONCE + 1
+    concurrency = ConcurrencyLimit(monotonic=seconds)
+    with concurrency.working() as call:
+        with concurrency.asking("ann", call):
+            assert concurrency.room() == FEWEST + 1
             seconds.now += 10 * SLOW_S
-            assert pace.room() == AT_ONCE + 1
-        assert pace.room() == AT_ONCE
+            assert concurrency.room() == FEWEST + 1
+        assert concurrency.room() == FEWEST
     with ExitStack() as calls:
         for _ in range(MOST):
-            calls.enter_context(pace.working())
+            calls.enter_context(concurrency.working())
         seconds.now += SLOW_S
-        calls.enter_context(pace.asking("ann", calls.enter_context(pace.working())))
-        assert pace.room() == MOST + 1
+        calls.enter_context(concurrency.asking("ann", calls.enter_context(concurrency.working())))
+        assert concurrency.room() == MOST + 1
 
 
 def test_few_questions_to_models_wait_at_a_time():
     """So many of one owner, so many of all; one that is over makes room."""
-    pace = Pace()
+    concurrency = ConcurrencyLimit()
     with ExitStack() as calls:
-        owners = [f"user{n}" for n in range(ASKING // ASKING_OF_ONE)]
+        owners = [f"user{n}" for n in range(QUESTIONS // QUESTIONS_OF_ONE)]
         for owner in owners:
             with ExitStack() as of_one:
-                for _ in range(ASKING_OF_ONE):
-                    of_one.enter_context(pace.asking(owner, object()))
-                with pytest.raises(Unavailable, match="4 questions already"):
-                    calls.enter_context(pace.asking(owner, object()))
+                for _ in range(QUESTIONS_OF_ONE):
+                    of_one.enter_context(concurrency.asking(owner, object()))
+                with pytest.raises(Unavailable, match="4 questions open already"):
+                    calls.enter_context(concurrency.asking(owner, object()))
                 calls.push(of_one.pop_all())
-        with pytest.raises(Unavailable, match="too many"):
-            calls.enter_context(pace.asking("one more", object()))
-    with pace.asking("one more", object()):
-        assert pace.room() > 1
+        with pytest.raises(Unavailable, match="Too many"):
+            calls.enter_context(concurrency.asking("one more", object()))
+    with concurrency.asking("one more", object()):
+        assert concurrency.room() > 1

@@ -12,13 +12,14 @@ import pytest
 
 from commonplace.core.errors import Denied, Invalid
 from commonplace.doors.http.address import check_access, parse_address
-from commonplace.doors.http.gate import Door, Gate, Names, Offer, host_name
-from commonplace.doors.http.limits import Limits, TooMany, Turnstile
-from commonplace.doors.http.tokens import TokenFile
+from commonplace.doors.http.gate import Authenticator, Gate, HostNames, Offer, host_name
+from commonplace.doors.http.limits import Limits, RateLimiter
+from commonplace.doors.protocol import RateLimitExceeded
+from commonplace.doors.tokens import TokenFile
 from commonplace.testing import FrozenClock
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-LOCAL = Names(hosts=frozenset({"127.0.0.1", "localhost", "::1"}), is_loopback=True)
+LOCAL = HostNames(hosts=frozenset({"127.0.0.1", "localhost", "::1"}), is_loopback=True)
 OFFER = Offer(owner="me", toolsets=("private", "memory"), usual=("private",), may_write=True)
 SMALL = Limits(per_second=1, burst=3, at_once=2, streams=1, body_bytes=1000, body_s=0.05)
 ADDRESS = "http://127.0.0.1:8765"
@@ -34,11 +35,13 @@ class World:
         self.came = []
         self.bodies = []
         self.hold = None
-        self.door = Door(tokens=self.tokens, names=names, offer=offer, clock=self.clock)
+        self.authenticator = Authenticator(
+            tokens=self.tokens, names=names, offer=offer, clock=self.clock
+        )
         self.gate = Gate(
-            door=self.door,
-            turnstile=Turnstile(self.limits, self.clock.seconds),
-            replies=Turnstile(self.limits.of_replies(), self.clock.seconds),
+            authenticator=self.authenticator,
+            rate_limiter=RateLimiter(self.limits, self.clock.seconds),
+            replies=RateLimiter(self.limits.of_replies(), self.clock.seconds),
             limits=self.limits,
             inside=self.inside,
             withheld=lambda caller: [] if caller.may_write else [b"memory_save"],
@@ -78,7 +81,7 @@ def test_the_machines_owner_needs_no_token_while_there_are_none(world):
     assert (world.came[0].owner, world.came[0].toolsets) == ("me", ("private",))
     world.tokens.revoke(world.tokens.create("ann")[0].id)
     assert world.ask().status_code == 401
-    assert not world.door.still_admits(world.came[0])
+    assert not world.authenticator.still_admits(world.came[0])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ def test_who_comes_through_a_proxy_is_not_on_this_machine(world, name):
 
 def test_elsewhere_everybody_needs_a_token(tmp_path):
     """Even while there are none."""
-    names = Names(hosts=frozenset({"127.0.0.1"}), is_loopback=False)
+    names = HostNames(hosts=frozenset({"127.0.0.1"}), is_loopback=False)
     assert World(tmp_path, names=names).ask().status_code == 401
 
 
@@ -138,7 +141,7 @@ def test_a_revoked_and_an_expired_token_are_refused_at_the_next_request(world):
     answers = [world.ask(headers=x) for x in (ann, bob)]
     assert [x.status_code for x in answers] == [401, 401]
     assert 'error="invalid_token"' in answers[0].headers["www-authenticate"]
-    assert not any(map(world.door.still_admits, world.came))
+    assert not any(map(world.authenticator.still_admits, world.came))
 
 
 def test_a_proxy_that_says_nothing_speaks_the_older_protocol(world):
@@ -198,12 +201,12 @@ def test_a_token_that_is_edited_keeps_nothing_open(world, tmp_path):
     ann = world.token("ann")
     assert world.ask(headers=ann).status_code == 200
     (before,) = world.came
-    assert world.door.still_admits(before)
+    assert world.authenticator.still_admits(before)
     file = tmp_path / "tokens.json"
     told = json.loads(file.read_text())
     told["tokens"][0]["scopes"] = ["read"]
     file.write_text(json.dumps(told))
-    assert not world.door.still_admits(before)
+    assert not world.authenticator.still_admits(before)
     assert world.ask(headers=ann).status_code == 200
     assert not world.came[-1].may_write
 
@@ -471,20 +474,20 @@ def test_a_header_alone_makes_no_stream(tmp_path):
 
 def test_streams_are_counted_apart():
     """One owner's open streams take no room from its calls."""
-    turnstile = Turnstile(SMALL, lambda: 0.0)
-    with turnstile.stream("ann"):
-        with pytest.raises(TooMany, match="open streams"), turnstile.stream("ann"):
+    rate_limiter = RateLimiter(SMALL, lambda: 0.0)
+    with rate_limiter.stream("ann"):
+        with pytest.raises(RateLimitExceeded, match="open streams"), rate_limiter.stream("ann"):
             pass
-        with turnstile.call("ann"):
+        with rate_limiter.call("ann"):
             pass
 
 
 def test_damaged_tokens_let_nobody_in(world, tmp_path):
     """Least of all without one; and it can be told why."""
-    assert world.door.trouble() == ""
+    assert world.authenticator.trouble() == ""
     (tmp_path / "tokens.json").write_text("{")
     assert world.ask().status_code == 503
-    assert "tokens.json cannot be read" in world.door.trouble()
+    assert "tokens.json cannot be read" in world.authenticator.trouble()
 
 
 @pytest.mark.parametrize(

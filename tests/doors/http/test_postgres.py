@@ -13,7 +13,7 @@ def _words(words_only):
 
 
 def test_each_token_opens_its_users_rows_alone(database):
-    """Saved, found, listed and deleted in one database by two users at once, in both protocols."""
+    """Saved, found, listed and deleted in one database by two users at once, in both manager."""
 
     async def one(url, owner, mode, word):
         async with connected(url, token_for(owner), mode=mode) as client:

@@ -12,8 +12,8 @@ from tests.patience import PATIENCE_S
 from commonplace.app import Apps
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Unavailable
-from commonplace.doors.http import scheduler as door
-from commonplace.doors.http.scheduler import Clockwork
+from commonplace.doors.http import scheduler
+from commonplace.doors.http.scheduler import RollupScheduler
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import FakeLLM, summarising
 
@@ -28,7 +28,7 @@ class World:
         settings = read_settings(flags={"toolsets": "all"}, cwd=Path.cwd(), home=Path.home())
         self.apps = Apps(settings, user_home=Path.home(), clock=self.clock)
         self.users = settings.home / "users"
-        self.work = Clockwork(self.apps, users=self.users, grace=grace, clock=self.clock)
+        self.work = RollupScheduler(self.apps, users=self.users, grace=grace, clock=self.clock)
 
     def add(self, owner, text="Built the pier."):
         with self.apps.using(owner) as app:
@@ -63,7 +63,7 @@ def test_what_is_due_of_every_owner_is_rolled_up(world):
 
 def test_owners_take_turns(world, monkeypatch):
     """One with much to do does not hold up another: nobody is done before all had a turn."""
-    monkeypatch.setattr(door, "TURN_MOST", 1)
+    monkeypatch.setattr(scheduler, "TURN_MOST", 1)
     turns = []
     turn = world.work._turn
     monkeypatch.setattr(world.work, "_turn", lambda owner: turns.append(owner) or turn(owner))
@@ -111,7 +111,7 @@ def test_it_looks_when_periods_end(world):
 
 def test_it_runs_in_a_thread_until_it_is_stopped(world, monkeypatch):
     """What is due is rolled up at the start, and again once the clock has gone on."""
-    monkeypatch.setattr(door, "_LOOK_S", 0.01)
+    monkeypatch.setattr(scheduler, "_LOOK_S", 0.01)
     world.add("ann")
     world.clock.at = AT + timedelta(hours=1)
     rounds = threading.Semaphore(0)

@@ -335,7 +335,7 @@ CLOSES_FOR_EVER = """
 import runpy, sys, threading
 from commonplace.doors.http.server import HttpDoor
 
-def close(_door):
+def close(_authenticator):
     print("closing", flush=True)
     threading.Event().wait()
 
@@ -501,7 +501,7 @@ def test_a_port_that_is_taken():
         port = taken.getsockname()[1]
         done = run("serve", "--http", f"127.0.0.1:{port}")
     assert done.exit_code == 1
-    assert f"Something else listens on 127.0.0.1:{port}." in done.stderr
+    assert f"Another process listens on 127.0.0.1:{port}." in done.stderr
 
 
 def test_another_name_of_the_server():

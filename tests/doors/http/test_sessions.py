@@ -9,8 +9,9 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from commonplace.doors.http.gate import Caller
-from commonplace.doors.http.limits import Limits, Turnstile
-from commonplace.doors.http.sessions import SESSION, STREAM, Callers
+from commonplace.doors.http.limits import Limits, RateLimiter
+from commonplace.doors.http.sessions import Callers
+from commonplace.doors.protocol import SESSION, STREAM
 
 ANN = Caller(token_id="1", owner="ann", toolsets=("private",), may_write=True)
 BOB = Caller(token_id="2", owner="bob", toolsets=("private",), may_write=True)
@@ -59,7 +60,7 @@ class World:
             self.make,
             within=tasks,
             limits=self.limits,
-            turnstile=Turnstile(self.limits, lambda: self.now),
+            rate_limiter=RateLimiter(self.limits, lambda: self.now),
             monotonic=lambda: self.now,
         )
 

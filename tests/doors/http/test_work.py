@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.core.values import Answer
 from commonplace.doors.http.gate import Caller
-from commonplace.doors.http.limits import Limits, Turnstile
+from commonplace.doors.http.limits import Limits, RateLimiter
 from commonplace.doors.http.sessions import Callers
 from commonplace.doors.mcp.server import HttpServer
 from commonplace.tools.toolset import Tool, Toolset
@@ -42,10 +42,12 @@ class World:
         toolset = Toolset(name="slow", guide="", tools=(Tool(run=work, title="Work"),))
         server = HttpServer([toolset])
         self.callers = Callers(
-            lambda _caller: server.sessions(LIMITS),
+            lambda _caller: server.sessions(
+                body_bytes=LIMITS.body_bytes, most=LIMITS.sessions, idle_s=LIMITS.session_idle_s
+            ),
             within=tasks,
             limits=LIMITS,
-            turnstile=Turnstile(LIMITS, lambda: self.now),
+            rate_limiter=RateLimiter(LIMITS, lambda: self.now),
             monotonic=lambda: self.now,
         )
 

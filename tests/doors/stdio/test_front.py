@@ -18,7 +18,8 @@ from mcp_types import CreateMessageResult, TextContent
 from tests.doors.raw_server import RawServer, prime_for
 from tests.patience import PATIENCE_S, until
 
-from commonplace.doors.stdio.front import MODERN, VERSION_KEY
+from commonplace.doors.protocol import MODERN
+from commonplace.doors.stdio.front import VERSION_KEY
 from commonplace.doors.stdio.snapshot import TESTED_SDK, snapshot_folder, start_key
 from commonplace.doors.stdio.snapshot_recorder import LISTS, REVISIONS
 

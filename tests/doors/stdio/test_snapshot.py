@@ -234,7 +234,7 @@ def test_a_snapshot_that_tells_other_answers_goes(key, tmp_path):
         assert "You have no journal" in server.handshake()["result"]["instructions"]
         server.call("search_journal", REFUSED["arguments"])
         assert not path.exists()
-        assert "A snapshot told other answers" in server.next_error()
+        assert "A snapshot held other answers" in server.next_error()
 
 
 def test_what_broke_since_is_told_at_the_call(tmp_path):

@@ -117,8 +117,9 @@ def test_a_broken_cache_alone_is_named(profile, tmp_path):
     found = find_weights(profile, home=tmp_path)
 
     assert isinstance(found, Missing)
+    assert found.place == cached
     assert found.reason == (
-        f"{cached}/onnx/model.onnx has 4 bytes, not the published {profile.model.size:,}: "
+        f"model.onnx has 4 bytes, not the published {profile.model.size:,}: "
         "run `commonplace model fetch e5-small-v2`."
     )
 
@@ -133,7 +134,7 @@ def test_a_wrong_hash_is_missing(profile, published, tmp_path):
     found = find_weights(profile, home=tmp_path / "own", folder=published)
 
     assert isinstance(found, Missing)
-    assert found.reason.startswith(f"{model} is not the published file (its sha256 differs): ")
+    assert found.reason.startswith(f"{model.name} is not the published file (its sha256 differs): ")
     assert found.reason.endswith("run `commonplace model fetch e5-small-v2`.")
 
 
@@ -145,7 +146,7 @@ def test_a_file_that_is_gone_is_named(profile, published, tmp_path, gone):
     found = find_weights(profile, home=tmp_path / "own", folder=published)
 
     assert isinstance(found, Missing)
-    assert found.reason.startswith(f"{published / gone} does not exist: put the published files")
+    assert found.reason.startswith(f"{gone} does not exist: put the published files")
 
 
 def test_a_hash_is_worked_out_once(tmp_path):

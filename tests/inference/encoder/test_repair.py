@@ -81,7 +81,7 @@ def test_a_useless_cache_is_removed_where_a_package_serves(profile, installed, t
     check = WeightsCheck(replace(profile, package=installed), home=home)
     (problem,) = check.problems()
     assert problem.repairable
-    assert problem.what.startswith(f"{cached} has 4 bytes, not the published ")
+    assert problem.what.startswith(f"{cached.name} has 4 bytes, not the published ")
     (done,) = check.repair()
     assert done.startswith("Removed the weights of e5-small-v2 from our cache: ")
     assert not cached.exists()

@@ -215,7 +215,7 @@ def test_an_older_generation_is_only_upgraded(generation, path):
     ):
         with pytest.raises(Conflict, match="commonplace chronicle upgrade") as caught:
             verb()
-        assert str(path) in caught.value.message
+        assert str(path) in caught.value.located
     chronicle.close()
     assert path.read_bytes() == before
 

@@ -342,7 +342,7 @@ def test_a_note_that_cannot_be_kept_is_named_and_nothing_is_written(book):
     note.mkdir()
     with pytest.raises(CommonplaceError) as told:
         notes.write("a", "lost")
-    assert str(note) in told.value.message
+    assert str(note) in told.value.located
     note.rmdir()
     assert [x.summary for x in notes.list_entries("a")] == ["kept"]
     assert notes.write("a", "again").entry_count == 2

@@ -409,7 +409,7 @@ def test_a_rewritten_remote_is_refused_until_it_is_accepted(team):
     before = team.states(0)
     with pytest.raises(Conflict, match="1 of your entries are gone") as told:
         team.sync(0)
-    assert "--accept-loss" in told.value.hint
+    assert "--accept-loss" in told.value.located_hint
     assert team.states(0) == before
     accepted = team.sync(0, accept_loss=True)
     assert (accepted.dropped, accepted.sent, accepted.received) == (1, 1, 0)
@@ -486,7 +486,7 @@ def test_a_strangers_history_is_left_alone(team):
     before = team.remote_head()
     with pytest.raises(Conflict, match="is not a notebook") as told:
         team.sync(0)
-    assert "--allow-unrelated-histories origin main" in told.value.hint
+    assert "--allow-unrelated-histories origin main" in told.value.located_hint
     assert team.remote_head() == before
     team.git(0, "pull", "-q", "--no-rebase", "--no-edit", "--allow-unrelated-histories", "origin", "main")  # fmt: skip
     team.sync(0)
@@ -499,11 +499,11 @@ def test_another_branch_there(team):
     team.git(1, "push", "-q", "origin", "main:master")
     with pytest.raises(Conflict, match="has no branch main, but has: master") as told:
         team.sync(0)
-    assert f"git -C {team.place(0)} symbolic-ref HEAD refs/heads/master" in told.value.hint
+    assert f"git -C {team.place(0)} symbolic-ref HEAD refs/heads/master" in told.value.located_hint
     team.write(0, "b", "y")
     with pytest.raises(Conflict) as told:
         team.sync(0)
-    assert f"git -C {team.place(0)} branch -m master" in told.value.hint
+    assert f"git -C {team.place(0)} branch -m master" in told.value.located_hint
     team.git(0, "config", "branch.main.remote", "origin")
     team.git(0, "config", "branch.main.merge", "refs/heads/master")
     assert team.sync(0).branch == "refs/heads/master"
@@ -532,7 +532,7 @@ def test_a_remote_that_cannot_be_had(team, tmp_path):
         with pytest.raises(error) as told:
             team.sync(0)
         assert "secret" not in str(told.value)
-        assert f"git -C {team.place(0)}" in told.value.hint
+        assert f"git -C {team.place(0)}" in told.value.located_hint
     assert not (team.place(0) / "sprung").exists()
 
 
@@ -557,7 +557,7 @@ def test_a_shallow_clone_is_told_how_to_become_whole(team, tmp_path):
     team.notes[1] = with_shallow
     with pytest.raises(Conflict) as told:
         team.sync(1)
-    assert told.value.hint.endswith(f"git -C {tmp_path / 'shallow'} fetch --unshallow")
+    assert told.value.located_hint.endswith(f"git -C {tmp_path / 'shallow'} fetch --unshallow")
     team.git(None, "fetch", "-q", "--unshallow", at=tmp_path / "shallow")
     assert team.sync(1).sent == 0
 
@@ -592,7 +592,7 @@ def test_a_stale_lock_of_the_index(team, monkeypatch):
     lock = team.place(0) / ".git" / "index.lock"
     lock.touch()
     before = team.states(0)
-    with pytest.raises(Unavailable, match=re.escape(f"remove {lock}")):
+    with pytest.raises(Unavailable, match=re.escape(f"remove the file {lock}")):
         team.sync(0)
     assert team.states(0) == before
     lock.unlink()
@@ -611,7 +611,7 @@ def test_a_stale_lock_at_the_remote_is_named(team, monkeypatch):
     before = team.states(0)
     with pytest.raises(Conflict, match="is locked") as told:
         team.sync(0)
-    assert str(lock) in told.value.message
+    assert str(lock) in told.value.located
     assert team.states(0) == before
     lock.unlink()
     assert team.sync(0).sent == 1
@@ -629,7 +629,7 @@ def test_a_notebook_of_another_user(team):
         with pytest.raises(Denied) as told:
             team.sync(0)
         trust = f"git config --global --add safe.directory {team.place(0)}"
-        assert told.value.hint == f"If you do, run: {trust}"
+        assert told.value.located_hint == f"If you do, run: {trust}"
         team.git(None, *trust.split()[1:], at=team.folder)
         team.notes[0] = team.open(0)
         assert team.sync(0).sent == 1

@@ -314,7 +314,7 @@ def test_a_remote_that_would_bring_its_own_folder_up_to_date(team, tmp_path):
         team.git(0, "remote", "set-url", "origin", address)
         with pytest.raises(Denied, match="checked out") as told:
             team.sync(0)
-        assert str(team.place(1)) in told.value.message
+        assert str(team.place(1)) in told.value.located
     assert (team.head(1), mark.exists()) == (head, False)
     (team.place(1) / ".git" / "info" / "attributes").unlink()
 
@@ -383,7 +383,7 @@ def test_nobody_is_asked_for_a_password(team, tmp_path, monkeypatch):
         team.git(0, "remote", "set-url", "origin", address)
         with pytest.raises(Denied, match="does not let you in") as told:
             team.sync(0)
-        assert f"git -C {team.place(0)} fetch origin" in told.value.hint
+        assert f"git -C {team.place(0)} fetch origin" in told.value.located_hint
         team.git(None, "config", "--global", "credential.helper", str(helper), at=home)
         team.notes[0].close()
         team.notes[0] = team.open(0)
@@ -484,9 +484,9 @@ def test_a_large_file_is_left_to_git(team, monkeypatch):
     team.hand(1, "A film")
     team.sync(1)
     (note,) = team.sync(0).notes
-    git = f"git -C {team.place(0)} restore -- film.bin"
-    assert note == f"film.bin is large, and is left to git: {git}."
-    subprocess.run(git.split(), check=True)
+    git = "git restore -- film.bin"
+    assert note == f"film.bin is large; run in the notebook: {git}."
+    subprocess.run(git.split(), check=True, cwd=team.place(0))
     assert team.git(0, "status", "--porcelain") == ""
 
 
@@ -506,7 +506,7 @@ def test_a_partial_clone_is_told_how_to_become_whole(team, tmp_path):
     team.sync(0)
     with pytest.raises(Unavailable, match="is a partial clone") as told:
         team.sync(1)
-    command = told.value.hint.partition(": git -C ")[2].split()[1:]
+    command = told.value.located_hint.partition(": git -C ")[2].split()[1:]
     team.git(None, *command, at=tmp_path / "partial")
     assert team.sync(1).sent == 1
     assert team.notes[1].read_section("a").overview == "Known 2, by Ann.\n\nTwo, by Bob."

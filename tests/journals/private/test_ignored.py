@@ -103,7 +103,7 @@ def test_a_day_that_undoes_every_rule_is_refused(world, repository):
     repository(".gitignore", "!.private-journal/\n!.private-journal/**\n")
     with pytest.raises(Denied, match="came with the project") as caught:
         world.open().write(NOTE)
-    assert str(file) in caught.value.message
+    assert str(file) in caught.value.located
     assert staged(world.project) == []
     assert list(world.project_root.rglob("*.md")) == []
     file.unlink()

@@ -94,7 +94,7 @@ def test_a_root_that_nobody_kept_is_an_error_that_says_how(world, another):
     pages = PrivatePages(world.open())
     with pytest.raises(NotFound, match="not known here") as caught:
         pages.read_ref(ref)
-    assert "--project" in caught.value.hint
+    assert "--project" in caught.value.located_hint
     scope = ref.removeprefix("private:").partition("/")[0]
     assert pages.place_of(scope) == scope
 
@@ -103,7 +103,7 @@ def test_a_root_that_is_gone_is_named(world, another):
     """A project on a disk that is not there now."""
     _, ref = another
     shutil.rmtree(world.home.parent / "other")
-    with pytest.raises(NotFound, match=r"other/\.private-journal, which is not there"):
+    with pytest.raises(NotFound, match=r"other/\.private-journal of .* is not there"):
         PrivatePages(world.open()).read_ref(ref)
 
 
@@ -181,5 +181,5 @@ def test_a_hostile_ref_is_refused(world, ref, kind):
     with pytest.raises(CommonplaceError) as caught:
         PrivatePages(world.open()).read_ref(ref)
     assert type(caught.value) is kind
-    caught.value.message.encode()
-    assert len(caught.value.message) < 600
+    caught.value.located.encode()
+    assert len(caught.value.located) < 600

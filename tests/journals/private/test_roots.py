@@ -145,7 +145,7 @@ def test_a_root_that_the_project_leads_through_a_link_says_so(places, tmp_path):
     assert project.link() == places["project"] / ".private-journal"
     with pytest.raises(Denied, match="symbolic link") as caught:
         project.refuse_link()
-    assert str(places["project"] / ".private-journal") in caught.value.message
+    assert str(places["project"] / ".private-journal") in caught.value.located
     assert "JOURNAL_PATH" in caught.value.hint
     for user in ({"journal_path": str(project.path)}, {"private_journal_path": str(project.path)}):
         assert [root.link() for root in resolve_roots(**places, **user).each()] in (

@@ -157,7 +157,7 @@ def test_a_failing_second_file_tells_the_first(world, plain_permissions):
         journal.write({"feelings": "F", "project_notes": "P"})
     ref = f"private:user/{DAY}/23-19-45-015000"
     assert caught.value.message.endswith(f"Already written: {ref}.")
-    assert str(world.project) in caught.value.message
+    assert str(world.project) in caught.value.located
     assert journal.read_entry(ref).text == "F"
 
 

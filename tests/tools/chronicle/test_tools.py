@@ -542,7 +542,7 @@ def test_a_database_that_another_process_locks_is_named(world):
         ]:
             with pytest.raises(Unavailable) as caught:
                 world(tool, **arguments)
-            assert str(world.path) in caught.value.message
+            assert str(world.path) in caught.value.located
             assert "locked" in caught.value.message
             assert caught.value.hint
         assert messages(world("list_entries")) == ["before"]
@@ -566,7 +566,7 @@ def test_a_foreign_file_is_named_and_left_alone(world, content):
     ):
         with pytest.raises(CommonplaceError) as caught:
             call()
-        assert str(world.path) in caught.value.message
+        assert str(world.path) in caught.value.located
         assert "CHRONICLE_DB_PATH" in caught.value.hint
     assert world.path.read_bytes() == content
 

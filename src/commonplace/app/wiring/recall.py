@@ -51,7 +51,7 @@ class RecallWiring:
             try:
                 journals[each.name] = each.pages()
             except CommonplaceError as exc:
-                lost[each.name] = str(exc)
+                lost[each.name] = exc.summary
         own = self._own
         finder, index = self._searched()
         return RecallService(

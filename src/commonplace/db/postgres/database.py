@@ -132,7 +132,7 @@ class Postgres:
         most: int = CONNECTIONS,
         deadline_s: float = DEADLINE_S,
     ) -> None:
-        self._conninfo, self.name = parse_address(url)
+        self._conninfo, self.name, self.place = parse_address(url)
         self._check = check
         self._most = most
         self._deadline_s = deadline_s
@@ -213,7 +213,7 @@ class Postgres:
     @contextmanager
     def bare(self, *, deadline_s: float | None = None) -> Iterator[Connection]:
         """A connection without owner and transaction, for what cannot be in one: a VACUUM."""
-        with TranslatedPostgres(self.name):
+        with TranslatedPostgres(self.name, self.place):
             conn = self._take(time.monotonic() + (deadline_s or self._deadline_s))
             try:
                 yield conn
@@ -260,7 +260,7 @@ class Postgres:
         self, owner: str, commit: Commit, deadline_s: float | None
     ) -> Iterator[Connection]:
         late = time.monotonic() + (deadline_s or self._deadline_s)
-        with TranslatedPostgres(self.name):
+        with TranslatedPostgres(self.name, self.place):
             conn = self._begun(owner, commit, late)
             try:
                 yield conn
@@ -296,7 +296,7 @@ class Postgres:
     def _is_stale(self, exc: BaseException) -> bool:
         if isinstance(exc, Late) or not isinstance(exc, psycopg.OperationalError):
             return False
-        return isinstance(ours(exc, self.name), Lost)
+        return isinstance(ours(exc, self.name, self.place), Lost)
 
     def _commit(self, conn: Connection) -> None:
         if conn.info.transaction_status == pq.TransactionStatus.INERROR:
@@ -306,9 +306,10 @@ class Postgres:
         except psycopg.Error as exc:
             # A server that dies over a commit, its disk being full, may have kept it.
             is_dead = exc.diag.severity_nonlocalized == "PANIC"
-            if isinstance(found := ours(exc, self.name), Lost) or is_dead:
+            if isinstance(found := ours(exc, self.name, self.place), Lost) or is_dead:
                 raise Lost(
-                    f"{self.name} broke off at the end: it may or may not be done.",
+                    f"{self.name} at {{place}} broke off at the end: it may or may not be done.",
+                    place=self.place,
                     hint="Look whether it is done, or repeat it with the same key.",
                 ) from None
             raise found from None
@@ -346,7 +347,9 @@ class Postgres:
             self._first_look(wait_s=_PROBE_S if self._is_away else None)
         with self._lock:
             if self._closed:
-                raise Unavailable(f"{self.name} is closed.", hint="Open it again.")
+                raise Unavailable(
+                    f"{self.name} at {{place}} is closed.", hint="Open it again.", place=self.place
+                )
             if self._made is None:
                 # What it warns of our errors say, and once.
                 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
@@ -394,13 +397,15 @@ class Postgres:
         try:
             look.result()
         except CancelledError:
-            raise Unavailable(f"{self.name} was not looked at.", hint="Try again.") from None
+            raise Unavailable(
+                f"{self.name} at {{place}} was not looked at.", hint="Try again.", place=self.place
+            ) from None
 
     def _look(self, wait_s: int | None) -> None:
         given = {} if wait_s is None else {"connect_timeout": str(wait_s)}
         try:
             with (
-                TranslatedPostgres(self.name),
+                TranslatedPostgres(self.name, self.place),
                 connect(make_conninfo(self._conninfo, **given), deadline_s=_BEGIN_S) as conn,
             ):
                 self._check(conn, self.name)
@@ -411,8 +416,8 @@ class Postgres:
         self._is_away = False
 
 
-def parse_address(url: str) -> tuple[str, str]:
-    """What libpq connects by, and the database's name for people, without user and password.
+def parse_address(url: str) -> tuple[str, str, str]:
+    """What libpq connects by, the database's name for people, and its host.
 
     Raises: Invalid.
     """
@@ -432,7 +437,7 @@ def parse_address(url: str) -> tuple[str, str]:
         )
     host = str(given.get("host") or "localhost")
     called = f" {given['dbname']}" if given.get("dbname") else ""
-    return make_conninfo("", **{**_CONNECTING, **given}), f"The database{called} at {host}"
+    return make_conninfo("", **{**_CONNECTING, **given}), f"The database{called}", host
 
 
 def _is_torn(url: str) -> bool:

@@ -73,12 +73,16 @@ _REFUSALS = {
 
 
 class TranslatedPostgres:
-    """A stretch in which the driver's errors become ours. name: of the database, for people."""
+    """A stretch in which the driver's errors become ours.
 
-    __slots__ = ("_name",)
+    name, place: what people call the database, and its host.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("_name", "_place")
+
+    def __init__(self, name: str, place: str) -> None:
         self._name = name
+        self._place = place
 
     def __enter__(self) -> None:
         """Begin to watch."""
@@ -92,10 +96,10 @@ class TranslatedPostgres:
         """Raise ours in place of the driver's."""
         if isinstance(exc, psycopg.Error | UnicodeError):
             # Not `from exc`: a log would print what it says, and that may quote a row.
-            raise ours(exc, self._name) from None
+            raise ours(exc, self._name, self._place) from None
 
 
-def ours(exc: psycopg.Error | UnicodeError, name: str) -> CommonplaceError:
+def ours(exc: psycopg.Error | UnicodeError, name: str, place: str) -> CommonplaceError:
     """Our error for one of the driver's."""
     match exc:
         case PoolTimeout() | TooManyRequests():
@@ -116,7 +120,7 @@ def ours(exc: psycopg.Error | UnicodeError, name: str) -> CommonplaceError:
             kind, what, hint = _CLASSES["22"]
         case _:
             kind, what, hint = Internal, f"was asked wrongly: {type(exc).__name__}", ""
-    return kind(f"{name} {what}.", hint=hint)
+    return kind(f"{name} at {{place}} {what}.", hint=hint, place=place)
 
 
 def _of_state(state: str) -> _Told:

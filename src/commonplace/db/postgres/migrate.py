@@ -31,9 +31,9 @@ def migrate_postgres(url: str, series: Mapping[str, Sequence[Migration]]) -> lis
     the database has migrations this program does not know, or a lock is long in the way; Denied
     for a role that may not.
     """
-    conninfo, name = parse_address(url)
+    conninfo, name, place = parse_address(url)
     done: list[str] = []
-    with TranslatedPostgres(name), connect(conninfo) as conn:
+    with TranslatedPostgres(name, place), connect(conninfo) as conn:
         for each, migrations in series.items():
             done += [
                 f"{each} {migration.number:04} {migration.name}"

@@ -10,12 +10,12 @@ import os
 # The first statement that runs: a parent that dies while we import must be noticed later.
 PARENT = os.getppid()
 
-import gc
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.doors import entry
 from commonplace.doors.cli.frame import (
     complain,
     given_flags,
@@ -26,7 +26,7 @@ from commonplace.doors.cli.frame import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.doors.stdio.front import Taken
+    from typing import Any
 
 
 @click.command()
@@ -41,11 +41,9 @@ def mcp(ctx: click.Context, plain: bool) -> None:
     The first answers come from a snapshot of what the SDK says; it is imported once the client is
     quiet, or calls a tool.
     """
-    from commonplace.doors.stdio.front import Taken, announce
-
-    taken: Taken = ctx.obj or Taken(PARENT)
+    taken = ctx.obj or entry("begin_stdio")(PARENT)
     if not taken.fronted:
-        announce()
+        entry("announce_stdio")()
     try:
         _take_over(taken, keep=not plain)
     except Exception as exc:
@@ -54,25 +52,18 @@ def mcp(ctx: click.Context, plain: bool) -> None:
         _refuse(taken, exc)
 
 
-def _take_over(taken: Taken, *, keep: bool) -> None:
-    # Imports make many objects and no garbage; `doors.mcp` turns collection on when they are done.
-    gc.disable()
+def _take_over(taken: Any, *, keep: bool) -> None:
     from commonplace.doors.logs import set_up_logging
-    from commonplace.doors.stdio.handover import take_over
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr)
-    take_over(taken, read, user_home=home_folder(), flags=given_flags(), keep=keep)
+    entry("serve_stdio")(taken, read, user_home=home_folder(), flags=given_flags(), keep=keep)
 
 
-def _refuse(taken: Taken, exc: Exception) -> None:
-    """A client that has its answers so far is told why there are no more, at each request."""
-    from commonplace.core.errors import (
-        CommonplaceError,
-        Unavailable,
-    )
+def _refuse(taken: Any, exc: Exception) -> None:
+    """Answer each further request of a fronted client with why the server cannot start."""
+    from commonplace.core.errors import CommonplaceError, Unavailable
     from commonplace.doors.logs import log_failure
-    from commonplace.doors.stdio.handover import refuse
 
     error = exc if isinstance(exc, CommonplaceError) else None
     if error is None:
@@ -82,4 +73,4 @@ def _refuse(taken: Taken, exc: Exception) -> None:
             hint="Run `commonplace doctor`, or `commonplace mcp --plain` to see why.",
         )
     complain(error, as_json=False)
-    refuse(taken, error)
+    entry("refuse_stdio")(taken, error)

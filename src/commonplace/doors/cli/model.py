@@ -60,7 +60,7 @@ def _state(profile: Profile, read: Settings) -> dict[str, Any]:
         "identity": found.identity if isinstance(found, Weights) else None,
         "origin": found.origin if isinstance(found, Weights) else None,
         "folder": str(found.model.parent) if isinstance(found, Weights) else None,
-        "reason": found.reason if isinstance(found, Missing) else None,
+        "reason": found.located if isinstance(found, Missing) else None,
     }
 
 

@@ -33,7 +33,7 @@ def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
     Each token opens the journals of one user: see `commonplace tokens`. While there are none, only
     this machine is let in, as its owner. Timelines are rolled up when they are due.
     """
-    from commonplace.doors.http.start import start
+    from commonplace.doors import entry
     from commonplace.doors.logs import set_up_logging
 
     read = settings()
@@ -43,4 +43,4 @@ def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
         show(Answer(text=f"Serving on {url}", facts={"url": url}), as_json)
         sys.stdout.flush()
 
-    start(read, http, hosts=hosts, user_home=home_folder(), ready=ready)
+    entry("serve_http")(read, http, hosts=hosts, user_home=home_folder(), ready=ready)

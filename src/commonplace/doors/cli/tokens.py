@@ -1,4 +1,4 @@
-"""`commonplace tokens`: who may come in over HTTP.
+"""`commonplace tokens`: who may connect over HTTP.
 
 Prints a token once, when it is made; nothing can show it again.
 """
@@ -15,12 +15,12 @@ from commonplace.doors.cli.frame import json_option, settings, show
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from commonplace.doors.http.tokens import Token, TokenFile
+    from commonplace.doors.tokens import Token, TokenFile
 
 
 @click.group()
 def tokens() -> None:
-    """Let users in over HTTP, each by a token."""
+    """Let users connect over HTTP, each with a token."""
 
 
 @tokens.command(short_help="Make a token, and print it this once.")
@@ -34,7 +34,7 @@ def tokens() -> None:
 def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_json: bool) -> None:
     """Make a token, and print it this once: only a hash of it is kept."""
     from commonplace.config.settings import parse_setting
-    from commonplace.doors.http.tokens import parse_expiry
+    from commonplace.doors.tokens import parse_expiry
 
     kept = _kept()
     now = _now()
@@ -51,10 +51,10 @@ def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_
     show(Answer(text=lines, facts={"token": text, **_facts(token, now)}), as_json)
 
 
-@tokens.command(name="list", short_help="List the tokens, and whether each still works.")
+@tokens.command(name="list", short_help="List the tokens, and whether each is valid.")
 @json_option
 def list_tokens(as_json: bool) -> None:
-    """List what was made: for whom, what for, and whether it still lets anybody in."""
+    """List all tokens: for whom, what for, and whether each is still valid."""
     now = _now()
     found = _kept().list_tokens()
     lines = [f"{x.id}  {_line(x, now)}" for x in found] or ["There are no tokens."]
@@ -62,18 +62,18 @@ def list_tokens(as_json: bool) -> None:
     show(Answer(text="\n".join(lines), facts=facts), as_json)
 
 
-@tokens.command(short_help="Let a token in no more, at once.")
+@tokens.command(short_help="Revoke a token, at once.")
 @click.argument("token_id", metavar="ID")
 @json_option
 def revoke(token_id: str, as_json: bool) -> None:
-    """Let a token in no more; a running server ends what it has open within a second."""
+    """Revoke a token; a running server ends what it has open within a second."""
     token = _kept().revoke(token_id)
     show(Answer(text=f"Revoked {token.id}.", facts=_facts(token, _now())), as_json)
 
 
 def _kept() -> TokenFile:
     from commonplace.core.clock import utc_now
-    from commonplace.doors.http.tokens import TokenFile
+    from commonplace.doors.tokens import TokenFile
 
     return TokenFile(settings().home, clock=utc_now)
 

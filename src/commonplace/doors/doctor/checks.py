@@ -101,7 +101,7 @@ class Checkup:
             try:
                 mended.done.extend((part, sentence) for sentence in step())
             except CommonplaceError as exc:
-                mended.failed.append((part, Problem(what=exc.message, hint=exc.hint)))
+                mended.failed.append((part, Problem(what=exc.located, hint=exc.located_hint)))
         return mended
 
     def _look_at_weights(self) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ class Checkup:
             if is_there and isinstance(index, Erasing) and index.has_remains():
                 yield "It may hold bytes of deleted or altered text until the next start."
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def _look_at_language(self) -> Iterator[Finding]:
         try:
@@ -165,7 +165,7 @@ class Checkup:
             purse = self._app.languages.purse
             spent, most = purse.spent(), purse.per_day
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
             return
         seen = "may see" if client.sees_private else "never sees"
         yield f"{client.name} {answers}, and {seen} private text."
@@ -276,7 +276,7 @@ def _look_at(journal: Wired) -> Iterator[Finding]:
     try:
         yield from journal.problems()
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def _unusable(home: Path) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
-"""The gate of the HTTP server: which requests come in, as whom, and how much of them.
+"""The gate of the HTTP server: which requests are admitted, for which owner, and how many.
 
-Knows no protocol above HTTP: whom it lets in goes on to `inside`. Never tells more than that a
-token is no good, and never logs what a request says.
+Knows no protocol above HTTP: what is admitted goes on to `inside`. Says of a token only that it is
+not valid, and never logs what a request contains.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.doors.http.limits import TooMany
-from commonplace.doors.http.sessions import STREAM
+from commonplace.doors.protocol import STREAM, RateLimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace.core.clock import Clock
-    from commonplace.doors.http.limits import Limits, Turnstile
-    from commonplace.doors.http.tokens import Token, TokenFile
+    from commonplace.doors.http.limits import Limits, RateLimiter
+    from commonplace.doors.tokens import Token, TokenFile
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -34,7 +33,7 @@ Send = Callable[[Message], Awaitable[None]]
 PATH = "/mcp"
 HEALTH = "/healthz"
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-# Whoever was sent here by a proxy is not on this machine. Not every proxy says so.
+# A client behind a proxy is not on this machine. Not every proxy says so.
 _FORWARDED = (
     b"forwarded",
     b"via",
@@ -46,9 +45,9 @@ _FORWARDED = (
     b"true-client-ip",
     b"cf-connecting-ip",
 )
-# What a proxy such as nginx speaks by itself, telling nothing, and no MCP client does.
+# What a proxy such as nginx speaks by default, without a header of its own, and no MCP client does.
 _OLD_HTTP = "1.0"
-# A browser says so of an address that somebody typed, and of a page of the same origin.
+# A browser says so of an address that was typed, and of a page of the same origin.
 _OWN_SITE = frozenset({b"none", b"same-origin"})
 _SESSION = b"mcp-session-id"
 _LISTEN = b"subscriptions/listen"
@@ -61,9 +60,10 @@ _IS_READ = "commonplace.is_read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks. token_id: empty for the machine's own owner, who needs none while there are none.
+    """Who asks.
 
-    toolsets: those offered to it.
+    token_id: empty for the machine's own owner, who needs no token while there are none. toolsets:
+    those offered to it.
     """
 
     token_id: str
@@ -87,10 +87,11 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """Under which names the server is spoken to. is_loopback: only this machine can reach it.
+class HostNames:
+    """The names of the server.
 
-    any_address: it listens on all addresses of the machine, so each of them is its name.
+    is_loopback: only this machine can reach it. any_address: it listens on all addresses of the
+    machine, so each of them is its name.
     """
 
     hosts: frozenset[str]
@@ -98,9 +99,15 @@ class Names:
     any_address: bool = False
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header names this server: no name that some other site was given."""
+        """Whether a Host header names this server, and not another site's name for its address."""
         name = host_name(host)
-        return name in self.hosts or (self.any_address and _is_address(name))
+        if name in self.hosts or not self.any_address:
+            return name in self.hosts
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
 
 
 class Refusal(Exception):
@@ -115,17 +122,17 @@ class Refusal(Exception):
         self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
 
 
-class Door:
-    """Who is let in, as whom. Made for one server; thread-safe."""
+class Authenticator:
+    """Finds the owner of a request, by its token. Made for one server; thread-safe."""
 
-    def __init__(self, *, tokens: TokenFile, names: Names, offer: Offer, clock: Clock) -> None:
+    def __init__(self, *, tokens: TokenFile, names: HostNames, offer: Offer, clock: Clock) -> None:
         self._tokens = tokens
         self._names = names
         self._offer = offer
         self._clock = clock
 
     def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
-        """Whose request this is. Raises: Refusal; Unavailable where the tokens cannot be read."""
+        """The caller of a request. Raises: Refusal; Unavailable where the tokens cannot be read."""
         self._check_names(headers)
         given = headers.get(b"authorization")
         if given is None:
@@ -143,7 +150,7 @@ class Door:
         return caller
 
     def trouble(self) -> str:
-        """Why nobody can be let in now, where that is so."""
+        """Why no request can be admitted now; empty where they can."""
         try:
             self._tokens.known()
         except CommonplaceError as exc:
@@ -151,7 +158,7 @@ class Door:
         return ""
 
     def still_admits(self, caller: Caller) -> bool:
-        """Whether somebody who was let in may stay, and do all that it could then."""
+        """Whether the token of an open session is still valid for all that it was."""
         if not caller.token_id:
             return not self._tokens.was_used()
         token = self._tokens.known().get(caller.token_id)
@@ -192,22 +199,25 @@ class Door:
 class Gate:
     """The ASGI application: looks at each request, and hands on what may come in.
 
-    replies: counts the answers that open calls wait for, where turnstile lets no more in. inside:
-    answers for a caller. withheld: names of tools that a caller may not call.
+    Args:
+        rate_limiter: Counts every request of an owner.
+        replies: Counts the answers that open calls wait for, where `rate_limiter` is exhausted.
+        inside: Answers for a caller.
+        withheld: The names of the tools that a caller may not call.
     """
 
     def __init__(
         self,
         *,
-        door: Door,
-        turnstile: Turnstile,
-        replies: Turnstile,
+        authenticator: Authenticator,
+        rate_limiter: RateLimiter,
+        replies: RateLimiter,
         limits: Limits,
         inside: Callable[[Caller, Scope, Receive, Send], Awaitable[None]],
         withheld: Callable[[Caller], Sequence[bytes]],
     ) -> None:
-        self._door = door
-        self._turnstile = turnstile
+        self._authenticator = authenticator
+        self._turnstile = rate_limiter
         self._replies = replies
         self._limits = limits
         self._inside = inside
@@ -224,9 +234,14 @@ class Gate:
             refusal = exc
         except CommonplaceError as exc:
             refusal = Refusal(503, exc.code, "The server's tokens cannot be read.")
-        except TooMany as exc:
-            told = {"Retry_After": str(exc.retry_after_s)}
-            refusal = Refusal(429, "unavailable", exc.message, "Try again later.", **told)
+        except RateLimitExceeded as exc:
+            refusal = Refusal(
+                429,
+                "unavailable",
+                exc.message,
+                "Try again later.",
+                Retry_After=str(exc.retry_after_s),
+            )
         else:
             return
         if _IS_READ not in scope:  # the rest of it is not waited for
@@ -236,9 +251,9 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
             status = "stopping" if self.is_leaving else "ok"
-            # Who needs no token is not kept connected: else anybody could take all connections.
-            told = {"Connection": "close"}
-            await _say(503 if self.is_leaving else 200, {"status": status}, told, send)
+            # What needs no token is not kept connected, or anyone could take all connections.
+            headers = {"Connection": "close"}
+            await _respond(503 if self.is_leaving else 200, {"status": status}, headers, send)
             return
         if scope["path"].rstrip("/") != PATH:
             raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
@@ -248,12 +263,12 @@ class Gate:
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        caller = self._door.admit(headers, http_version=scope["http_version"])
+        caller = self._authenticator.admit(headers, http_version=scope["http_version"])
         if scope["method"] != "GET":
             with self._counted(caller, headers) as full:
                 body = await self._read(headers, receive) if scope["method"] == "POST" else b""
                 scope[_IS_READ] = True
-                if not self._door.still_admits(caller):  # the body may have taken its time
+                if not self._authenticator.still_admits(caller):  # the body may have taken its time
                     raise _invalid_token()
                 if (full or self.is_leaving) and not _is_reply(headers, body):
                     raise full or _leaving()
@@ -269,15 +284,17 @@ class Gate:
             await self._inside(caller, scope, receive, send)
 
     @contextmanager
-    def _counted(self, caller: Caller, headers: Mapping[bytes, bytes]) -> Iterator[TooMany | None]:
+    def _counted(
+        self, caller: Caller, headers: Mapping[bytes, bytes]
+    ) -> Iterator[RateLimitExceeded | None]:
         """A request in flight; why only a reply may come in, where the caller asks too much.
 
-        The calls that take the room may be those that wait for it. Raises: TooMany.
+        The calls that take the room may be those that wait for it. Raises: RateLimitExceeded.
         """
         with ExitStack() as held:
             try:
                 held.enter_context(self._turnstile.call(caller.owner))
-            except TooMany as exc:
+            except RateLimitExceeded as exc:
                 if _SESSION not in headers:
                     raise
                 held.enter_context(self._replies.call(caller.owner))
@@ -288,8 +305,8 @@ class Gate:
     async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         """The whole body; a client that sends it drop by drop is not waited for."""
         most = self._limits.body_bytes
-        told = headers.get(b"content-length", b"0")
-        if told.isdigit() and int(told) > most:
+        length_header = headers.get(b"content-length", b"0")
+        if length_header.isdigit() and int(length_header) > most:
             raise _too_large(most)
         parts: list[bytes] = []
         length = 0
@@ -367,22 +384,14 @@ def _leaving() -> Refusal:
     )
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 def _unauthorized(message: str, error: str = "") -> Refusal:
-    told = f', error="{error}", error_description="{message}"' if error else ""
+    reason = f', error="{error}", error_description="{message}"' if error else ""
     return Refusal(
         401,
         "denied",
         message,
         "Send `Authorization: Bearer <token>`; `commonplace tokens create` makes one.",
-        WWW_Authenticate=f'Bearer realm="commonplace"{told}',
+        WWW_Authenticate=f'Bearer realm="commonplace"{reason}',
         Connection="close",
     )
 
@@ -392,23 +401,26 @@ def _invalid_token() -> Refusal:
 
 
 def _forbidden(message: str, hint: str) -> Refusal:
-    told = f'Bearer realm="commonplace", error="insufficient_scope", error_description="{message}"'
-    return Refusal(403, "denied", message, hint, WWW_Authenticate=told)
+    scheme = 'Bearer realm="commonplace", error="insufficient_scope"'
+    challenge = f'{scheme}, error_description="{message}"'
+    return Refusal(403, "denied", message, hint, WWW_Authenticate=challenge)
 
 
 def _too_large(most: int) -> Refusal:
-    told = f"Use less than {most // 1024 // 1024} MB."
-    return Refusal(413, "invalid", "The request is too large.", told, Connection="close")
+    hint = f"Use less than {most // 1024 // 1024} MB."
+    return Refusal(413, "invalid", "The request is too large.", hint, Connection="close")
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:
     text = f"{refusal.facts['message']} {refusal.facts['hint']}".strip()
     error = {"code": _INVALID_REQUEST, "message": text, "data": refusal.facts}
-    told = {"jsonrpc": "2.0", "id": None, "error": error}
-    await _say(refusal.status, told, refusal.headers, send)
+    answer = {"jsonrpc": "2.0", "id": None, "error": error}
+    await _respond(refusal.status, answer, refusal.headers, send)
 
 
-async def _say(status: int, facts: Mapping[str, Any], more: Mapping[str, str], send: Send) -> None:
+async def _respond(
+    status: int, facts: Mapping[str, Any], more: Mapping[str, str], send: Send
+) -> None:
     body = json.dumps(facts).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
     pairs = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
@@ -417,10 +429,10 @@ async def _say(status: int, facts: Mapping[str, Any], more: Mapping[str, str], s
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What hands over a body that was read, then what comes after it."""
-    told: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    """A `receive` that returns a body that was read, then what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def read() -> Message:
-        return told.pop() if told else await receive()
+        return messages.pop() if messages else await receive()
 
     return read

@@ -1,4 +1,4 @@
-"""What one owner may ask of the HTTP server: how often, and how much at once.
+"""The limits of the HTTP server: how often one owner may ask, and how much at once.
 
 Knows no HTTP and no clock of its own; all of it happens in one thread.
 """
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from commonplace.doors.protocol import RateLimitExceeded
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -21,12 +23,12 @@ _OWNERS = 10_000
 class Limits:
     """How much is let through; a busy client of one person stays well below all of it.
 
-    per_second, at_once: of one owner's requests, at_once without streams, and as much of what works
-    for it, though nobody waits any more; burst: what may come in one go after a quiet time.
-    replies: of one owner, what it answers to questions of ours at once, beside all that. streams:
+    per_second, at_once: of one owner's requests, at_once without streams, and as many calls that go
+    on though their client hung up; burst: what may come in one go after a quiet time.
+    replies: of one owner, answers to our own questions at once, beside all that. streams:
     of one owner, open at once. sessions: of one token. callers: tokens that have anything open.
-    connections: of all. head_s, body_s, send_s: how long a client may take to send the head of a
-    request, to send the body, to take a part of an answer. finish_s: how long calls may go on at
+    connections: of all. body_s, send_s: how long a client may take to send the body of a request,
+    and to take a part of an answer. finish_s: how long calls may go on at
     the end.
     """
 
@@ -40,7 +42,6 @@ class Limits:
     callers: int = 4096
     connections: int = 1000
     body_bytes: int = 12 * 1024 * 1024
-    head_s: float = 15.0
     body_s: float = 30.0
     send_s: float = 60.0
     keep_alive_s: float = 75.0
@@ -49,15 +50,6 @@ class Limits:
     def of_replies(self) -> Limits:
         """What is let through of the answers to what we asked: open calls wait for them."""
         return replace(self, at_once=self.replies)
-
-
-class TooMany(Exception):
-    """One owner asks too much. retry_after_s: when it is worth another try."""
-
-    def __init__(self, message: str, *, retry_after_s: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.retry_after_s = retry_after_s
 
 
 @dataclass(slots=True)
@@ -73,8 +65,8 @@ class _Use:
         return not (self.calls or self.streams or self.work)
 
 
-class Turnstile:
-    """Counts what each owner asks; owners who ask nothing are forgotten."""
+class RateLimiter:
+    """A token bucket for each owner, with counts of what is open; idle owners are dropped."""
 
     def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
         self._limits = limits
@@ -83,10 +75,12 @@ class Turnstile:
 
     @contextmanager
     def call(self, owner: str) -> Iterator[None]:
-        """A request in flight. Raises: TooMany."""
+        """A request in flight. Raises: RateLimitExceeded."""
         use = self._paid(owner)
         if use.calls >= self._limits.at_once:
-            raise TooMany(f"More than {self._limits.at_once} calls at once.", retry_after_s=1)
+            raise RateLimitExceeded(
+                f"More than {self._limits.at_once} calls at once.", retry_after_s=1
+            )
         use.calls += 1
         try:
             yield
@@ -95,10 +89,12 @@ class Turnstile:
 
     @contextmanager
     def stream(self, owner: str) -> Iterator[None]:
-        """A stream that stays open. Raises: TooMany."""
+        """A stream that stays open. Raises: RateLimitExceeded."""
         use = self._paid(owner)
         if use.streams >= self._limits.streams:
-            raise TooMany(f"More than {self._limits.streams} open streams.", retry_after_s=30)
+            raise RateLimitExceeded(
+                f"More than {self._limits.streams} open streams.", retry_after_s=30
+            )
         use.streams += 1
         try:
             yield
@@ -107,10 +103,12 @@ class Turnstile:
 
     @contextmanager
     def work(self, owner: str) -> Iterator[None]:
-        """What a request began, which goes on where its client hangs up. Raises: TooMany."""
+        """A call that goes on where its client hangs up. Raises: RateLimitExceeded."""
         use = self._use(owner)
         if use.work >= self._limits.at_once:
-            raise TooMany(f"More than {self._limits.at_once} calls at once.", retry_after_s=1)
+            raise RateLimitExceeded(
+                f"More than {self._limits.at_once} calls at once.", retry_after_s=1
+            )
         use.work += 1
         try:
             yield
@@ -133,7 +131,7 @@ class Turnstile:
         use.at = now
         if use.tokens < 1:
             wait_s = math.ceil((1 - use.tokens) / limits.per_second)
-            raise TooMany(
+            raise RateLimitExceeded(
                 f"More than {limits.per_second:g} requests a second.", retry_after_s=wait_s
             )
         use.tokens -= 1

@@ -1,7 +1,7 @@
-"""The toolsets of a server of many owners: listed once, run on the journals of whose call it is.
+"""The toolsets of a server of many owners: listed once, each call run on its owner's journals.
 
-Law: an owner is never an argument. It comes from the session that the door has set, and nothing
-runs without one.
+Law: an owner is never an argument. It comes from the session that the MCP door has set, and nothing
+runs without one. No error that leaves here says where on the server something lies.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from commonplace.core.errors import CommonplaceError, Internal
-from commonplace.core.values import Answer
 from commonplace.services.session import current_session
 from commonplace.tools.toolset import SAMPLER
 
@@ -22,12 +21,11 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.core.ports import Language
     from commonplace.core.values import Completion, Question
-    from commonplace.doors.http.concurrency import Pace
-    from commonplace.doors.http.veil import Veil
-    from commonplace.tools.toolset import Prompt, Resource, Tool, Toolset
+    from commonplace.doors.http.concurrency import ConcurrencyLimit
+    from commonplace.tools.toolset import Toolset
 
 
-class OwnersApps(Protocol):
+class OwnerApps(Protocol):
     """The apps of all owners; see `commonplace.app`."""
 
     def using(self, owner: str) -> AbstractContextManager[App]:
@@ -37,48 +35,43 @@ class OwnersApps(Protocol):
 
 @runtime_checkable
 class Waiting(Protocol):
-    """A model that tells whether who asks it now waits: some calls bring its answer along."""
+    """A model that says whether a question to it has to wait: some calls bring the answer along."""
 
     @property
     def waits(self) -> bool:
-        """Whether `complete` waits for somebody."""
+        """Whether `complete` waits for a client."""
         ...
 
 
 class PerOwner:
     """Every toolset, run on the app of the session's owner. Thread-safe.
 
-    sample: any owner's toolsets; only what they say of themselves is used. pace: told of each call.
-    veil: over what the answers tell of this machine.
+    sample: any owner's toolsets; only what they say of themselves is used. concurrency: counts the
+    calls.
     """
 
     def __init__(
-        self, apps: OwnersApps, sample: Sequence[Toolset], *, pace: Pace, veil: Veil
+        self, apps: OwnerApps, sample: Sequence[Toolset], *, concurrency: ConcurrencyLimit
     ) -> None:
         self._apps = apps
-        self._pace = pace
-        self._veil = veil
+        self._concurrency = concurrency
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
+        reach = self._reached
         return replace(
             toolset,
-            tools=tuple(self._tool(x) for x in toolset.tools),
-            resources=tuple(self._resource(x) for x in toolset.resources),
-            prompts=tuple(self._prompt(x) for x in toolset.prompts),
+            tools=tuple(replace(x, run=reach(x.run, "tool", x.name)) for x in toolset.tools),
+            resources=tuple(
+                replace(x, read=reach(x.read, "resource", x.uri)) for x in toolset.resources
+            ),
+            prompts=tuple(
+                replace(x, write=reach(x.write, "prompt", x.name)) for x in toolset.prompts
+            ),
         )
 
-    def _tool(self, tool: Tool) -> Tool:
-        return replace(tool, run=self._reached(tool.run, "tool", tool.name))
-
-    def _resource(self, page: Resource) -> Resource:
-        return replace(page, read=self._reached(page.read, "resource", page.uri))
-
-    def _prompt(self, prompt: Prompt) -> Prompt:
-        return replace(prompt, write=self._reached(prompt.write, "prompt", prompt.name))
-
     def _reached(self, sample: Callable[..., Any], kind: str, name: str) -> Callable[..., Any]:
-        """What calls the same thing of the owner whose call it is."""
+        """A function that calls the same tool, page or prompt of the session's owner."""
 
         @functools.wraps(sample)
         def call(**arguments: Any) -> Any:
@@ -86,21 +79,19 @@ class PerOwner:
             if session is None:
                 raise Internal("A call without an owner.")
             try:
-                with self._pace.working() as work, self._apps.using(session.owner) as app:
+                with self._concurrency.working() as work, self._apps.using(session.owner) as app:
                     if (model := arguments.get(SAMPLER)) is not None:
-                        asking = functools.partial(self._pace.asking, session.owner, work)
-                        arguments[SAMPLER] = _Awaited(model, asking)
+                        asking = functools.partial(self._concurrency.asking, session.owner, work)
+                        arguments[SAMPLER] = _CountedModel(model, asking)
                     answer = _find(app.toolsets(), kind, name)(**arguments)
             except CommonplaceError as exc:
-                raise self._veil.error(exc, arguments) from exc
-            if isinstance(answer, Answer):
-                return self._veil.answer(answer, arguments)
-            return self._veil.page(answer) if kind == "resource" else answer
+                raise exc.without_place() from exc
+            return answer
 
         return call
 
 
-class _Awaited:
+class _CountedModel:
     """A client's own model for one call, which is not at work while it waits for an answer.
 
     A wrapper with the same face. asking: held meanwhile; raises Unavailable where too many wait.

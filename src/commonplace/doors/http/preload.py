@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weakref import ReferenceType
 
     from commonplace.app import App
-    from commonplace.doors.http.per_owner import OwnersApps
+    from commonplace.doors.http.per_owner import OwnerApps
 
 _log = logging.getLogger(__name__)
 
@@ -39,9 +39,7 @@ class WarmedApps:
     server of one owner.
     """
 
-    def __init__(
-        self, apps: OwnersApps, *, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, apps: OwnerApps, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._apps = apps
         self._monotonic = monotonic
         self._lock = threading.Lock()

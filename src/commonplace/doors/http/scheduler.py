@@ -1,4 +1,4 @@
-"""The clockwork of a server: rolls up what is due, of every owner that has a timeline.
+"""The scheduler of a server: rolls up what is due, of every owner that has a timeline.
 
 Decides nothing about periods: what is due, rows say. Runs beside the answers, and never holds
 them up for long.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from commonplace.app import App
     from commonplace.core.clock import Clock
-    from commonplace.doors.http.per_owner import OwnersApps
+    from commonplace.doors.http.per_owner import OwnerApps
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +37,14 @@ _LATE = timedelta(seconds=2)
 _LOOK_S = 30.0  # a machine that slept finds out within this
 
 
-class Clockwork(Background):
+class RollupScheduler(Background):
     """Rolls up what is due when it becomes due, and at the start what is by then.
 
     users: the folder of all owners' folders. grace: how much longer periods wait for late entries.
     """
 
-    def __init__(self, apps: OwnersApps, *, users: Path, grace: timedelta, clock: Clock) -> None:
-        super().__init__("clockwork")
+    def __init__(self, apps: OwnerApps, *, users: Path, grace: timedelta, clock: Clock) -> None:
+        super().__init__("rollup scheduler")
         self._apps = apps
         self._users = users
         self._grace = grace
@@ -67,7 +67,7 @@ class Clockwork(Background):
         return made
 
     def list_owners(self) -> Iterator[str]:
-        """Who has a timeline."""
+        """The owners that have a timeline."""
         try:
             folders = sorted(os.listdir(self._users))
         except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""What is open for each caller of the HTTP server: its sessions, and what it waits for.
+"""What is open for each caller of the HTTP server: its sessions, and the requests in flight.
 
-A session belongs to the token that began it: to any other it is unknown. Never asks who somebody
-is, and never reads what they say.
+A session belongs to the token that began it: to any other it is unknown. Never checks a token, and
+never reads a body.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 import anyio.lowlevel
 
-from commonplace.doors.stdio.front import MODERN
+from commonplace.doors.protocol import MODERN, SESSION, STREAM, WORK
 from commonplace.services.session import Session
 
 if TYPE_CHECKING:
@@ -26,21 +26,15 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from commonplace.doors.http.gate import Caller, Message, Receive, Scope, Send
-    from commonplace.doors.http.limits import Limits, Turnstile
+    from commonplace.doors.http.limits import Limits, RateLimiter
 
 _log = logging.getLogger(__name__)
-
-SESSION = "commonplace.session"
-STREAM = "commonplace.stream"
-WORK = "commonplace.work"
-"""In the scope of a request: whose session it is of; that it stays open; what to hold while it is
-worked at, which may go on when the request is over, and which raises TooMany."""
 
 _ID_HEADER = b"mcp-session-id"
 _VERSION_HEADER = b"mcp-protocol-version"
 
 
-class Protocols(Protocol):
+class SessionManager(Protocol):
     """What speaks the protocol with one caller; the SDK's manager of sessions."""
 
     def run(self) -> AbstractAsyncContextManager[None]:
@@ -55,24 +49,25 @@ class Protocols(Protocol):
 class Callers:
     """All callers; what a caller needs is opened at its first request. Used in one event loop.
 
-    make: what speaks with a caller. within: the tasks of all of them. turnstile: counts what works.
+    make: opens what speaks with a caller. within: the tasks of all of them. rate_limiter: counts
+    the calls that run.
     """
 
     def __init__(
         self,
-        make: Callable[[Caller], Protocols],
+        make: Callable[[Caller], SessionManager],
         *,
         within: TaskGroup,
         limits: Limits,
-        turnstile: Turnstile,
+        rate_limiter: RateLimiter,
         monotonic: Callable[[], float],
     ) -> None:
         self._make = make
         self._within = within
         self._limits = limits
-        self._turnstile = turnstile
+        self._turnstile = rate_limiter
         self._monotonic = monotonic
-        self._open: OrderedDict[Caller, _Open] = OrderedDict()
+        self._open: OrderedDict[Caller, _CallerState] = OrderedDict()
         self._calls = 0
         self._quiet = anyio.Event()
 
@@ -81,7 +76,7 @@ class Callers:
         found = self._open.get(caller)
         if found is None:
             self._make_room()
-            found = self._open[caller] = _Open(
+            found = self._open[caller] = _CallerState(
                 self._make(caller), caller, self._limits, lambda: self._working(caller)
             )
             self._within.start_soon(found.run)
@@ -92,14 +87,14 @@ class Callers:
         found.used_at = self._monotonic()
 
     def shut_out(self, stays: Callable[[Caller], bool]) -> int:
-        """End what those have open who may not stay; how many they were."""
+        """End what callers have open that may not stay; how many callers."""
         gone = [caller for caller in self._open if not stays(caller)]
         for caller in gone:
             self._open.pop(caller).end()
         return len(gone)
 
     def close_idle(self) -> None:
-        """Close what has been open for nobody as long as a session may be idle."""
+        """Close what has been idle as long as a session may be."""
         since = self._monotonic() - self._limits.session_idle_s
         for caller, each in [*self._open.items()]:
             if not each.in_flight and each.used_at < since:
@@ -140,24 +135,24 @@ class Callers:
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldSession:
     """A session, and how many requests of it are answered or worked at, a stream among them."""
 
     session: Session
     open: int = 0
 
 
-class _Open:
+class _CallerState:
     """What one caller has open. working: counts, for as long as it is held, what works for it."""
 
     def __init__(
         self,
-        protocols: Protocols,
+        manager: SessionManager,
         caller: Caller,
         limits: Limits,
         working: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        self._protocols = protocols
+        self._manager = manager
         self._caller = caller
         self._limits = limits
         self._working = working
@@ -166,13 +161,13 @@ class _Open:
         self._ending = anyio.Event()
         self._calls: set[anyio.CancelScope] = set()
         self._streams: set[anyio.CancelScope] = set()
-        self._sessions: OrderedDict[bytes, _Held] = OrderedDict()
+        self._sessions: OrderedDict[bytes, _HeldSession] = OrderedDict()
         self.used_at = 0.0
 
     async def run(self) -> None:
         """Hold it open until it is to end."""
         try:
-            async with self._protocols.run():
+            async with self._manager.run():
                 self._is_ready.set()
                 await self._ending.wait()
         except Exception:  # noqa: BLE001  one caller's end is not the server's
@@ -200,7 +195,7 @@ class _Open:
         """Answer one request."""
         headers = dict(scope["headers"])
         session_id = headers.get(_ID_HEADER)
-        held = self._sessions.get(session_id or b"") or _Held(Session(self._caller.owner))
+        held = self._sessions.get(session_id or b"") or _HeldSession(Session(self._caller.owner))
         scope[SESSION] = held.session
         if STREAM not in scope:
             scope[WORK] = lambda: self._work(held)
@@ -214,14 +209,14 @@ class _Open:
             await self._is_ready.wait()
             if session_id is None and headers.get(_VERSION_HEADER, b"") < MODERN.encode():
                 await self._make_room()
-            await self._protocols.handle_request(scope, receive, answer.send)
+            await self._manager.handle_request(scope, receive, answer.send)
         if cancelled.cancelled_caught:
             await answer.finish()
         if session_id is not None and scope["method"] == "DELETE":
             self._sessions.pop(session_id, None)
 
     @contextmanager
-    def _in_flight(self, held: _Held, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
+    def _in_flight(self, held: _HeldSession, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
         scopes = self._streams if is_stream else self._calls
         held.open += 1
         with anyio.CancelScope() as scope:
@@ -233,8 +228,8 @@ class _Open:
                 held.open -= 1
 
     @contextmanager
-    def _work(self, held: _Held) -> Iterator[None]:
-        """Raises: TooMany."""
+    def _work(self, held: _HeldSession) -> Iterator[None]:
+        """Raises: RateLimitExceeded."""
         with self._working():
             self._at_work += 1
             held.open += 1
@@ -244,7 +239,7 @@ class _Open:
                 self._at_work -= 1
                 held.open -= 1
 
-    def _keep(self, held: _Held, status: int, session_id: bytes | None) -> None:
+    def _keep(self, held: _HeldSession, status: int, session_id: bytes | None) -> None:
         """Know the session as long as the protocol does: what it keeps is its own."""
         if session_id is not None and status == HTTPStatus.OK:
             self._sessions.setdefault(session_id, held)
@@ -260,13 +255,13 @@ class _Open:
         idle = [name for name, held in self._sessions.items() if not held.open]
         for session_id in idle[:1]:
             del self._sessions[session_id]
-            await self._protocols.handle_request(_deletion(session_id), _nothing_more, _unheard)
+            await self._manager.handle_request(_deletion(session_id), _nothing_more, _unheard)
 
 
 class _Answer:
     """An answer on its way to a client, which may take it too slowly, or be cut short.
 
-    stop: ends the request. begun: told its status, and the session that it names.
+    stop: ends the request. begun: called with its status, and the session that it names.
     """
 
     def __init__(
@@ -322,4 +317,4 @@ async def _nothing_more() -> Message:
 
 
 async def _unheard(_message: Message) -> None:
-    """Nobody asked."""
+    """Drop an answer that no client waits for."""

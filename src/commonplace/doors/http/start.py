@@ -15,9 +15,8 @@ from commonplace.doors.http.address import check_access, parse_address
 from commonplace.doors.http.gate import Offer
 from commonplace.doors.http.limits import Limits
 from commonplace.doors.http.memory_worker import MemoryWork
-from commonplace.doors.http.scheduler import Clockwork
-from commonplace.doors.http.tokens import TokenFile
-from commonplace.doors.http.veil import Veil, places_of
+from commonplace.doors.http.scheduler import RollupScheduler
+from commonplace.doors.tokens import TokenFile
 from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.config.table import Settings
-    from commonplace.doors.http.server import Errand
+    from commonplace.doors.http.server import BackgroundTask
 
 _BURST_S = 4
 
@@ -38,7 +37,7 @@ def start(
     user_home: Path | None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve there until told to stop; ends the process. Raises: Invalid, Denied, Unavailable."""
+    """Serve until SIGTERM or Ctrl-C, then end the process. Raises: Invalid, Denied, Unavailable."""
     where = parse_address(address, hosts)
     tokens = TokenFile(settings.home, clock=utc_now)
     check_access(where, tokens)
@@ -67,18 +66,19 @@ def start(
             burst=int(served.serve.per_second * _BURST_S),
             at_once=int(served.serve.at_once),
         ),
-        errands=_errands(served, apps),
-        veil=Veil(places_of(served, user_home=user_home)),
+        background_tasks=_background_tasks(served, apps),
     ).run(where, ready=ready)
 
 
-def _errands(settings: Settings, apps: Apps) -> list[Errand]:
+def _background_tasks(settings: Settings, apps: Apps) -> list[BackgroundTask]:
     """What is done beside the answers: none of it by a server that only reads."""
     if settings.read_only:
         return []
     grace = timedelta(minutes=settings.timeline.grace_minutes)
     users = settings.home / "users"
-    errands: list[Errand] = [Clockwork(apps, users=users, grace=grace, clock=utc_now)]
+    background_tasks: list[BackgroundTask] = [
+        RollupScheduler(apps, users=users, grace=grace, clock=utc_now)
+    ]
     if settings.database.worker_url is not None:
-        errands.append(MemoryWork(apps.shared, utc_now))
-    return errands
+        background_tasks.append(MemoryWork(apps.shared, utc_now))
+    return background_tasks

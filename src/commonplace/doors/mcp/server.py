@@ -5,7 +5,6 @@ Decides nothing: an answer or an error of a tool becomes a result; stdout is the
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import os
@@ -15,8 +14,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-# Importing the SDK makes many objects and no garbage: 16 % faster without collection.
-gc.disable()
 import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError
@@ -50,9 +47,6 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-gc.enable()
-gc.freeze()
-
 from commonplace.core.errors import (
     CommonplaceError,
     Denied,
@@ -64,9 +58,7 @@ from commonplace.core.errors import (
 from commonplace.core.redact import plain_name, safe_input
 from commonplace.core.text import text_hash, well_formed
 from commonplace.core.values import Completion
-from commonplace.doors.http.limits import TooMany
-from commonplace.doors.http.sessions import SESSION, WORK
-from commonplace.doors.stdio.front import MODERN
+from commonplace.doors.protocol import MODERN, SESSION, WORK, RateLimitExceeded
 from commonplace.services.session import within
 
 if TYPE_CHECKING:
@@ -77,8 +69,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from commonplace.core.values import Question
-    from commonplace.doors.http.limits import Limits
-    from commonplace.doors.stdio.lifecycle import Lifecycle
+    from commonplace.doors.lifecycle import Lifecycle
     from commonplace.tools.toolset import Effects, Resource, Tool, Toolset
 
 _log = logging.getLogger(__name__)
@@ -165,8 +156,8 @@ class _Prompts:
                     NotFound(f"There is no prompt {name[:100]!r}.", hint=f"Use {known}.")
                 )
             if asked.get("arguments"):
-                told = f"The prompt {name} takes no arguments."
-                raise _refused(Invalid(told, hint="Leave them out."))
+                message = f"The prompt {name} takes no arguments."
+                raise _refused(Invalid(message, hint="Leave them out."))
         return await call_next(ctx)
 
 
@@ -201,9 +192,9 @@ def _counted(work: Callable[[], AbstractContextManager[None]]) -> Iterator[None]
     with ExitStack() as held:
         try:
             held.enter_context(work())
-        except TooMany as exc:
-            told = {"code": "unavailable", "message": exc.message, "hint": "Try again later."}
-            raise MCPError(INVALID_REQUEST, f"{exc.message} Try again later.", told) from exc
+        except RateLimitExceeded as exc:
+            facts = {"code": "unavailable", "message": exc.message, "hint": "Try again later."}
+            raise MCPError(INVALID_REQUEST, f"{exc.message} Try again later.", facts) from exc
         yield
 
 
@@ -295,13 +286,21 @@ class HttpServer:
         server = make_server(toolsets, middleware=[_InSession()], security=security)
         self._server = server._lowlevel_server  # noqa: SLF001  as in `converse`
 
-    def sessions(self, limits: Limits) -> StreamableHTTPSessionManager:
-        """Sessions of their own, unknown to all others; for one caller."""
+    def sessions(
+        self, *, body_bytes: int, most: int, idle_s: float
+    ) -> StreamableHTTPSessionManager:
+        """The sessions of one caller, unknown to all others.
+
+        Args:
+            body_bytes: The largest body of a request.
+            most: How many may be open.
+            idle_s: How long one may be idle before it ends.
+        """
         return StreamableHTTPSessionManager(
             self._server,
-            max_request_body_size=limits.body_bytes,
-            max_sessions=limits.sessions,
-            session_idle_timeout=limits.session_idle_s,
+            max_request_body_size=body_bytes,
+            max_sessions=most,
+            session_idle_timeout=idle_s,
         )
 
 
@@ -439,8 +438,8 @@ class _Sampler:
     """The client's own model for one call of a tool; implements the port `Language`.
 
     In a session with a handshake the client is asked in the middle of the call. Since 2026-07-28 it
-    is told what is wanted, and calls the tool again with the answer: so a tool that samples does
-    nothing before that it may not do twice.
+    gets what is wanted as the result, and calls the tool again with the answer: so a tool that
+    samples does nothing before that it may not do twice.
     """
 
     name = "the client's model"
@@ -500,7 +499,7 @@ class _Sampler:
         return answer
 
     def _answered(self, request: CreateMessageRequest) -> CreateMessageResult:
-        """The answer that came with this call; one to another question is asked for anew."""
+        """The answer that came with this call; one to another question is asked again."""
         state = text_hash(request.model_dump_json())
         answers = self._context.input_responses
         if self._context.request_state != state:

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 
+from commonplace.doors.protocol import MODERN
 from commonplace.doors.stdio.snapshot import read_snapshot, start_key
 
 TYPE_CHECKING = False
@@ -26,7 +27,6 @@ PRELOAD_AFTER_S = 0.1
 MOST_BYTES = 1 << 16
 """What is longer without an end is no request of those known here."""
 
-MODERN = "2026-07-28"
 UNKNOWN = "unknown"
 """The answers to a handshake of any revision that is not in the snapshot."""
 
@@ -53,7 +53,7 @@ _MOST_ID = 1 << 53
 _MOST_BRACKETS = 100  # parsers differ on how deep is too deep
 
 
-class Taken:
+class FrontedSession:
     """How a session began, and what was said before the SDK takes over.
 
     parent: the id of the process that started this one. key: of this start's snapshot, None where
@@ -78,7 +78,7 @@ class Front:
     A revision is empty before the handshake.
     """
 
-    def __init__(self, answers: dict[str, dict[str, str]], taken: Taken) -> None:
+    def __init__(self, answers: dict[str, dict[str, str]], taken: FrontedSession) -> None:
         self._answers = answers
         self._taken = taken
         self._revision = ""
@@ -142,12 +142,12 @@ class Front:
         return named if named in self._answers and named != MODERN else UNKNOWN
 
 
-def serve(argv: Sequence[str], *, parent: int) -> Taken:
+def serve(argv: Sequence[str], *, parent: int) -> FrontedSession:
     """Answer until the client is gone, or wants what only the SDK can do.
 
     argv: the words after `mcp`. parent: the id of the process that started this one.
     """
-    taken = Taken(parent, start_key(argv))
+    taken = FrontedSession(parent, start_key(argv))
     snapshot = read_snapshot(taken.key) if taken.key else None
     if snapshot is None:
         return taken

@@ -1,6 +1,6 @@
 """How the SDK takes over a session, from its first byte or from the front, in the same process.
 
-Never answers anything itself but that the server cannot start: it replays what the front was told,
+Never answers anything itself but that the server cannot start: it replays what the front has read,
 and drops the answers the client has.
 """
 
@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.doors import entry
 from commonplace.doors.stdio.front import talk
 from commonplace.doors.stdio.snapshot_recorder import forget_snapshot, leave_snapshot
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.config.table import Settings
-    from commonplace.doors.stdio.front import Taken
+    from commonplace.doors.stdio.front import FrontedSession
 
 _log = logging.getLogger(__name__)
 
@@ -29,12 +30,12 @@ REPLAY_S = 30.0
 
 
 class Replay:
-    """Tells the SDK what the client told the front, and keeps back what the client has heard.
+    """Gives the SDK what the client sent to the front, and drops the answers the client has.
 
     Nothing new is read before the SDK has answered it all, so no answer can be taken for another.
     """
 
-    def __init__(self, taken: Taken, *, differs: Callable[[], None]) -> None:
+    def __init__(self, taken: FrontedSession, *, differs: Callable[[], None]) -> None:
         self._asked = taken.asked
         self._differs = differs
         self._rest = taken.rest
@@ -70,7 +71,7 @@ class Replay:
 
 
 def take_over(
-    taken: Taken,
+    taken: FrontedSession,
     settings: Settings,
     *,
     user_home: Path | None,
@@ -82,13 +83,12 @@ def take_over(
     flags: of this call, by the keys of settings. keep: whether to leave a snapshot behind.
     """
     from commonplace.app import App
-    from commonplace.doors.stdio.lifecycle import Lifecycle
+    from commonplace.doors.lifecycle import Lifecycle
 
     app = App(settings, user_home=user_home)
     lifecycle = Lifecycle(app.close)
     lifecycle.watch(taken.parent)
     toolsets = app.toolsets()
-    from commonplace.doors.mcp.server import serve_stdio
 
     warm_up = _Once(app.warm_up)
     steps: list[Callable[[], object]] = [warm_up] if settings.preload else []
@@ -101,7 +101,7 @@ def take_over(
     else:
         due["tools/list"] = lambda: _in_background(steps)
     replay = Replay(taken, differs=lambda: _distrust(taken))
-    serve_stdio(
+    entry("mcp_over_stdio")(
         toolsets,
         lifecycle=lifecycle,
         due=due,
@@ -110,7 +110,7 @@ def take_over(
     )
 
 
-def refuse(taken: Taken, error: CommonplaceError) -> None:
+def refuse(taken: FrontedSession, error: CommonplaceError) -> None:
     """Tell a client that was answered so far why it can have no more, until it leaves.
 
     The snapshot goes: the next start says the same at once, and loudly.
@@ -122,8 +122,8 @@ def refuse(taken: Taken, error: CommonplaceError) -> None:
         with suppress(ValueError, RecursionError):
             message = json.loads(line)
             if isinstance(message, dict) and "id" in message and "method" in message:
-                told = {"code": -32603, "message": str(error)}
-                refusal = {"jsonrpc": "2.0", "id": message["id"], "error": told}
+                failure = {"code": -32603, "message": str(error)}
+                refusal = {"jsonrpc": "2.0", "id": message["id"], "error": failure}
                 return json.dumps(refusal).encode() + b"\n"
         return b""
 
@@ -133,8 +133,8 @@ def refuse(taken: Taken, error: CommonplaceError) -> None:
         rest = b""
 
 
-def _distrust(taken: Taken) -> None:
-    _log.warning("A snapshot told other answers than the SDK, and was removed.")
+def _distrust(taken: FrontedSession) -> None:
+    _log.warning("A snapshot held other answers than the SDK's, and was removed.")
     if taken.key:
         forget_snapshot(taken.key)
 

@@ -1,7 +1,7 @@
 """What the SDK answers before any journal is needed, kept for one installation and its settings.
 
 Law: a snapshot serves only the very key it was made for. The key names all that the answers depend
-on; what cannot be told quickly has no key, and then the SDK itself answers. Imports nothing but
+on; what takes long to find out has no key, and then the SDK itself answers. Imports nothing but
 small builtins: the front reads it before it answers.
 """
 
@@ -38,7 +38,7 @@ ENV_NAMES = frozenset(
 
 
 def start_key(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> str | None:
-    """All that the first answers of `commonplace mcp` depend on; None where that cannot be told.
+    """All that the first answers of `commonplace mcp` depend on; None where it is unknown.
 
     argv: the words after `mcp`. Files that could set something count by path, times and size, and
     by their absence.

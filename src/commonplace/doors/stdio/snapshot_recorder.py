@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from commonplace.config.settings import NARROWED_BY, read_settings, user_file
 from commonplace.config.table import SETTINGS
 from commonplace.core.files import make_folder, remove_leftovers, replace_file
-from commonplace.doors.stdio.front import MODERN, UNKNOWN, VERSION_KEY
+from commonplace.doors import entry
+from commonplace.doors.protocol import MODERN
+from commonplace.doors.stdio.front import UNKNOWN, VERSION_KEY
 from commonplace.doors.stdio.snapshot import (
     MOST_SNAPSHOTS,
     read_argv,
@@ -87,8 +89,8 @@ def is_true(snapshot: Mapping[str, Any], *, user_home: Path | None) -> bool:
 
     settings = read_settings(flags=snapshot["flags"], cwd=Path.cwd(), home=user_home)
     made = make_snapshot(App(settings, user_home=user_home).toolsets())
-    told = {**made, "preload": settings.preload}
-    return all(snapshot.get(name) == value for name, value in told.items())
+    expected = {**made, "preload": settings.preload}
+    return all(snapshot.get(name) == value for name, value in expected.items())
 
 
 def prime(argv: Sequence[str], *, flags: Mapping[str, object], user_home: Path | None) -> bool:
@@ -116,8 +118,7 @@ def forget_snapshot(key: str) -> None:
 
 def make_snapshot(toolsets: Sequence[Toolset]) -> dict[str, Any]:
     """What the SDK answers: `texts`, and `answers` by revision and method as places in it."""
-    from commonplace.doors.mcp.server import converse
-
+    converse = entry("mcp_in_memory")
     texts: list[str] = []
     answers: dict[str, dict[str, int]] = {}
     for revision, requests in _conversations().items():
@@ -139,16 +140,16 @@ def make_snapshot(toolsets: Sequence[Toolset]) -> dict[str, Any]:
 
 def _conversations() -> dict[str, list[dict[str, Any]]]:
     handshakes = {revision: revision for revision in REVISIONS} | {UNKNOWN: "0"}
-    told = {"": _numbered("ping")}
+    requests = {"": _numbered("ping")}
     for name, revision in handshakes.items():
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CLIENT}
-        told[name] = [
+        requests[name] = [
             *_numbered("initialize", params=params),
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
             *_numbered("ping", *LISTS, first=1),
         ]
     modern = _numbered("server/discover", "ping", *LISTS, params={"_meta": _ENVELOPE})
-    return told | {MODERN: modern}
+    return requests | {MODERN: modern}
 
 
 def _numbered(

@@ -119,11 +119,15 @@ class IndexFile:
         except MISREAD as exc:
             replaced = opened is not None and _identity(self.path) != opened.identity
             if replaced and isinstance(exc, sqlite3.OperationalError):
-                raise Unavailable(f"{self.path} was replaced in use.", hint="Try again.") from exc
+                raise Unavailable(
+                    "The index {place} was replaced in use.", hint="Try again.", place=self.path
+                ) from exc
             if replaced or not (str(exc).startswith(_TABLES_GONE) or self._is_damaged()):
                 raise
             self._note_broken()
-            raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT) from exc
+            raise Corrupted(
+                "The index {place} is corrupt.", hint=REPAIR_HINT, place=self.path
+            ) from exc
 
     def close(self) -> None:
         """Close all connections; no use after it. May be called twice."""
@@ -161,7 +165,7 @@ class IndexFile:
         if is_empty:
             return None
         if os.path.exists(self._broken_mark()):
-            raise Corrupted(f"{self.path} is corrupt.", hint=REPAIR_HINT)
+            raise Corrupted("The index {place} is corrupt.", hint=REPAIR_HINT, place=self.path)
         try:
             conn = _connect(self.path)
         except Corrupted:
@@ -206,7 +210,9 @@ class IndexFile:
 
     def _ready(self, *, write: bool) -> Opened:
         if self._closed:
-            raise Unavailable(f"{self.path} is closed.", hint="Open the index again.")
+            raise Unavailable(
+                "The index {place} is closed.", hint="Open the index again.", place=self.path
+            )
         opened = self._opened
         fit = opened is not None and not self._broken and _identity(self.path) == opened.identity
         if opened is None or not fit or (write and opened.read_only):
@@ -272,7 +278,11 @@ class IndexFile:
     def _opening(self, database: Database, *, read_only: bool) -> Opened:
         identity = _identity(self.path)
         if identity is None:
-            raise Unavailable(f"{self.path} was removed while it was opened.", hint="Try again.")
+            raise Unavailable(
+                "The index {place} was removed while it was opened.",
+                hint="Try again.",
+                place=self.path,
+            )
         meaning = Meaning(self.folder, queries())
         return Opened(database, meaning, Rolls(queries()), read_only, identity)
 
@@ -288,8 +298,9 @@ class IndexFile:
                 (self.folder / name).unlink(missing_ok=True)
             except OSError as exc:
                 raise Unavailable(
-                    f"{self.folder / name} cannot be removed: {exc.strerror}.",
+                    f"A file {{place}} of the index cannot be removed: {exc.strerror}.",
                     hint="Check who may write there.",
+                    place=self.folder / name,
                 ) from exc
 
 
@@ -330,12 +341,17 @@ def _version(conn: sqlite3.Connection) -> int:
 
 def _refuse_foreign(conn: sqlite3.Connection, path: Path) -> None:
     if conn.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-        raise Unavailable(f"{path} is not an index of commonplace.", hint="Move it elsewhere.")
+        raise Unavailable(
+            "The file {place} is not an index of commonplace.",
+            hint="Move it elsewhere.",
+            place=path,
+        )
     version = _version(conn)
     if version > SCHEMA:
         raise Unavailable(
-            f"{path} has schema {version}; this commonplace knows schema {SCHEMA}.",
+            f"The index {{place}} has schema {version}; this commonplace knows schema {SCHEMA}.",
             hint="Upgrade commonplace, or delete the file: it is filled again from the journals.",
+            place=path,
         )
 
 
@@ -343,8 +359,10 @@ def _refuse_older(conn: sqlite3.Connection, path: Path) -> None:
     version = _version(conn)
     if version < SCHEMA:
         raise Unavailable(
-            f"{path} has schema {version}, and schema {SCHEMA} cannot be made in its place.",
+            f"The index {{place}} has schema {version}, and schema {SCHEMA} cannot be made"
+            " in its place.",
             hint="Check who may write there.",
+            place=path,
         )
 
 

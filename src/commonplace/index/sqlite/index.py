@@ -255,8 +255,9 @@ class SqliteOwnerIndex:
                         opened.meaning.rewrite(conn, encoder)
             if not erase(conn):
                 raise Unavailable(
-                    f"{self._file.path} is being read, so the bytes of what was forgotten remain.",
+                    "The index {place} is being read, so the bytes of what was forgotten remain.",
                     hint="The next opening erases them, and so does `commonplace doctor --repair`.",
+                    place=self._file.path,
                 )
             with transaction(conn):
                 conn.execute(self._sql["note_erased_texts"], {"texts": dropped})

@@ -39,7 +39,7 @@ def list_problems(file: IndexFile, sql: Queries) -> list[Problem]:
     except Corrupted:
         faults = ["pages"]
     except CommonplaceError as exc:
-        return [Problem(what=exc.message, hint=exc.hint)]
+        return [Problem(what=exc.located, hint=exc.located_hint)]
     return [
         Problem(what=_SHOWN[fault].format(path=file.path), hint=REPAIR_HINT, repairable=True)
         for fault in faults

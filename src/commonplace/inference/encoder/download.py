@@ -96,7 +96,11 @@ def copy_weights(
     with _alone(folder):
         given = read_weights(profile, source, origin="a folder", hashes=Hashes(home))
         if not isinstance(given, Weights):
-            raise Invalid(f"{given.reason}.", hint="Name a folder with the published files.")
+            raise Invalid(
+                f"In the folder {{place}}: {given.reason}.",
+                hint="Name a folder with the published files.",
+                place=source,
+            )
         pairs = ((profile.model, given.model), (profile.tokenizer, given.tokenizer))
         for file, path in pairs:
             place = _Place(file=file, folder=folder, revision=profile.revision)
@@ -155,7 +159,11 @@ def _fetched(profile: Profile, home: Path, *, origin: str) -> Weights:
             hashes.trust({path: hashes.sha256(path)})
     found = read_weights(profile, folder, origin=origin, hashes=hashes)
     if not isinstance(found, Weights):
-        raise Unavailable(f"{found.reason}.", hint="Run `commonplace model fetch` again.")
+        raise Unavailable(
+            f"In the folder {{place}}: {found.reason}.",
+            hint="Run `commonplace model fetch` again.",
+            place=folder,
+        )
     return found
 
 
@@ -171,7 +179,9 @@ def _alone(folder: Path) -> Iterator[None]:
             lock.acquire()
         except Timeout as exc:
             hint = "Wait for it, or end it."
-            raise Conflict(f"Another process is filling {folder}.", hint=hint) from exc
+            raise Conflict(
+                "Another process is filling the folder {place}.", hint=hint, place=folder
+            ) from exc
         try:
             yield
         finally:

@@ -200,8 +200,9 @@ def load_encoder(weights: Weights) -> OnnxEncoder:
         raise
     except Exception as exc:  # the library raises bare Exception for a file it cannot read
         raise Invalid(
-            f"The weights in {weights.tokenizer.parent} are broken: no tokenizer can be read.",
+            "The weights in {place} are broken: no tokenizer can be read.",
             hint="Run `commonplace model fetch`.",
+            place=weights.tokenizer.parent,
         ) from exc
     encoder = OnnxEncoder(weights, graph, tokens)
     encoder.encode_query("")  # the first run allocates, and shows a model of another shape

@@ -109,7 +109,7 @@ def open_graph(weights: Weights) -> Graph:
         options.add_session_config_entry(
             "session.model_external_initializers_file_folder_path", str(weights.model.parent)
         )
-    with translated(f"The weights in {weights.model.parent} are broken", error=Invalid):
+    with translated("The weights in {place} are broken", error=Invalid, place=weights.model.parent):
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return Graph(session, weights.profile, onnxruntime.RunOptions())
 
@@ -133,7 +133,9 @@ def count_threads() -> int:
 
 
 @contextmanager
-def translated(what: str, *, error: type[Invalid | Unavailable] = Unavailable) -> Iterator[None]:
+def translated(
+    what: str, *, error: type[Invalid | Unavailable] = Unavailable, place: object = ""
+) -> Iterator[None]:
     """Turn the runtime's exceptions and a lack of memory into ours; `what` begins the message."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
@@ -151,7 +153,9 @@ def translated(what: str, *, error: type[Invalid | Unavailable] = Unavailable) -
         if "bad_alloc" in said or "bad allocation" in said or "Failed to allocate" in said:
             raise _out_of_memory() from exc
         hint = "Run `commonplace doctor`."
-        raise error(f"{what}: {said.splitlines()[0][:200]}", hint=hint) from exc
+        # The runtime names the file whole.
+        reason = said.splitlines()[0].replace(f"{place}{os.sep}", "")
+        raise error(f"{what}: {reason[:200]}", hint=hint, place=place) from exc
 
 
 def _out_of_memory() -> Unavailable:

@@ -162,9 +162,19 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """Why a profile's weights cannot be used, as one sentence that names the next step."""
+    """Why a profile's weights cannot be used, as one sentence that names the next step.
+
+    place: the folder that was searched, which the sentence does not name; None where all were.
+    """
 
     reason: str
+    place: Path | None = None
+
+    @property
+    def located(self) -> str:
+        """The sentence with the folder behind it, for the machine's own user."""
+        where = "" if self.place is None else f" ({self.place})"
+        return f"{self.reason.removesuffix('.')}{where}."
 
 
 def read_profile(name: str) -> Profile:
@@ -190,7 +200,7 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
     hashes = Hashes(home)
     if folder is not None:
         found = read_weights(profile, folder, origin="the configured folder", hashes=hashes)
-        advice = "put the published files there, or unset the folder and run"
+        advice = "put the published files into the configured folder, or unset it and run"
         return found if isinstance(found, Weights) else _with_advice(found, profile, advice)
     broken: Missing | None = None
     for place, origin in _places(profile, home):
@@ -206,7 +216,8 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
 
 def _with_advice(missing: Missing, profile: Profile, advice: str) -> Missing:
     name = "" if profile.name == DEFAULT_PROFILE else f" {profile.name}"
-    return Missing(reason=f"{missing.reason}: {advice} `commonplace model fetch{name}`.")
+    reason = f"{missing.reason}: {advice} `commonplace model fetch{name}`."
+    return Missing(reason=reason, place=missing.place)
 
 
 def _places(profile: Profile, home: Path) -> list[tuple[Path, str]]:
@@ -235,19 +246,20 @@ def read_weights(
             path = next(p for part in file.paths if os.path.isfile(p := folder / part)).resolve()
             stat = path.stat()
             if file.size is not None and stat.st_size != file.size:
-                wrong = f"{path} has {stat.st_size:,} bytes, not the published {file.size:,}"
-                return Missing(reason=wrong)
+                wrong = f"{path.name} has {stat.st_size:,} bytes, not the published {file.size:,}"
+                return Missing(reason=wrong, place=folder)
             found = hashes.sha256(path)
         except StopIteration:
-            return Missing(reason=f"{folder / file.paths[0]} does not exist")
+            return Missing(reason=f"{file.paths[0]} does not exist", place=folder)
         except OSError as exc:
-            return Missing(reason=f"{folder / file.paths[0]} cannot be read ({exc.strerror})")
+            reason = f"{file.paths[0]} cannot be read ({exc.strerror})"
+            return Missing(reason=reason, place=folder)
         if file.sha256 is not None and found != file.sha256:
-            return Missing(reason=f"{path} is not the published file (its sha256 differs)")
+            reason = f"{path.name} is not the published file (its sha256 differs)"
+            return Missing(reason=reason, place=folder)
         if file.sha256 is None and hashes.trusted(path) not in (None, found):
-            return Missing(
-                reason=f"{path} is no longer the file first trusted (its sha256 differs)"
-            )
+            reason = f"{path.name} is no longer the file first trusted (its sha256 differs)"
+            return Missing(reason=reason, place=folder)
         paths.append(path)
         sums.append(found)
         stamp.append((str(path), stat.st_size, stat.st_mtime_ns))

@@ -41,7 +41,7 @@ class WeightsCheck:
         """Absent, wrong and altered files; reads every byte, and changes nothing but records."""
         found = self.found()
         if isinstance(found, Missing):
-            return [Problem(what=found.reason)]
+            return [Problem(what=found.located)]
         altered = [
             Problem(
                 what=f"{path} was altered: its sha256 is no longer what it was.",
@@ -52,7 +52,7 @@ class WeightsCheck:
         useless = self._useless_cache()
         if useless is not None:
             hint = f"Repair removes it; meanwhile those of {found.origin} are used."
-            altered.append(Problem(what=f"{useless.reason}.", hint=hint, repairable=True))
+            altered.append(Problem(what=useless.located, hint=hint, repairable=True))
         return altered
 
     def repair(self) -> list[str]:
@@ -65,7 +65,7 @@ class WeightsCheck:
             return []
         for path in self._cached():
             remove_file(path)
-        return [f"Removed the weights of {self._profile.name} from our cache: {useless.reason}."]
+        return [f"Removed the weights of {self._profile.name} from our cache: {useless.located}"]
 
     def _useless_cache(self) -> Missing | None:
         """Why what lies in our cache cannot be used; None where that is not so, or not asked."""

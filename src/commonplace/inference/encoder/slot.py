@@ -133,7 +133,7 @@ class BackgroundEncoder:
             reason = exc.message
         except Exception as exc:  # noqa: BLE001  a thread's last line: words must go on without it
             _LOG.exception("The encoder was not loaded.")
-            reason = f"The encoder was not loaded: {exc}"
+            reason = f"The encoder was not loaded ({type(exc).__name__}); the log says more."
         with self._changed:
             self._thread = None
             self._ended_at = time.monotonic()

@@ -162,8 +162,10 @@ class LanguageClient:
         """Ask, again where it may help, all within the endpoint's time. Raises: as the port."""
         if question.is_private and not self.sees_private:
             raise Denied(
-                f"Private text is not sent to {self.name}, which is another machine.",
+                f"Private text is not sent to {self._to.model} at {{place}}, which is another"
+                " machine.",
                 hint="Set private.share_with_llm to true if it may be, or use an LLM that is here.",
+                place=self._to.host,
             )
         start = self._clock()
         asking = _Asking(self._wire.body(question, self._to.model))
@@ -175,8 +177,9 @@ class LanguageClient:
         completion = self._completion(said, asking, question.max_tokens)
         if not completion.text.strip():
             empty = Invalid(
-                f"{self.name} gave an empty answer.",
+                f"{self._to.model} at {{place}} gave an empty answer.",
                 hint="Try again; if it stays so, name another model (llm.model).",
+                place=self._to.host,
             )
             empty.tokens = completion.tokens_in + completion.tokens_out
             raise empty
@@ -206,7 +209,11 @@ class LanguageClient:
         if status != 200:  # noqa: PLR2004  HTTP's
             raise self._refusal(status, _parsed(content)).error
         if _parsed(content) is None:
-            raise Unavailable(f"{self.name} gave no JSON.", hint="Check llm.url.")
+            raise Unavailable(
+                f"{self._to.model} at {{place}} gave no JSON.",
+                hint="Check llm.url.",
+                place=self._to.host,
+            )
         return True
 
     def _completion(self, said: Said, asking: _Asking, max_tokens: int) -> Completion:
@@ -236,7 +243,7 @@ class LanguageClient:
                 wait = backoff if again.after_s is None else again.after_s
                 if wait is None or backoff is None or self._clock() + wait >= ends:
                     raise again.error from again.__cause__
-                _log.info("%s Trying again in %g s.", again.error.message, wait)
+                _log.info("%s Trying again in %g s.", again.error.located, wait)
                 self._sleep(wait)
         raise AssertionError  # the last try raises
 
@@ -266,7 +273,13 @@ class LanguageClient:
             self._limit = _NEW_LIMIT
             return self._tried(asking, left)
         if status == 200:  # noqa: PLR2004  HTTP's
-            raise _Again(Unavailable(f"{self.name} gave no JSON.", hint="Check llm.url."))
+            raise _Again(
+                Unavailable(
+                    f"{self._to.model} at {{place}} gave no JSON.",
+                    hint="Check llm.url.",
+                    place=self._to.host,
+                )
+            )
         refusal = self._refusal(status, found)
         if status in _PASSING and told_kind(found) != "insufficient_quota":
             raise _Again(refusal.error, _retry_after(headers, utc_now()))
@@ -277,19 +290,24 @@ class LanguageClient:
         kind = told_kind(found)
         if plain_name(kind, self._to.key) != kind:
             kind = ""
-        said = f"{self.name} answered {status}{f' ({kind})' if kind else ''}."
+        host = self._to.host
+        said = f"{self._to.model} at {{place}} answered {status}{f' ({kind})' if kind else ''}."
         if status in {401, 403}:
-            return _Again(Denied(said, hint=self._key_hint()))
+            return _Again(Denied(said, hint=self._key_hint(), place=host))
         if 300 <= status < 400:  # noqa: PLR2004  HTTP's
             return _Again(
-                Unavailable(f"{said} It is a redirect.", hint="Name its last address in llm.url.")
+                Unavailable(
+                    f"{said} It is a redirect.",
+                    hint="Name its last address in llm.url.",
+                    place=host,
+                )
             )
         if status in _PASSING or status >= 500:  # noqa: PLR2004  HTTP's
-            return _Again(Unavailable(said, hint="Try again later."))
+            return _Again(Unavailable(said, hint="Try again later.", place=host))
         hint = "Check llm.url, llm.shape and llm.model."
         if status in _OF_THE_QUESTION:
-            return _Again(Invalid(said, hint=hint))
-        return _Again(Unavailable(said, hint=hint))
+            return _Again(Invalid(said, hint=hint, place=host))
+        return _Again(Unavailable(said, hint=hint, place=host))
 
     def _key_hint(self) -> str:
         if self._to.key_variable:
@@ -305,8 +323,9 @@ class LanguageClient:
         is too long.
         """
         late = Unavailable(
-            f"{self.name} did not answer within {self._to.timeout_s:g} s.",
+            f"{self._to.model} at {{place}} did not answer within {self._to.timeout_s:g} s.",
             hint="Try again, or set llm.timeout_s higher.",
+            place=self._to.host,
         )
         if left <= 0:
             raise late
@@ -363,8 +382,9 @@ class LanguageClient:
                 break
             if len(content) > MOST_BYTES:
                 raise Unavailable(
-                    f"{self.name} answered with more than {MOST_BYTES:,} bytes.",
+                    f"{self._to.model} at {{place}} answered with more than {MOST_BYTES:,} bytes.",
                     hint="Check llm.url.",
+                    place=self._to.host,
                 )
         return bytes(content)
 
@@ -375,8 +395,9 @@ class LanguageClient:
             return exc
         # Of a foreign error only its kind: its text may hold an address with a key in it.
         unreachable = Unavailable(
-            f"{self.name} cannot be reached ({type(exc).__name__}).",
+            f"{self._to.model} at {{place}} cannot be reached ({type(exc).__name__}).",
             hint="Check llm.url, and that it runs.",
+            place=self._to.host,
         )
         not_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL)
         return _Again(unreachable, is_sent=not isinstance(exc, not_sent))

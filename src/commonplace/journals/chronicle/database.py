@@ -185,9 +185,10 @@ class ChronicleDatabase:
             return
         state = "half-upgraded" if layout.half_upgraded else "of an older chronicle"
         raise Conflict(
-            f"{self.path} is {state} (generation {layout.generation}): it is used once it is"
-            " upgraded.",
+            f"The database {{place}} is {state} (generation {layout.generation}): it is used once"
+            " it is upgraded.",
             hint=UPGRADE_HINT,
+            place=self.path,
         )
 
     def layout_of(self, conn: sqlite3.Connection) -> Layout:
@@ -228,8 +229,9 @@ class ChronicleDatabase:
             event_of(row)
         except Unreadable as exc:
             raise Unavailable(
-                f"The entry {label_of(row)} of {self.path} cannot be read: {exc}",
+                f"The entry {label_of(row)} of {{place}} cannot be read: {exc}",
                 hint="Mend it with the program that wrote it.",
+                place=self.path,
             ) from exc
         return row
 
@@ -500,8 +502,10 @@ def _refuse_all_but_taken(exc: sqlite3.IntegrityError, path: Path) -> None:
     """Let pass that an id is taken; another rule of the table is an error."""
     if exc.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
         raise Unavailable(
-            f"{path} refuses the entry: its tables have a rule that is not chronicle's.",
+            "The database {place} refuses the entry: its tables have a rule that is not"
+            " chronicle's.",
             hint="Look for triggers and checks on its table `entries`.",
+            place=path,
         ) from exc
 
 

@@ -297,8 +297,9 @@ def parse_event_id(ref: str) -> str:
 def nothing_of(username: str, hostname: str, path: Path) -> NotFound:
     """What there is to say where a user of a machine has nothing to undo."""
     return NotFound(
-        f"Nothing to undo: {username} has logged nothing on {hostname} in {path}.",
+        f"Nothing to undo: {username} has logged nothing on {hostname} in {{place}}.",
         hint="List what is there, and delete by its id what is to go.",
+        place=path,
     )
 
 

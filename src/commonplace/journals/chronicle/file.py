@@ -108,8 +108,9 @@ class ChronicleFile:
         real = os.path.realpath(self.path)
         if not os.path.isdir(os.path.dirname(real)):
             raise Invalid(
-                f"{self.path} is a link to {real}, and that folder is not there.",
+                "The database {place} is a link into a folder that does not exist.",
                 hint="Make that folder, mount its disk, or mend the link.",
+                place=f"{self.path} -> {real}",
             )
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         # Only a file that nobody had before may be opened and closed: see `_look`.
@@ -130,15 +131,17 @@ class ChronicleFile:
             return None
         except OSError as exc:
             if exc.errno == errno.ELOOP:
-                message = f"{self.path} is a link that leads back to itself."
-                raise Invalid(message, hint=_NAME_ANOTHER) from exc
+                message = "The database {place} is a link that leads back to itself."
+                raise Invalid(message, hint=_NAME_ANOTHER, place=self.path) from exc
             with translated(self.path):
                 raise
         identity = found.st_dev, found.st_ino
         if identity != self._identity:
             if not stat.S_ISREG(found.st_mode):
                 what = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "not a plain file"
-                raise Invalid(f"{self.path} is {what}.", hint=_NAME_ANOTHER)
+                raise Invalid(
+                    f"The database {{place}} is {what}.", hint=_NAME_ANOTHER, place=self.path
+                )
             if not os.access(self.path, os.R_OK):
                 with translated(self.path):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -199,9 +202,10 @@ class Explained:
             raise _damaged(exc, self._path) from exc
         if isinstance(exc, sqlite3.OperationalError):
             raise Unavailable(
-                f"{self._path} cannot be used: its tables or triggers are not as chronicle makes"
-                " them.",
+                "The database {place} cannot be used: its tables or triggers are not as"
+                " chronicle makes them.",
                 hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
+                place=self._path,
             ) from exc
 
 
@@ -209,14 +213,17 @@ def _damaged(exc: Corrupted, path: Path) -> Invalid | Corrupted:
     code = getattr(exc.__cause__, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_NOTADB:
         return Invalid(
-            f"{path} is not a SQLite database.",
+            "The file {place} is not a SQLite database.",
             hint="Check CHRONICLE_DB_PATH; if it was one, restore it from a backup.",
+            place=path,
         )
     if code == sqlite3.SQLITE_CORRUPT_VTAB:
-        message = f"{path} has a word index that does not fit its entries."
-        return Corrupted(message, hint="Run `commonplace doctor --repair`.")
+        message = "The database {place} has a word index that does not fit its entries."
+        return Corrupted(message, hint="Run `commonplace doctor --repair`.", place=path)
     return Corrupted(
-        exc.message, hint="Check CHRONICLE_DB_PATH, or restore the file from a backup."
+        "The database {place} is corrupt.",
+        hint="Check CHRONICLE_DB_PATH, or restore the file from a backup.",
+        place=path,
     )
 
 
@@ -233,8 +240,10 @@ def _roll_back(path: Path) -> None:
             conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError as exc:
         raise Unavailable(
-            f"{path} holds a write that broke off, and it cannot be taken back from here.",
+            "The database {place} holds a write that broke off, and it cannot be taken back"
+            " from here.",
             hint="Open it once as a user who may write there.",
+            place=path,
         ) from exc
 
 

@@ -114,8 +114,9 @@ def detect(conn: sqlite3.Connection, path: Path) -> Layout:
     missing = sorted(_COLUMNS - columns.keys()) if columns else []
     why = f"its table entries lacks {', '.join(missing)}" if missing else "it has no table entries"
     raise Invalid(
-        f"{path} is a database, but not chronicle's: {why}.",
+        f"The file {{place}} is a database, but not chronicle's: {why}.",
         hint="Check CHRONICLE_DB_PATH, or name a file that does not exist yet.",
+        place=path,
     )
 
 

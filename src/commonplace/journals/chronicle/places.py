@@ -69,8 +69,9 @@ def _expanded(path: Path, home: Path | None) -> Path:
         path = home.joinpath(*path.parts[1:])
     if not path.is_absolute():
         raise Invalid(
-            f"Chronicle's place {str(path)!r} is not absolute.",
+            "Chronicle's place {place} is not absolute.",
             hint="Name the whole path in CHRONICLE_DB_PATH, or in chronicle's config.json.",
+            place=path,
         )
     return type(path)(os.path.abspath(path))
 
@@ -98,6 +99,7 @@ def _read_config(path: Path) -> Mapping[str, object]:
 
 def _broken(path: Path, why: str) -> Invalid:
     return Invalid(
-        f"Chronicle's settings in {path} cannot be used: the file {why}.",
+        f"Chronicle's settings in {{place}} cannot be used: the file {why}.",
         hint="Mend the file, or set CHRONICLE_DB_PATH to the database.",
+        place=path,
     )

@@ -37,7 +37,7 @@ def find_problems(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]
                 return
         yield from _unreadable(store)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Problem]:

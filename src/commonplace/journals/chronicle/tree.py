@@ -185,8 +185,9 @@ class ChronicleTree:
         inside = os.path.join(os.path.realpath(self.path), folder.relative_to(self.path))
         if os.path.realpath(folder) != inside:
             raise Invalid(
-                f"{folder} is reached through a link, which no list follows.",
+                "The folder {place} is reached through a link, which no list follows.",
                 hint="Put the folder itself there, or make the whole tree a link.",
+                place=folder,
             )
 
     def _path_of(self, draft: EventDraft) -> Path:
@@ -318,8 +319,9 @@ class ChronicleTree:
             return False
         if not stat.S_ISDIR(found.st_mode):
             raise Invalid(
-                f"{self.path} is not a folder, and a Markdown tree is one.",
+                "The file {place} is not a folder, and a Markdown tree is one.",
                 hint="Check data_dir in chronicle's config.json, or CHRONICLE_DB_PATH.",
+                place=self.path,
             )
         return True
 
@@ -400,8 +402,9 @@ class ChronicleTree:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise Unavailable(
-                        f"{self.path / _LOCK} is held by another process.",
+                        "The lock {place} is held by another process.",
                         hint="Try again, or end the process that holds it.",
+                        place=self.path / _LOCK,
                     ) from None
                 time.sleep(_LOCK_STEP_S)
             except OSError:  # a share without locks
@@ -412,7 +415,9 @@ class ChronicleTree:
 
 def _taken(path: Path) -> Conflict:
     return Conflict(
-        f"{path} is there already, with another entry.", hint="Move it, then try again."
+        "A file {place} is there already, with another entry.",
+        hint="Move it, then try again.",
+        place=path,
     )
 
 

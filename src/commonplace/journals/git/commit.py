@@ -91,7 +91,7 @@ def commit_all(repo: GitRepository, head: Head, drafts: Sequence[CommitDraft]) -
     if ran.status == 0:
         return ran.out.decode("ascii", "replace").strip()
     if repo.head() != head:
-        raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+        raise Moved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
     raise explain_failure(repo.folder, "fast-import", ran)
 
 

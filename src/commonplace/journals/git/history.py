@@ -64,7 +64,11 @@ def read_history(
     without = [x for x in ([since] if isinstance(since, str) else since) if x]
     for name in (until, *without):
         if name and not _HASH.fullmatch(name):
-            raise Unavailable(f"{name!r} is not a commit of {repo.folder}.", hint="Try again.")
+            raise Unavailable(
+                f"{name!r} is not a commit of the notebook {{place}}.",
+                hint="Try again.",
+                place=repo.folder,
+            )
     # fmt: off
     arguments = [
         "log", "-z", "--reverse", "--topo-order", "--encoding=UTF-8", f"--format={_FORMAT}",
@@ -105,7 +109,11 @@ def read_newest(repo: GitRepository, until: str, path: str, *, most: int) -> lis
     changed paths. Raises: Unavailable, Denied.
     """
     if not _HASH.fullmatch(until):
-        raise Unavailable(f"{until!r} is not a commit of {repo.folder}.", hint="Try again.")
+        raise Unavailable(
+            f"{until!r} is not a commit of the notebook {{place}}.",
+            hint="Try again.",
+            place=repo.folder,
+        )
     # fmt: off
     ran = repo.git.run([
         "log", "-z", "--author-date-order", "--full-history", "--full-diff", "--no-merges",

@@ -161,7 +161,7 @@ def _take(repo: GitRepository, lock: Path, *, sleep: Callable[[float], None]) ->
                 with contextlib.suppress(OSError):
                     os.unlink(lock)
             elif time.monotonic() > deadline or (age_s(lock) or 0) > WAIT_S:
-                raise IndexLocked(repo.folder, lock) from exc
+                raise IndexLocked(lock) from exc
             else:
                 sleep(_PAUSE_S)
         else:

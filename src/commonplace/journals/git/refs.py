@@ -59,7 +59,7 @@ def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) ->
     if ran.status == 0:
         return
     if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
-        raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+        raise Moved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
     raise explain_failure(repo.folder, "update-ref", ran)
 
 

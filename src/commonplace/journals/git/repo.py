@@ -166,16 +166,18 @@ class GitRepository:
         """
         for name, what, finish, abort in _UNFINISHED:
             if os.path.lexists(self.own / name):
-                git = self.shell_command
+                git = "git -C {place}"
                 raise Conflict(
-                    f"The notebook {self.folder} is in the middle of {what}.",
+                    f"The notebook {{place}} is in the middle of {what}.",
                     hint=f"Finish it: {git} {finish}; or give it up: {git} {abort}.",
+                    place=self.folder,
                 )
         head = self.head()
         if not head.branch:
             raise Conflict(
-                f"The notebook {self.folder} is on no branch (detached at {head.commit[:7]}).",
-                hint=f"Go back to its branch: {self.shell_command} switch main.",
+                f"The notebook {{place}} is on no branch (detached at {head.commit[:7]}).",
+                hint="Go back to its branch: git -C {place} switch main.",
+                place=self.folder,
             )
         return head
 
@@ -293,8 +295,9 @@ def find_repository(folder: Path) -> GitRepository:
         found = _locate(folder)
     if found is None:
         raise NotFound(
-            f"There is no notebook in {folder}.",
-            hint=f"Make one: commonplace notebook init {folder}",
+            "There is no notebook in {place}.",
+            hint="Make one: commonplace notebook init {place}",
+            place=folder,
         )
     return found
 
@@ -313,8 +316,9 @@ def init_repository(folder: Path) -> GitRepository:
         )
         if made.status:
             raise Unavailable(
-                f"No notebook can be made in {folder}: {made.err.strip()[:200]}",
+                f"No notebook can be made in {{place}}: {made.err.strip()[:200]}",
                 hint="Check the folder and its disk, then try again.",
+                place=folder,
             )
     return find_repository(folder)
 
@@ -328,8 +332,9 @@ def _locate(folder: Path) -> GitRepository | None:
         target = Path(os.path.realpath(folder / pointer["path"])) if pointer else None
         if target is None or not os.path.isfile(target / "HEAD"):
             raise Unavailable(
-                f"{own} points to no repository.",
-                hint=f"Run: {shell_command(folder)} worktree repair.",
+                "The file .git in {place} points to no repository.",
+                hint="Run: git -C {place} worktree repair.",
+                place=folder,
             )
         return GitRepository(folder, own=target, shared=_shared(target), is_bare=False)
     if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):

@@ -114,10 +114,11 @@ class GitResult:
 class LockHeld(Unavailable):
     """A lock file of git's is there: another command works, or was cut off. Nothing was written."""
 
-    def __init__(self, folder: Path, lock: Path | str) -> None:
+    def __init__(self, lock: Path | str) -> None:
         super().__init__(
-            f"The notebook {folder} is locked: {lock} is there.",
-            hint=f"Wait for the git command that holds it; if none runs, remove {lock}.",
+            f"The notebook is locked: git's {os.path.basename(lock)} {{place}} is there.",
+            hint="Wait for the git command that holds it; if none runs, remove the file {place}.",
+            place=lock,
         )
 
 
@@ -398,25 +399,26 @@ def shell_command(folder: Path) -> str:
 def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError:
     """What git refused, in our words, with the repository and the next step."""
     if lock := _LOCK.search(ran.err):
-        return LockHeld(folder, lock["path"])
+        return LockHeld(lock["path"])
     for sign, kind, message, hint in _EXPLANATIONS:
         if sign in ran.err:
-            step = hint.format(folder=shlex.quote(str(folder)), git=shell_command(folder))
-            return kind(message.format(folder=folder), hint=step)
+            return kind(message, hint=hint, place=folder)
     # Only the first line, and none of a text that was written: git repeats names, no contents.
     lines = ran.err.splitlines()
     line = next((x for x in lines if x.startswith(("fatal:", "error:"))), ran.err.strip())
     return Unavailable(
-        f"git {verb} failed in {folder} ({ran.status}): {opening(line, 200)}",
-        hint=f"Look what `{shell_command(folder)} fsck` and `{shell_command(folder)} status` say.",
+        f"git {verb} failed in {{place}} ({ran.status}): {opening(line, 200)}",
+        hint="Look what `git -C {place} fsck` and `git -C {place} status` say.",
+        place=folder,
     )
 
 
 def missing_object(folder: Path) -> Unavailable:
     """What to raise where an object is named and not there: it must not pass for nothing."""
     return Unavailable(
-        f"The notebook {folder} lacks an object.",
-        hint=f"Run: {shell_command(folder)} fsck; then fetch what is missing from a clone.",
+        "The notebook {place} lacks an object.",
+        hint="Run: git -C {place} fsck; then fetch what is missing from a clone.",
+        place=folder,
     )
 
 
@@ -424,55 +426,55 @@ _EXPLANATIONS: tuple[tuple[str, type[CommonplaceError], str, str], ...] = (
     (
         "from promisor remote",
         Unavailable,
-        "The notebook {folder} is a partial clone, and lacks an object.",
-        "Fetch all of it: {git} fetch --refetch --no-filter",
+        "The notebook {place} is a partial clone, and lacks an object.",
+        "Fetch all of it: git -C {place} fetch --refetch --no-filter",
     ),
     (
         "dubious ownership",
         Denied,
-        "The notebook {folder} belongs to another user, and git does not trust it.",
-        "If you do, run: git config --global --add safe.directory {folder}",
+        "The notebook {place} belongs to another user, and git does not trust it.",
+        "If you do, run: git config --global --add safe.directory {place}",
     ),
     (
         "not a git repository",
         NotFound,
-        "There is no notebook in {folder}.",
-        "Make one: commonplace notebook init {folder}",
+        "There is no notebook in {place}.",
+        "Make one: commonplace notebook init {place}",
     ),
     (
         "No space left on device",
         Unavailable,
-        "No space is left for the notebook {folder}.",
+        "No space is left for the notebook {place}.",
         "Free some space, then try again.",
     ),
     (
         "Permission denied",
         Denied,
-        "The notebook {folder} cannot be written to or read.",
+        "The notebook {place} cannot be written to or read.",
         "Check the owner and the modes of its files.",
     ),
     (
         "insufficient permission",
         Denied,
-        "The notebook {folder} cannot be written to.",
+        "The notebook {place} cannot be written to.",
         "Check the owner and the modes of its files.",
     ),
     (
         "Read-only file system",
         Denied,
-        "The notebook {folder} lies on a read-only disk.",
+        "The notebook {place} lies on a read-only disk.",
         "Choose a folder on a disk you can write to.",
     ),
     (
         "unknown repository extension",
         Unavailable,
-        "The notebook {folder} needs a newer git.",
+        "The notebook {place} needs a newer git.",
         _NO_GIT,
     ),
     (
         "bad object",
         Unavailable,
-        "The notebook {folder} lacks an object.",
-        "Run: {git} fsck; then fetch what is missing from a clone.",
+        "The notebook {place} lacks an object.",
+        "Run: git -C {place} fsck; then fetch what is missing from a clone.",
     ),
 )

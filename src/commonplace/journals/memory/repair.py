@@ -41,9 +41,9 @@ def find_problems(journal: MemoryJournal) -> Iterator[Problem]:
                 repairable=True,
             )
     except Corrupted as exc:
-        yield Problem(what=exc.message, hint=_BACKUP)
+        yield Problem(what=exc.located, hint=_BACKUP)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def list_unlisted(journal: MemoryJournal) -> list[str]:

@@ -173,7 +173,7 @@ class Clashes:
     def _attempt(self, clash: OverviewClash, wanted: str, repo: GitRepository) -> tuple[str, ...]:
         head = repo.writable_head()
         if self._notebook.ledger.catch_up() != head.commit:
-            raise Moved(f"The notebook {repo.folder} has moved on.", hint="Try again.")
+            raise Moved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
         path = file_of(clash.section)
         entry, content = read_file(repo, head.commit, path) or (None, b"")
         current = parse_file(content)

@@ -179,7 +179,7 @@ class Ledger:
             if self._apply(self._read(known, head), at=known, head=head):
                 return head
         raise Unavailable(
-            f"The notebook {self._repo.folder} moves all the time.", hint="Try again."
+            "The notebook {place} moves all the time.", hint="Try again.", place=self._repo.folder
         )
 
     @property

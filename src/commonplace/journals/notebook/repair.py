@@ -63,7 +63,7 @@ def find_problems(notebook: NotebookReader) -> Iterator[Problem]:
                 repairable=True,
             )
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def repair(notebook: NotebookReader) -> list[str]:

@@ -248,7 +248,9 @@ class Sync:
         """Make the commit that both sides are to be at, on a ref of ours."""
         ours, theirs = given.head.commit, given.theirs
         if self._ledger.catch_up() != ours:
-            raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+            raise Moved(
+                "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
+            )
         with tempfile.TemporaryDirectory(dir=work_folder(self._repo)) as folder:
             ledger = self._ledger.copy_to(Path(folder, "ledger.db"))
             try:

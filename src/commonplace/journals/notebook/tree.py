@@ -93,7 +93,9 @@ class WorkTree:
             healed, behind = self._heal(former, index)
             if self._repo.head() != head:
                 index.publish()
-                raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+                raise Moved(
+                    "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
+                )
             found = index.read({*changes})
             staged = sorted(p for p, x in changes.items() if not _stands(found.get(p), x))
             if edits == "refused":
@@ -120,7 +122,7 @@ class WorkTree:
                 done = "" if behind or left else newer
                 self._remember(_Note(head.branch, head.commit, done, files))
             except CommonplaceError as exc:  # the branch holds it: the next write tries again
-                notes.append(str(exc))
+                notes.append(exc.summary)
 
     def refresh(self) -> tuple[str, ...]:
         """Bring up what a process left that was killed after it had moved the branch.
@@ -191,12 +193,13 @@ class WorkTree:
         """Raises: Conflict where a person has changed one of these files, or staged it."""
         edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
         if edited:
-            git, names = self._repo.shell_command, _shown(", ".join(edited))
+            git, names = "git -C {place}", _shown(", ".join(edited))
             raise Conflict(
                 f"Changed in the folder and not committed: {names}; no overview was written, since"
                 " the next commit there would undo it.",
                 hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
                 " --staged --worktree -- FILE. An entry without an overview can be written now.",
+                place=self._repo.folder,
             )
 
     def _heal(self, note: _Note | None, index: GitIndex) -> tuple[list[str], dict[str, str]]:
@@ -245,8 +248,10 @@ class WorkTree:
         back = find_reset(self._repo, head.branch, note.newer)
         if back != head.commit:
             if back and not self._repo.is_ancestor(note.newer, head.commit):
-                merge = f"{self._repo.shell_command} merge {note.newer[:12]}"
-                return [f"A command of git's beside a write took it back. Bring it again: {merge}"]
+                merge = f"git merge {note.newer[:12]}"
+                return [
+                    f"A command of git's beside a write took it back. Run in the notebook: {merge}"
+                ]
             return []
         changes = compare_trees(self._repo, head.commit, note.newer)
         found = index.read({*changes})
@@ -293,8 +298,8 @@ class WorkTree:
             for path in some:
                 entry = entries.get(path)
                 if entry is not None and path not in known:
-                    git = f"{self._repo.shell_command} restore -- {_shown(path)}"
-                    notes.append(f"{_shown(path)} is large, and is left to git: {git}.")
+                    git = f"git restore -- {_shown(path)}"
+                    notes.append(f"{_shown(path)} is large; run in the notebook: {git}.")
                 elif self._bring(path, files[path], known.get(path), notes, left) and entry:
                     self._set_mode(path, entry)
         return notes, left

@@ -173,7 +173,7 @@ class NotebookWriter:
                 raise
             # An entry changes no file then, so that nothing falls behind; the next one counts it.
             made = self._commit(repo, head, replace(draft, puts={}))
-            notes = [str(exc)]
+            notes = [exc.summary]
         shown = parse_file(content)
         return WrittenEntry(
             entry=entry_of(
@@ -189,14 +189,16 @@ class NotebookWriter:
         """The head, with the ledger standing at it. Raises: Moved, Conflict."""
         head = self._repo.writable_head()
         if self._ledger.catch_up() != head.commit:
-            raise Moved(f"The notebook {self._repo.folder} has moved on.", hint="Try again.")
+            raise Moved(
+                "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
+            )
         return head
 
     def _repeated(self, line: EntryLine, repo: GitRepository) -> WrittenEntry:
         try:
             notes = WorkTree(repo).refresh()  # what the first call left if it was killed
         except IndexLocked as exc:
-            notes = (str(exc),)
+            notes = (exc.summary,)
         section = self._notebook.read_section(line.section)
         return WrittenEntry(
             entry=self._notebook.read_entry(SectionAddress(line.section, line.id)),

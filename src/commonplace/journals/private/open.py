@@ -98,8 +98,9 @@ class PrivatePages:
             )
         if not os.path.isdir(root.path) and root not in self._roots:
             raise NotFound(
-                f"{shown} lies in {root.path}, which is not there.",
+                f"The folder {{place}} of {shown} is not there.",
                 hint="Put the folder back, then open it again.",
+                place=root.path,
             )
         return root
 

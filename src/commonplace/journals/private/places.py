@@ -203,7 +203,9 @@ def read_bytes(place: EntryPlace, limit: int = LARGEST_FILE) -> tuple[bytes, os.
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise Denied(f"{place.path} is not a regular file.", hint=_LIST_HINT)
+                raise Denied(
+                    "The file {place} is not a regular file.", hint=_LIST_HINT, place=place.path
+                )
             parts: list[bytes] = []
             rest = limit + 1
             while rest > 0 and (part := os.read(descriptor, min(rest, 1 << 20))):
@@ -220,7 +222,7 @@ def _open_beneath(real_root: str, relative: str) -> int:
     if not _BENEATH:
         path = os.path.join(real_root, *relative.split("/"))
         if os.path.realpath(path) != path:
-            raise Denied(f"{path} is reached through a link.", hint=_LIST_HINT)
+            raise Denied("The file {place} is reached through a link.", hint=_LIST_HINT, place=path)
         return os.open(path, flags | getattr(os, "O_BINARY", 0))
     *folders, name = relative.split("/")
     with contextlib.ExitStack() as opened:
@@ -237,7 +239,9 @@ def read_entry(place: EntryPlace, zone: tzinfo) -> PrivateEntry:
     content, status = read_bytes(place)
     if len(content) > LARGEST_FILE:
         raise Invalid(
-            f"{place.path} is larger than {LARGEST_FILE >> 20} MB.", hint="Split the file."
+            f"The file {{place}} is larger than {LARGEST_FILE >> 20} MB.",
+            hint="Split the file.",
+            place=place.path,
         )
     raw = decode(content)
     parsed = parse_entry(raw)

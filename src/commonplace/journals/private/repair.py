@@ -40,7 +40,7 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
     try:
         root.refuse_link()
     except Denied as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
         return
     try:
         days = list_days(root)
@@ -153,7 +153,7 @@ def _fault_of(place: EntryPlace) -> tuple[str, str]:
     except NotFound:
         return "", ""
     except CommonplaceError as exc:
-        return exc.message, exc.hint
+        return exc.located, exc.located_hint
     if not content:
         return f"{place.path} is empty.", "Remove it, or write into it."
     if len(content) > LARGEST_FILE:

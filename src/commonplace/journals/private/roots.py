@@ -182,9 +182,9 @@ def make_private_folder(path: Path, uid: int) -> None:
         found = os.lstat(path)
         if not stat.S_ISDIR(found.st_mode):
             kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a folder"
-            raise Denied(f"{path} is {kind}.", hint=hint)
+            raise Denied(f"The folder {{place}} is {kind}.", hint=hint, place=path)
         if hasattr(os, "getuid") and found.st_uid != uid:
-            raise Denied(f"{path} belongs to another user.", hint=hint)
+            raise Denied("The folder {place} belongs to another user.", hint=hint, place=path)
         if found.st_mode & 0o077:
             os.chmod(path, 0o700)
 

@@ -262,6 +262,5 @@ def _naming_written(refs: Sequence[str]) -> Iterator[None]:
     except CommonplaceError as exc:
         if not refs:
             raise
-        message = f"{exc.message} Already written: {', '.join(refs)}."
-        hint = f"{exc.hint} Then write only what is missing.".strip()
-        raise type(exc)(message, hint=hint) from exc
+        written = f"Already written: {', '.join(refs)}."
+        raise exc.extended(written, hint="Then write only what is missing.") from exc

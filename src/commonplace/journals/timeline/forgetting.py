@@ -89,8 +89,9 @@ def erase(database: TimelineDatabase) -> None:
         change = conn.execute(sql()["last_change"]).fetchone()[0]
     if not database.erase():
         raise Unavailable(
-            f"{database.path} is being read, so the bytes of what was deleted remain.",
+            "The timeline {place} is being read, so the bytes of what was deleted remain.",
             hint="Delete it again when other processes are done.",
+            place=database.path,
         )
     with database.writing() as conn:
         # What another process deleted or altered since is not erased yet.

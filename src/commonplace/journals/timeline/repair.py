@@ -52,9 +52,9 @@ def find_problems(journal: TimelineJournal, feeding: Feeding | None = None) -> I
                 repairable=True,
             )
     except Corrupted as exc:
-        yield Problem(what=exc.message, hint=_BACKUP)
+        yield Problem(what=exc.located, hint=_BACKUP)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
 
 
 def repair(journal: TimelineJournal) -> list[str]:

@@ -205,7 +205,7 @@ class Rewording:
             summary = summariser.summarise(found.material(self._journal.owner))
             done = self._commit(entry, found, token, summary)
         except (Unavailable, Denied) as exc:
-            failure, result.stopped = "no answer", str(exc)
+            failure, result.stopped = "no answer", exc.summary
             self._unclaim(entry)
         except Invalid as exc:
             failure = "no summary"

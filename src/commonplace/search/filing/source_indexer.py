@@ -309,7 +309,7 @@ class Lane:
 def told(exc: Exception) -> str:
     """What went wrong, as a sentence for an answer."""
     if isinstance(exc, CommonplaceError):
-        return str(exc)
+        return exc.summary
     return "Memory ran out." if isinstance(exc, MemoryError) else "Internal error, see the log."
 
 

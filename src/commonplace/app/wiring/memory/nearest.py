@@ -32,8 +32,8 @@ def tend(url: str) -> list[str]:
 
     Raises: Unavailable, Denied.
     """
-    conninfo, name = parse_address(url)
-    with TranslatedPostgres(name), connect(conninfo, deadline_s=MAKING_S) as conn:
+    conninfo, name, place = parse_address(url)
+    with TranslatedPostgres(name, place), connect(conninfo, deadline_s=MAKING_S) as conn:
         return tend_nearest(conn)
 
 

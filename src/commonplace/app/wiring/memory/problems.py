@@ -46,7 +46,7 @@ def _check_role(
             pass
         yield describe(database)
     except CommonplaceError as exc:
-        yield Problem(what=exc.message, hint=exc.hint)
+        yield Problem(what=exc.located, hint=exc.located_hint)
     finally:
         if database is not None:
             database.close()

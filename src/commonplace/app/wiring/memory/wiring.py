@@ -134,7 +134,7 @@ class MemoryWiring:
         try:
             yield from self._memories.problems(self._own, self.journal)
         except CommonplaceError as exc:
-            yield Problem(what=exc.message, hint=exc.hint)
+            yield Problem(what=exc.located, hint=exc.located_hint)
 
     def repair(self) -> list[str]:
         """Repair what can be repaired, then erase what deleted records left.

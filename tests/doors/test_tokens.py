@@ -11,7 +11,7 @@ import pytest
 from tests.doors.terminal import run
 
 from commonplace.core.errors import Invalid, NotFound, Unavailable
-from commonplace.doors.http.tokens import TokenFile, parse_expiry
+from commonplace.doors.tokens import TokenFile, parse_expiry
 from commonplace.testing import FrozenClock
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

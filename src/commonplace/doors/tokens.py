@@ -1,7 +1,6 @@
-"""The tokens that let people in over HTTP: who each one is, what it may do, and until when.
+"""The tokens of the HTTP server: whose journals each one opens, what it may do, and until when.
 
-Never stores a token, only the hash of one, and never tells one that is unknown from one that is
-wrong.
+Never stores a token, only the hash of one, and answers alike for an unknown and a wrong one.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class Token:
         return "write" in self.scopes
 
     def state(self, now: datetime) -> State:
-        """Whether it lets anybody in at that time."""
+        """Whether it is valid at that time."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "valid"
@@ -92,7 +91,7 @@ class TokenFile:
         toolsets: Sequence[str] = (),
         expires_at: datetime | None = None,
     ) -> tuple[Token, str]:
-        """A new token: what is known of it, and itself, told this once. Raises: Invalid."""
+        """A new token: its record, and its text, which is kept nowhere. Raises: Invalid."""
         made_id = secrets.token_hex(4)
         text = f"cp_{made_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
         now = self._clock()
@@ -113,7 +112,7 @@ class TokenFile:
         return token, text
 
     def revoke(self, token_id: str) -> Token:
-        """Let a token in no more, from now on; may be called twice. Raises: NotFound."""
+        """Revoke a token; may be called twice. Raises: NotFound."""
         if not may_exist(self._path):
             raise _no_token(token_id, [])
         with locked(self._home):
@@ -148,7 +147,7 @@ class TokenFile:
         return self._ever
 
     def find(self, presented: str) -> Token | None:
-        """The token that somebody presents, valid or not; None for what was never one."""
+        """The token that a client presents, valid or not; None for what was never one."""
         tokens = self.known()
         named = _TOKEN.fullmatch(presented)
         token = tokens.get(named[1]) if named else None
@@ -173,16 +172,16 @@ class TokenFile:
         except NotFound:
             return {}
         try:
-            told = json.loads(content)
-            if told["version"] != _FORMAT:
+            document = json.loads(content)
+            if document["version"] != _FORMAT:
                 raise _unreadable(self._path, "It is of a newer version.")
-            return {token.id: token for token in map(_token_of, told["tokens"])}
+            return {token.id: token for token in map(_token_of, document["tokens"])}
         except (ValueError, KeyError, TypeError, AttributeError, Invalid) as exc:
             raise _unreadable(self._path, "It is damaged.") from exc
 
     def _write(self, tokens: Sequence[Token]) -> None:
-        told = {"version": _FORMAT, "tokens": [_facts_of(token) for token in tokens]}
-        replace_file(self._path, json.dumps(told, indent=1).encode() + b"\n", mode=0o600)
+        document = {"version": _FORMAT, "tokens": [_facts_of(token) for token in tokens]}
+        replace_file(self._path, json.dumps(document, indent=1).encode() + b"\n", mode=0o600)
 
 
 def parse_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
@@ -209,18 +208,18 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _token_of(told: Mapping[str, Any]) -> Token:
+def _token_of(facts: Mapping[str, Any]) -> Token:
     times = {
-        name: None if told.get(name) is None else parse_time(told[name])
+        name: None if facts.get(name) is None else parse_time(facts[name])
         for name in ("expires_at", "revoked_at")
     }
     return Token(
-        id=str(told["id"]),
-        owner=parse_owner(told["owner"]),
-        scopes=parse_scopes(told["scopes"]),
-        toolsets=tuple(str(name) for name in told["toolsets"]),
-        digest=str(told["sha256"]),
-        created_at=parse_time(told["created_at"]),
+        id=str(facts["id"]),
+        owner=parse_owner(facts["owner"]),
+        scopes=parse_scopes(facts["scopes"]),
+        toolsets=tuple(str(name) for name in facts["toolsets"]),
+        digest=str(facts["sha256"]),
+        created_at=parse_time(facts["created_at"]),
         **times,
     )
 
@@ -240,11 +239,13 @@ def _facts_of(token: Token) -> dict[str, Any]:
 
 def _no_token(token_id: str, known: list[str]) -> NotFound:
     near = nearest(token_id, known)
-    hint = f"Did you mean {near}?" if near else "Look into `commonplace tokens list`."
+    hint = f"Did you mean {near}?" if near else "See `commonplace tokens list`."
     return NotFound(f"There is no token {token_id[:40]!r}.", hint=hint)
 
 
 def _unreadable(path: Path, why: str) -> Unavailable:
     return Unavailable(
-        f"{path} cannot be read. {why}", hint="Move it away, and make the tokens anew."
+        f"The file of tokens {{place}} cannot be read. {why}",
+        hint="Move it away, and create the tokens again.",
+        place=path,
     )

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 PARENT_CHECK_S = 0.5
 LAST_CALLS_S = 1.2
-"""How long an answer may take once the process is told to end: with the filing's last batch this
+"""How long an answer may take once the process is to end: with the filing's last batch this
 stays under 2 s from the end to the exit."""
 
 LAST_ANSWERS_S = 10.0
@@ -37,9 +37,9 @@ _HEAD = 40  # an answer of the SDK's has its id there, a request or a notificati
 
 
 class Lifecycle:
-    """Counts the answers that are owed, and ends the process once, whoever asks first.
+    """Counts the answers that are owed, and ends the process once, whatever asks first.
 
-    close: lets go of indexes and threads; called once, in at most about half a second.
+    close: closes indexes and threads; called once, in at most about half a second.
     """
 
     def __init__(self, close: Callable[[], None]) -> None:
