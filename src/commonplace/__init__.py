@@ -42,9 +42,9 @@ __all__ = [
 _ROOMS = {
     "Answer": "core.values",
     "App": "app",
-    "Settings": "config",
+    "Settings": "config.table",
     "Timeline": "timeline",
-    "read_settings": "config",
+    "read_settings": "config.settings",
 }
 
 

@@ -157,6 +157,7 @@ class Own(ABC):
             encoder=self.encoder,
             holder=holder(),
             quoting=self._quoting(),
+            shows_paths=not self.is_served,
         )
 
     @made_once
@@ -180,7 +181,13 @@ class Own(ABC):
         from commonplace.search.filing.filing import Filing
 
         index = self.shared.indexes.within(owner)
-        filing = Filing(index=index, sources=[source], encoder=self.encoder, holder=holder())
+        filing = Filing(
+            index=index,
+            sources=[source],
+            encoder=self.encoder,
+            holder=holder(),
+            shows_paths=not self.is_served,
+        )
         finder = self.shared.finder_over(index, filing, lineage=lineage)
         return Followed(index=index, filing=filing, finder=finder)
 

@@ -68,6 +68,14 @@ class CommonplaceError(Exception):
         """The message and its hint without the place, as a note of an answer repeats them."""
         return f"{self.message} {self.hint}".strip()
 
+    def explained(self, *, shows_paths: bool) -> str:
+        """The message and its hint for a note of an answer.
+
+        Args:
+            shows_paths: whether its reader is the machine's own user, who may see the place.
+        """
+        return str(self) if shows_paths else self.summary
+
     def extended(self, message: str, *, hint: str = "") -> Self:
         """The same error, with more sentences after its message and its hint."""
         more = copy(self)

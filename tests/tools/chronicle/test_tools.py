@@ -457,7 +457,7 @@ def test_trouble_with_the_database_is_called_after_no_argument(world, tool, argu
     world.path.write_text("Dear diary")
     with pytest.raises(Invalid) as caught:
         world(tool, **arguments)
-    assert caught.value.message == f"{world.path} is not a SQLite database."
+    assert caught.value.located == f"The file {world.path} is not a SQLite database."
     assert "CHRONICLE_DB_PATH" in caught.value.hint
 
 

@@ -64,14 +64,14 @@ def test_a_broken_chronicle_is_named_and_the_private_journal_answers(world, faul
     """In the notes with its path, and in the facts by its name."""
     app = world.open(model=model)
     ask(app, "process_thoughts", feelings=PRIVATE)
-    fault(world.chronicle.path)
+    fault(world.chronicle_path)
     for opened in (app, world.open(model=model)):
         answer = ask(opened, "recall", query="quiet harbour")
         assert [hit["excerpt"] for hit in answer.facts["results"]] == [PRIVATE]
         assert answer.facts["missing"] == ["chronicle"]
         notes = [note for note in answer.facts["notes"] if "chronicle" in note]
         assert len(notes) == 1
-        assert str(world.chronicle.path) in notes[0]
+        assert str(world.chronicle_path) in notes[0]
         assert f"Note: {notes[0]}" in answer.text
         with pytest.raises(CommonplaceError, match=r"chronicle\.db"):
             ask(opened, "open_ref", ref="chronicle:x")
@@ -99,8 +99,8 @@ def test_what_was_filed_before_it_broke_is_still_found(world):
     app = world.open()
     ref = ask(app, "add_entry", message=CHRONICLE).facts["ref"]
     app.close()
-    world.chronicle.path.unlink()
-    corrupt(world.chronicle.path)
+    world.chronicle_path.unlink()
+    corrupt(world.chronicle_path)
     app = world.open()
     answer = ask(app, "recall", query="harbour wall")
     assert refs(answer) == [ref]
@@ -162,7 +162,7 @@ def test_a_locked_chronicle_is_waited_for_once(world, monkeypatch):
     app = world.open()
     filed = ask(app, "add_entry", message=CHRONICLE).facts["ref"]
     app.close()
-    with held(world.chronicle.path):
+    with held(world.chronicle_path):
         app = world.open()
         ask(app, "process_thoughts", feelings=PRIVATE)
         for _ in range(2):
@@ -188,7 +188,7 @@ def test_status_tells_of_what_is_broken_and_counts_the_rest(world, broken):
         shutil.rmtree(world.home / ".private-journal")
         (world.home / ".private-journal").write_text("in the way")
     elif broken == "chronicle":
-        corrupt(world.chronicle.path)
+        corrupt(world.chronicle_path)
     else:
         index = app.folder / "index"
         shutil.rmtree(index)

@@ -51,7 +51,7 @@ class RecallWiring:
             try:
                 journals[each.name] = each.pages()
             except CommonplaceError as exc:
-                lost[each.name] = exc.summary
+                lost[each.name] = exc.explained(shows_paths=not self._own.is_served)
         own = self._own
         finder, index = self._searched()
         return RecallService(

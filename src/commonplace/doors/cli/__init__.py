@@ -40,7 +40,7 @@ COMMANDS = {
         "commonplace.doors.cli.serve:serve", "Serve MCP clients over HTTP, many users at once."
     ),
     "tokens": Lazy(
-        "commonplace.doors.cli.tokens:tokens", "Let users in over HTTP, each by a token."
+        "commonplace.doors.cli.tokens:tokens", "Let users connect over HTTP, each with a token."
     ),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
     "reindex": Lazy(

@@ -31,7 +31,7 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
-from commonplace.search.filing.source_indexer import DAMAGED, Errand, Lane, log_failure, told
+from commonplace.search.filing.source_indexer import DAMAGED, Errand, Lane, explain, log_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,7 +109,9 @@ class Filing:
         monotonic: Callable[[], float] = time.monotonic,
         silent_s: float = policy.SILENT_S,
         quoting: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        shows_paths: bool = True,
     ) -> None:
+        self._shows_paths = shows_paths
         self._index = index
         self._sources = sources
         self._encoder = encoder
@@ -153,6 +155,7 @@ class Filing:
             on_put=self._note_put,
             on_filed=partial(self._note_filed, source),
             sweeping=self._sweeping,
+            shows_paths=self._shows_paths,
         )
 
     def file(self, changes: Sequence[Change]) -> Filed | Pending:
@@ -176,9 +179,14 @@ class Filing:
                 self._promised.append((encoder, self._put_vectors(encoder, group, vectors)))
                 self._keeper.ask()
         except Exception as exc:  # noqa: BLE001  the write stands, whatever happens to what is derived
-            why = _told("An entry is written and waits to be filed", exc)
+            why = self._log_failure("An entry is written and waits to be filed", exc)
             return self._pending(why, by_words=by_words)
         return Filed()
+
+    def _log_failure(self, what: str, exc: Exception) -> str:
+        """Log what went wrong; returns it as a sentence for an answer."""
+        log_failure(what, exc)
+        return explain(exc, shows_paths=self._shows_paths)
 
     def _pending(
         self, why: str, *, passing: bool = False, by_words: bool = True, cut: bool = False
@@ -194,14 +202,14 @@ class Filing:
             if self._quoting is not None:
                 refs = [*refs, *self._quoting(refs)]
         except Exception as exc:  # noqa: BLE001  as in file; the entry itself leaves all the same
-            trouble = _told("What quoted a deleted entry may hold bytes of it", exc)
+            trouble = self._log_failure("What quoted a deleted entry may hold bytes of it", exc)
         try:
             if isinstance(self._index, Forgetting):
                 self._index.forget(refs)
             else:
                 self._index.apply([Drop(ref) for ref in refs])
         except Exception as exc:  # noqa: BLE001  as in file
-            return Pending(_told("A deleted entry waits to leave the index", exc))
+            return Pending(self._log_failure("A deleted entry waits to leave the index", exc))
         return Pending(trouble) if trouble else Filed()
 
     def refile(self, changes: Sequence[Put]) -> Filed | Pending:
@@ -362,7 +370,7 @@ class Filing:
             if isinstance(self._index, Erasing):
                 self._index.erase()
         except Exception as exc:  # noqa: BLE001  noted in the index: a later start tries again
-            _told("Bytes of deleted or altered text remain in the index", exc)
+            self._log_failure("Bytes of deleted or altered text remain in the index", exc)
 
     def finish(self, wait_s: float) -> None:
         """Let what was written be kept beside its entry, waiting at most so long."""
@@ -432,7 +440,7 @@ class Filing:
         try:
             made = self._encode_missing(encoder, None)
         except Exception as exc:  # noqa: BLE001  as in _turn
-            _told("Making vectors stopped", exc)
+            self._log_failure("Making vectors stopped", exc)
             return False
         if made:
             _log.info("Made the vectors of %d entries.", made)
@@ -509,7 +517,7 @@ class Filing:
             try:
                 self._keep(encoder, whole)
             except Exception as exc:  # noqa: BLE001  as in file; a later sweep fills the place
-                _told("A vector was not kept beside its entry", exc)
+                self._log_failure("A vector was not kept beside its entry", exc)
 
     def _keep(self, encoder: Encoder, whole: Whole) -> None:
         """Fill the places that journals keep beside these entries."""
@@ -547,12 +555,6 @@ class Filing:
 
 def _went_on(before: list[tuple[Lane, int]], under_way: Callable[[], list[Lane]]) -> bool:
     return [(lane, lane.steps) for lane in under_way()] != before
-
-
-def _told(what: str, exc: Exception) -> str:
-    """Log what went wrong; returns it as a sentence for an answer."""
-    log_failure(what, exc)
-    return told(exc)
 
 
 def _missing(pending: int) -> str:

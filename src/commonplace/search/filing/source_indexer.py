@@ -103,7 +103,9 @@ class Lane:
         on_put: Callable[[], None],
         on_filed: Callable[[], None],
         sweeping: threading.Lock,
+        shows_paths: bool = True,
     ) -> None:
+        self._shows_paths = shows_paths
         self.source = source
         self._index = index
         self._over = over
@@ -252,7 +254,7 @@ class Lane:
 
     def _end(self, exc: Exception | None) -> None:
         before = self._trouble
-        self._trouble = told(exc) if exc else ""
+        self._trouble = explain(exc, shows_paths=self._shows_paths) if exc else ""
         self._has_part = self._is_long = self._is_silent = False
         if exc and self._trouble != before and not self._closed:
             log_failure(f"{self.source.name} was not filed", exc)
@@ -306,10 +308,10 @@ class Lane:
             self._over.notify_all()
 
 
-def told(exc: Exception) -> str:
+def explain(exc: Exception, *, shows_paths: bool) -> str:
     """What went wrong, as a sentence for an answer."""
     if isinstance(exc, CommonplaceError):
-        return exc.summary
+        return exc.explained(shows_paths=shows_paths)
     return "Memory ran out." if isinstance(exc, MemoryError) else "Internal error, see the log."
 
 

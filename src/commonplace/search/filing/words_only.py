@@ -13,7 +13,7 @@ from commonplace.core.ports import AppliesStill, Forgetting
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filed, Pending
-from commonplace.search.filing.source_indexer import log_failure, told
+from commonplace.search.filing.source_indexer import explain, log_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +76,9 @@ class WordFiling:
         store: Outbox,
         read: Callable[[Sequence[OutboxLine]], Sequence[Change]],
         still: Callable[[Sequence[OutboxLine]], Still],
+        shows_paths: bool = True,
     ) -> None:
+        self._shows_paths = shows_paths
         self._still = still
         self._index = index
         self._store = store
@@ -95,7 +97,7 @@ class WordFiling:
                 self._index.apply([Drop(ref) for ref in refs])
         except CommonplaceError as exc:
             log_failure("A deleted entry waits to leave the index", exc)
-            return Pending(told(exc))
+            return Pending(explain(exc, shows_paths=self._shows_paths))
         return Filed()
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:  # noqa: ARG002  each step is short
@@ -104,7 +106,9 @@ class WordFiling:
             left = self._file_words(policy.WORDS_AT_A_SEARCH)
         except CommonplaceError as exc:
             log_failure("Words wait to be filed", exc)
-            return (f"Not everything can be found yet: {told(exc)}",)
+            return (
+                f"Not everything can be found yet: {explain(exc, shows_paths=self._shows_paths)}",
+            )
         return ("Not everything can be found yet: much was just saved.",) if left else ()
 
     def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:  # noqa: ARG002  as above

@@ -62,7 +62,7 @@ def read_status(service: RecallService) -> RecallStatus:
             tallies = {each.journal: each for each in service.index.tally(encoder.identity)}
         size = service.index.counts(encoder.identity).bytes
     except CommonplaceError as exc:
-        trouble["index"] = exc.summary
+        trouble["index"] = exc.explained(shows_paths=service.shows_paths)
     trouble |= {each.journal: each.why for each in reversed(service.filing.behind())}
     trouble |= service.lost
     names = dict.fromkeys([*service.journals, *service.lost, *tallies])

@@ -66,6 +66,7 @@ class PostgresMemories:
             store=store,
             read=partial(changes_now, store),
             still=check_unchanged,
+            shows_paths=not own.is_served,
         )
         finder = own.shared.finder_over(mine, filing)
         return Followed(index=mine, filing=filing, finder=finder)
