@@ -76,12 +76,15 @@ class App(Own):
 
     def toolsets(self) -> list[Toolset]:
         """The toolsets that the settings ask for; making them opens nothing."""
-        made: dict[str, Callable[[], Toolset]] = {}
+        chosen = [self.toolset(name) for name in self.settings.toolsets]
+        return [t.read_only() for t in chosen] if self.settings.read_only else chosen
+
+    def toolset(self, name: str) -> Toolset:
+        """The toolset of a name in the table, whether or not the settings ask for it."""
+        made = dict(self.recall.toolsets())
         for each in self.journals:
             made |= each.toolsets()
-        made |= self.recall.toolsets()
-        chosen = [made[name]() for name in self.settings.toolsets]
-        return [t.read_only() for t in chosen] if self.settings.read_only else chosen
+        return made[name]()
 
     def fed(self) -> Sequence[Wired]:
         """The journals whose entries count in the timeline's rollups, as the settings name them."""

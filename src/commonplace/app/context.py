@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from commonplace.app.lazy import made_once
 from commonplace.app.process import Shared, holder
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import make_folder
+from commonplace.core.owners import make_owner_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +41,8 @@ _F_co = TypeVar("_F_co", bound="Files", covariant=True)
 class Wired(Protocol):
     """The one contract that each journal owes the app; nothing is opened before it is used.
 
-    It is made with the owner's context alone, by `journals.table`'s row.
+    It is made with the owner's context alone, by `journals.table`'s row. A wiring may inherit it,
+    and then need not say that it has nothing to repair or to close.
     """
 
     @property
@@ -80,11 +83,11 @@ class Wired(Protocol):
 
         Raises: what could not be repaired.
         """
-        ...
+        return ()
 
     def close(self) -> None:
         """Close what is open; may be called twice."""
-        ...
+        return None  # noqa: RET501  else a class that inherits it would be abstract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +120,14 @@ class Own(ABC):
     def folder(self) -> Path:
         """What of this owner is only ours, and lies nowhere else."""
         return self.shared.folder_of(self.settings.owner)
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a journal's folder below `self.folder`, which may be missing too.
+
+        Raises: Unavailable, Denied, Invalid.
+        """
+        make_owner_folder(self.settings.home / "users", self.settings.owner)
+        make_folder(folder)
 
     @property
     def reach(self) -> Path:

@@ -13,7 +13,6 @@ class JournalRow(NamedTuple):
 
     Args:
         name: with which its refs, its sources and its command begin.
-        title: its name at the beginning of a sentence.
         help: what it is for, as the command line lists it.
         wiring: `module:class` of its `JournalWiring`.
         command: `module:command` of its click command.
@@ -23,7 +22,6 @@ class JournalRow(NamedTuple):
     """
 
     name: str
-    title: str
     help: str
     wiring: str
     command: str
@@ -35,7 +33,6 @@ class JournalRow(NamedTuple):
 JOURNALS: tuple[JournalRow, ...] = (
     JournalRow(
         name="private",
-        title="The private journal",
         help="Write and search the private journal.",
         wiring="commonplace.app.wiring.private:PrivateWiring",
         command="commonplace.doors.cli.private:private",
@@ -45,7 +42,6 @@ JOURNALS: tuple[JournalRow, ...] = (
     ),
     JournalRow(
         name="chronicle",
-        title="Chronicle",
         help="Log what was done, and ask when it was.",
         wiring="commonplace.app.wiring.chronicle:ChronicleWiring",
         command="commonplace.doors.cli.chronicle:chronicle",
@@ -55,7 +51,6 @@ JOURNALS: tuple[JournalRow, ...] = (
     ),
     JournalRow(
         name="notebook",
-        title="The notebook",
         help="Keep what is understood, and how it came about.",
         wiring="commonplace.app.wiring.notebook:NotebookWiring",
         command="commonplace.doors.cli.notebook:notebook",
@@ -64,7 +59,6 @@ JOURNALS: tuple[JournalRow, ...] = (
     ),
     JournalRow(
         name="timeline",
-        title="The timeline",
         help="Record what happens, and read how hours, days and years went.",
         wiring="commonplace.app.wiring.timeline:TimelineWiring",
         command="commonplace.doors.cli.timeline:timeline",
@@ -72,7 +66,6 @@ JOURNALS: tuple[JournalRow, ...] = (
     ),
     JournalRow(
         name="memory",
-        title="The memory",
         help="Keep and find what is known of a user.",
         wiring="commonplace.app.wiring.memory.wiring:MemoryWiring",
         command="commonplace.doors.cli.memory:memory",
