@@ -25,6 +25,7 @@ check: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/python scripts/make_docs.py --check
+	$(BIN)/python scripts/make_architecture.py --check
 
 bench: $(READY) $(WEIGHTS)
 	$(BIN)/python -m bench $(BENCH)
@@ -35,6 +36,7 @@ bench-retrieval: $(READY) $(WEIGHTS)
 
 docs: $(READY)
 	$(BIN)/python scripts/make_docs.py
+	$(BIN)/python scripts/make_architecture.py
 
 # Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
 $(READY): pyproject.toml requirements/dev.txt
