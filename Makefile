@@ -6,7 +6,11 @@ READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 OTHER_WEIGHTS := $(VENV)/.other-weights
 
-.PHONY: demo demo-memory test test-npm test-long proof check bench bench-retrieval docs lock clean
+# What a version of Python could change: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
+CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
+        journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
+
+.PHONY: demo demo-memory test test-core test-npm test-long proof check bench bench-retrieval docs lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -18,6 +22,10 @@ demo-memory: $(READY) $(WEIGHTS)
 test: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest
 
+# CI runs it on each other Python: `make test-core PYTHON=python3.13 VENV=.venv/python3.13`.
+test-core: $(READY) $(WEIGHTS)
+	$(BIN)/python -m pytest $(CORE)
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -25,6 +33,7 @@ check: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/python scripts/make_docs.py --check
+	$(BIN)/python scripts/make_architecture.py --check
 
 bench: $(READY) $(WEIGHTS)
 	$(BIN)/python -m bench $(BENCH)
@@ -35,6 +44,7 @@ bench-retrieval: $(READY) $(WEIGHTS)
 
 docs: $(READY)
 	$(BIN)/python scripts/make_docs.py
+	$(BIN)/python scripts/make_architecture.py
 
 # Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
 $(READY): pyproject.toml requirements/dev.txt

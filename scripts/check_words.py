@@ -1,0 +1,62 @@
+"""Holds the plain words: one class to a name, no banned word in a name, a short glossary.
+
+Prints what it finds and ends with 1; never changes a file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BANNED = (
+    "told|tells?|teller|anew|whoever|somebody|desks?|lanes?|errands?|turnstile|purse|veil|shelf"
+)
+"""Words of our own for what has a standard name; a name is split at `_` and at capitals."""
+MOST_TERMS = 30
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+GLOSSARY = re.compile(r"^## Glossary\n(.*?)^## ", re.DOTALL | re.MULTILINE)
+
+
+def main() -> int:
+    """Check the package and the glossary of `docs/design.md`."""
+    classes: dict[str, list[str]] = defaultdict(list)
+    found: list[str] = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        for node in nodes:
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        found.extend(
+            f"{path.relative_to(ROOT)}: {name}: use the standard term."
+            for name in sorted({path.stem, *map(defined_name, nodes)})
+            if any(re.fullmatch(BANNED, part.lower()) for part in PART.findall(name))
+        )
+    twice = sorted((name, at) for name, at in classes.items() if len(at) > 1)
+    found += [f"{at[-1]}: class {name} is also at {', '.join(at[:-1])}." for name, at in twice]
+    glossary = GLOSSARY.search((ROOT / "docs" / "design.md").read_text("utf-8"))
+    terms = len(re.findall(r"^\| ", glossary[1], re.MULTILINE)) - 1 if glossary else 0
+    if not 0 < terms <= MOST_TERMS:
+        found.append(f"docs/design.md: {terms} terms in the glossary; 1 to {MOST_TERMS} may be.")
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+def defined_name(node: ast.AST) -> str:
+    """The name that this node gives to something; empty where it gives none."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+            return name
+        case ast.Attribute(attr=name, ctx=ast.Store()):
+            return name
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
