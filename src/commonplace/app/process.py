@@ -62,10 +62,12 @@ class Shared:
 
     @made_once
     def indexes(self) -> Index:
-        """The indexes of all owners on this machine."""
+        """The indexes of all owners here. Raises: Unavailable without the extra it needs."""
+        from commonplace.app.backends import VECTORS
         from commonplace.index.sqlite.index import SqliteIndex
 
-        return SqliteIndex(lambda owner: self.reach_of(owner) / "index")
+        open_meaning = VECTORS[self.settings.index_vectors].load()
+        return SqliteIndex(lambda owner: self.reach_of(owner) / "index", open_meaning=open_meaning)
 
     @made_once
     def memories(self) -> Memories:

@@ -82,6 +82,7 @@ class Settings:
     debug: bool
     serve_per_second: float
     serve_at_once: float
+    index_vectors: str
     encoder_model: str
     encoder_folder: Path | None
     encoder_auto_download: bool

@@ -310,6 +310,13 @@ SETTINGS: tuple[Setting, ...] = (
         help="How many calls of one owner may be open at the same time over HTTP.",
     ),
     Setting(
+        key="index.vectors",
+        env="COMMONPLACE_INDEX_VECTORS",
+        parse=one_of("numpy", "chroma"),
+        default=lambda _start: "numpy",
+        help="What finds the nearest vectors: numpy, or chroma (`commonplace[chroma]`).",
+    ),
+    Setting(
         key="encoder.model",
         env="COMMONPLACE_ENCODER",
         parse=parse_text,

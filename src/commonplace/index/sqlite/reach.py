@@ -49,6 +49,12 @@ class Reach:
         """Whether neither bound cuts anything off."""
         return (self.low, self.high) == (_FIRST, _LAST)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every doc is in reach."""
+        bounded = self.shelves is not None or self.tagged is not None or len(self.barred)
+        return self.all_time and not bounded
+
     def mask(self, docs: Ids, shelves: Ids | None) -> NDArray[np.bool_] | None:
         """Which of these docs are let in, the span of time aside; None for all.
 

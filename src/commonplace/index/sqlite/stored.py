@@ -1,0 +1,294 @@
+"""The leg of a search that goes by meaning where a vector store finds the nearest.
+
+Never takes a store's word for a cosine, and never waits for one that is far behind the tables.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import locked, make_folder
+from commonplace.db.sqlite import snapshot
+from commonplace.index.scoring.score import NO_COSINES, Cosines
+from commonplace.index.sqlite.columns import read_column
+from commonplace.index.sqlite.meaning import STORES, EncoderRow, Meaning, Position, View, unpacked
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from commonplace.core.values import Vector
+    from commonplace.index.scoring.doc_table import Figures, Ids, Roll
+    from commonplace.index.scoring.score import Nearness
+    from commonplace.index.sqlite.docs import Queries
+    from commonplace.index.sqlite.matrix import Reached
+    from commonplace.index.sqlite.reach import Reach
+    from commonplace.index.vector_store import VectorStore
+
+    Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
+    """Opens one state of the tables."""
+
+LAG_MOST = 1000
+"""How many vectors a search gives to a store that lacks them; more are left to the next write."""
+
+_AT_ONCE = 5000
+_log = logging.getLogger(__name__)
+
+
+class _Mark(NamedTuple):
+    """How far a store has taken in the tables, and of which index and encoder."""
+
+    binding: str
+    vector: int
+    drop: int
+
+    @classmethod
+    def of(cls, position: Position, encoder: EncoderRow, reached: Reached) -> _Mark:
+        named = f"{position.name}:{encoder.dimensions}:{encoder.identity}"
+        return cls(hashlib.sha256(named.encode()).hexdigest()[:16], *reached)
+
+    @property
+    def text(self) -> str:
+        return f"{self.binding}:{self.vector}:{self.drop}"
+
+    def last_read(self, text: str, pruned: int) -> _Mark | None:
+        """The mark that a store keeps; None where it must begin again."""
+        try:
+            binding, vector, drop = text.split(":")
+            found = _Mark(binding, int(vector), int(drop))
+        except ValueError:
+            return None
+        return found if found.binding == self.binding and found.drop >= pruned else None
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A store, and the last vector that it is known to have been given."""
+
+    store: VectorStore
+    newest: int = 0
+
+
+class StoredMeaning:
+    """The vector stores of all encoders of one opening of an index. Thread-safe.
+
+    Where a store is broken, read-only or far behind, the tables answer: exactly, and slower.
+
+    Args:
+        folder: the owner's index.
+        sql: the named queries.
+        name: of the kind of store; its folder bears it.
+        open_store: a store over a folder, which need not be there.
+    """
+
+    def __init__(
+        self, folder: Path, sql: Queries, *, name: str, open_store: Callable[[Path], VectorStore]
+    ) -> None:
+        self._folder = folder / STORES / name
+        self._sql = sql
+        self._open_store = open_store
+        self._exact = Meaning(folder, sql)
+        self._lock = threading.Lock()
+        self._followed: dict[int, _Followed] = {}
+
+    def view(self, conn: sqlite3.Connection, encoder: EncoderRow) -> Stored | View:
+        """The store of an encoder, once it has taken in all that this transaction sees.
+
+        Else the vectors in the tables. Must be the first reading of the caller's transaction.
+        """
+        with self._lock:
+            try:
+                followed = self._follow(conn, encoder, most=LAG_MOST)
+            except CommonplaceError as exc:
+                self._give_up(encoder, exc)
+                followed = None
+            if followed is None:
+                return self._exact.view(conn, encoder)
+        return Stored(self, followed, encoder, self._sql)
+
+    def exact(self, reading: Reading, encoder: EncoderRow) -> View:
+        """The vectors in the tables, for a store that failed: it is emptied, to be filled again."""
+        # Under the lock from its first reading on, as `Meaning.view` asks.
+        with self._lock:
+            self._give_up(encoder, "it does not answer")
+            with reading() as conn:
+                return self._exact.view(conn, encoder)
+
+    def is_lost(self, encoder: int) -> bool:
+        """Whether a matrix file is to be written for searches: never, a store takes its place."""
+        del encoder
+        return False
+
+    def is_due(self, conn: sqlite3.Connection, encoder: EncoderRow) -> bool:
+        """Whether a store lacks so much that a write should give it more; opens nothing."""
+        with self._lock:
+            position = self._exact.position(conn, encoder.id)
+            here = _Mark.of(position, encoder, position.newest)
+            try:
+                held = here.last_read(self._of(encoder).store.mark(), position.pruned)
+            except CommonplaceError:
+                return False
+        return here.vector - (0 if held is None else held.vector) > LAG_MOST
+
+    def rewrite(self, conn: sqlite3.Connection, encoder: EncoderRow) -> None:
+        """Give a store the next vectors it lacks; outside any transaction."""
+        with self._lock:
+            try:
+                with snapshot(conn):
+                    self._follow(conn, encoder, most=None)
+            except CommonplaceError as exc:
+                self._give_up(encoder, exc)
+
+    def erase(self, conn: sqlite3.Connection) -> None:
+        """Remove every store, since none erases single vectors, and rewrite matrices that lag."""
+        self.close()
+        self._exact.erase(conn)
+
+    def discard(self, conn: sqlite3.Connection) -> None:
+        """Remove every store and every matrix file that the tables do not note."""
+        self.close()
+        self._exact.discard(conn)
+
+    def close(self) -> None:
+        """Close every store; the next use opens it again."""
+        with self._lock:
+            for each in self._followed.values():
+                each.store.close()
+            self._followed.clear()
+
+    def _of(self, encoder: EncoderRow) -> _Followed:
+        if encoder.id not in self._followed:
+            store = self._open_store(self._folder / str(encoder.id))
+            self._followed[encoder.id] = _Followed(store)
+        return self._followed[encoder.id]
+
+    def _follow(
+        self, conn: sqlite3.Connection, encoder: EncoderRow, *, most: int | None
+    ) -> _Followed | None:
+        """Give a store what it lacks, or a part; None where it lacks more than `most`."""
+        position = self._exact.position(conn, encoder.id)
+        here = _Mark.of(position, encoder, position.newest)
+        followed = self._of(encoder)
+        make_folder(self._folder)
+        with locked(self._folder):
+            store = followed.store
+            held = here.last_read(store.mark(), position.pruned)
+            lacks = here.vector - (0 if held is None else held.vector)
+            if most is not None and lacks > most:
+                return None
+            if held is None:
+                store.clear()
+                held = here._replace(vector=0)
+            if held.drop < here.drop:
+                drops = conn.execute(self._sql["list_newer_drops"], {"seen": held.drop})
+                held = held._replace(drop=here.drop)
+                store.drop(np.array([row[0] for row in drops], dtype=np.int64), mark=held.text)
+            if held.vector < here.vector:
+                bounds = {"seen": held.vector, "encoder": encoder.id, "limit": _AT_ONCE}
+                bounds["last"] = here.vector
+                rows = conn.execute(self._sql["list_placed_vectors"], bounds).fetchall()
+                # Ids are shared by all encoders: where fewer came, those up to the newest are in.
+                last = rows[-1][0] if len(rows) == _AT_ONCE else here.vector
+                held = held._replace(vector=last)
+                numbers, vectors = unpacked(rows, encoder.dimensions)
+                store.put(numbers[0], vectors, mark=held.text)
+            followed.newest = held.vector
+        return followed
+
+    def _give_up(self, encoder: EncoderRow, why: object) -> None:
+        _log.warning("The vector store in %s is made again: %s", self._folder, why)
+        found = self._followed.pop(encoder.id, None)
+        if found is not None:
+            with contextlib.suppress(CommonplaceError), locked(self._folder):
+                found.store.clear()
+
+
+class Stored:
+    """What a store held when a search began."""
+
+    def __init__(
+        self, meaning: StoredMeaning, followed: _Followed, encoder: EncoderRow, sql: Queries
+    ) -> None:
+        self._meaning = meaning
+        self._store = followed.store
+        self._newest = followed.newest
+        self._encoder = encoder
+        self._sql = sql
+
+    def nearness(self, query: Vector, reach: Reach, roll: Roll, reading: Reading) -> Nearness:
+        """How near the docs in reach are. roll: these docs."""
+        if not len(roll):
+            return NO_COSINES
+        among = None if reach.is_whole else roll.ids
+        return _Near(self, query, reach, among, reading)
+
+    def nearest(self, near: _Near, limit: int) -> Ids:
+        """The docs of the nearest vectors; from the tables where the store fails twice."""
+        for _ in range(2):
+            try:
+                with near.reading() as conn:
+                    among = self._among(conn, near.among)
+                found = self._nearest_docs(near, limit, among)
+            except CommonplaceError as exc:
+                # Another process may have dropped one of them meanwhile.
+                _log.info("A vector store is opened again: %s", exc)
+                self._store.close()
+            else:
+                return found
+        view = self._meaning.exact(near.reading, self._encoder)
+        return view.cosines(near.query, near.reach).nearest(limit)
+
+    def cosines_of(self, near: _Near, docs: Ids) -> Cosines:
+        """Of every chunk of some docs, computed from the tables."""
+        asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
+        with near.reading() as conn:
+            rows = conn.execute(self._sql["list_vectors_of"], asked).fetchall()
+        numbers, vectors = unpacked(rows, self._encoder.dimensions)
+        return Cosines(numbers[1], np.einsum("ij,j->i", vectors, near.query))
+
+    def _among(self, conn: sqlite3.Connection, docs: Ids | None) -> Ids | None:
+        if docs is None:
+            return None
+        asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
+        return read_column(conn, self._sql["list_vector_ids"], {**asked, "last": self._newest})
+
+    def _nearest_docs(self, near: _Near, limit: int, among: Ids | None) -> Ids:
+        wanted = limit
+        while True:
+            found = self._store.nearest(near.query, wanted, among=among)
+            with near.reading() as conn:
+                asked = {"vectors": json.dumps(found.tolist())}
+                docs = np.unique(read_column(conn, self._sql["list_docs_of_vectors"], asked))
+            if len(docs) >= limit or len(found) < wanted:
+                return docs
+            wanted *= 4  # many chunks of few docs: look further down
+
+
+@dataclass(frozen=True, eq=False)
+class _Near:
+    """How near docs are to one question; see `index.scoring.score.Nearness`."""
+
+    stored: Stored
+    query: Vector
+    reach: Reach
+    among: Ids | None
+    reading: Reading
+
+    def of(self, ids: Ids) -> Figures:
+        """The best chunk of each doc, NaN for one that has none."""
+        return self.stored.cosines_of(self, ids).of(ids)
+
+    def nearest(self, limit: int) -> Ids:
+        """The ids of the docs with the best chunks."""
+        return self.stored.nearest(self, limit)
