@@ -149,6 +149,19 @@ class TestChroma(_Opened, VectorStoreContract):
 
     open_store = staticmethod(_open_chroma)
 
+    def test_no_strangers_file_names_a_server(self, opened, tmp_path, monkeypatch):
+        """Chroma reads .env in the working directory: there, as in the environment, it is not asked."""
+        away = "chromadb.api.fastapi.FastAPI"
+        (tmp_path / "clone").mkdir()
+        (tmp_path / "clone" / ".env").write_text(
+            f"CHROMA_API_IMPL={away}\nCHROMA_SERVER_HOST=127.0.0.1\nCHROMA_SERVER_HTTP_PORT=9\n"
+        )
+        monkeypatch.chdir(tmp_path / "clone")
+        monkeypatch.setenv("CHROMA_API_IMPL", away)
+        store = opened()
+        store.put(_ids(1), _unit([1, 0]), mark="a")
+        assert store.nearest(_unit([1, 0])[0], 1, among=None).tolist() == [1]
+
 
 @needs_chroma
 @pytest.mark.long

@@ -132,12 +132,9 @@ class ChromaStore:
         note = self._note()
         if self._client is None or note != self._opened:
             self.close()
-            import chromadb
-
             data = secrets.token_hex(6) if note is None else note.data
             make_folder(self._folder / data)
-            settings = chromadb.config.Settings(anonymized_telemetry=False)
-            self._client = chromadb.PersistentClient(self._folder / data, settings)
+            self._client = _connect(self._folder / data)
             self._collection = self._client.get_or_create_collection(
                 _COLLECTION, embedding_function=None, configuration={"hnsw": _HNSW}
             )
@@ -162,18 +159,37 @@ class ChromaStore:
         return found if os.path.isdir(self._folder / str(found.data)) else None
 
 
+def _library() -> Any:
+    """chromadb, imported. Raises: Unavailable."""
+    try:
+        import chromadb
+    except (ImportError, ValueError) as exc:  # it reads settings as it is imported
+        raise Unavailable(f"chromadb cannot be loaded: {exc}.", hint="Install it again.") from exc
+    return chromadb
+
+
+def _connect(folder: Path) -> Any:
+    """A client of a folder of this machine, whatever the environment says."""
+    chromadb = _library()
+    # Chroma reads .env in the working directory, which may be a stranger's project: it could name
+    # a server that our vectors would be sent to.
+    settings = chromadb.config.Settings(
+        _env_file=None,
+        anonymized_telemetry=False,
+        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        chroma_otel_collection_endpoint="",
+    )
+    return chromadb.PersistentClient(folder, settings)
+
+
 @contextlib.contextmanager
 def _translated(folder: Path) -> Iterator[None]:
-    """Turn what Chroma raises into our errors: it is a ChromaError, a ValueError or of its parts.
-
-    Raises: Unavailable.
-    """
-    from chromadb.errors import ChromaError
-
+    """Turn what Chroma and its parts raise into our errors. Raises: Unavailable."""
+    errors = _library().errors
     try:
         with translated(folder):
             yield
-    except (ChromaError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as exc:
+    except (errors.ChromaError, ValueError, AttributeError, LookupError, TypeError) as exc:
         raise Unavailable(
             f"Chroma cannot use {folder}: {exc}.", hint="It is filled again from the index."
         ) from exc
