@@ -18,7 +18,7 @@ class VectorStore(Protocol):
     The truth stays in the tables of the index: what a store loses is given to it again, and cosines
     are computed from the tables, so a store only says which vectors are worth looking at.
 
-    The index owes: one writer at a time over all processes (`mark` too is called under that lock),
+    The index owes: no other call in any process while one writes or seeks (`mark`, `close` aside),
     float32 vectors of length 1 and of one number of dimensions, ids that are never used twice, and
     the same call again where a process died in the midst of one.
     A store owes: an owner's vectors in this folder and nowhere else, nothing sent anywhere, and

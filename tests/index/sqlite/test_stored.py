@@ -146,6 +146,43 @@ def test_another_process_is_followed(tmp_path, law, warned):
     index.close()
 
 
+_RACER = """
+import sys
+from pathlib import Path
+from commonplace.core.values import Drop, Put
+from commonplace.index.chroma import open_meaning
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.testing import HashingEncoder, a_doc, encode_all, look
+
+index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
+mine, name, encoder = index.within("me"), sys.argv[2], HashingEncoder()
+for i in range(25):
+    mine.apply([Put(a_doc(f"{name}:{i}", f"{name} wrote {i} {i * i}"))])
+    if i % 5 == 4:
+        mine.apply([Drop(f"{name}:{i - 4}")])
+    encode_all(mine, encoder)
+    found = look(mine, "nothing", vector=encoder.encode_query(f"{name} wrote {i} {i * i}"),
+                 identity=encoder.identity, limit=3)
+    assert f"{name}:{i}" in found, (i, list(found))
+index.close()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not _HAS_CHROMA, reason="chromadb is not installed.")
+def test_processes_that_write_and_search_at_once_miss_nothing(tmp_path, law):
+    """Each finds what it wrote at once, by meaning alone; at the end all is there, and warnless."""
+    command = [sys.executable, "-W", "error", "-c", _RACER, str(tmp_path)]
+    racers = [
+        subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True)
+        for name in ("ann", "bob", "cat")
+    ]
+    assert [racer.communicate(timeout=300)[1] for racer in racers] == ["", "", ""]
+    index = SqliteIndex(lambda owner: tmp_path / owner, open_meaning=_open_chroma)
+    assert len(_similarities(index.within("me"), "wrote", law, limit=99)) == 3 * 20
+    index.close()
+
+
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_removed_store_is_made_again(opened, law, stores, closed):
     """Whether it was open or not, each search finds everything."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from commonplace.core.errors import Corrupted
+from commonplace.core.files import locked
 from commonplace.db.sqlite import REPAIR_HINT, snapshot, transaction
 from commonplace.index.scoring.score import Cosines
 from commonplace.index.sqlite.matrix import Binding, Reached, Rows, read_matrix, write_matrix
@@ -167,8 +168,12 @@ class Meaning:
         self._remove_stores()
 
     def _remove_stores(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(self._folder / STORES)
+        folder = self._folder / STORES
+        if folder.is_dir():
+            # The folder stays: it is what processes lock.
+            with locked(folder):
+                for each in folder.iterdir():
+                    shutil.rmtree(each)
 
     def close(self) -> None:
         """Nothing is open: what is mapped goes with the object."""

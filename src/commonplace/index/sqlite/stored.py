@@ -43,6 +43,7 @@ LAG_MOST = 1000
 """How many vectors a search gives to a store that lacks them; more are left to the next write."""
 
 _AT_ONCE = 5000
+_TRIES = 3
 _log = logging.getLogger(__name__)
 
 
@@ -72,14 +73,6 @@ class _Mark(NamedTuple):
         return found if found.binding == self.binding and found.drop >= pruned else None
 
 
-@dataclass(slots=True)
-class _Followed:
-    """A store, and the last vector that it is known to have been given."""
-
-    store: VectorStore
-    newest: int = 0
-
-
 class StoredMeaning:
     """The vector stores of all encoders of one opening of an index. Thread-safe.
 
@@ -95,12 +88,13 @@ class StoredMeaning:
     def __init__(
         self, folder: Path, sql: Queries, *, name: str, open_store: Callable[[Path], VectorStore]
     ) -> None:
-        self._folder = folder / STORES / name
+        self._stores = folder / STORES
+        self._folder = self._stores / name
         self._sql = sql
         self._open_store = open_store
         self._exact = Meaning(folder, sql)
         self._lock = threading.Lock()
-        self._followed: dict[int, _Followed] = {}
+        self._opened: dict[int, VectorStore] = {}
 
     def view(self, conn: sqlite3.Connection, encoder: EncoderRow) -> Stored | View:
         """The store of an encoder, once it has taken in all that this transaction sees.
@@ -109,19 +103,33 @@ class StoredMeaning:
         """
         with self._lock:
             try:
-                followed = self._follow(conn, encoder, most=LAG_MOST)
+                mark = self._follow(conn, encoder, most=LAG_MOST)
             except CommonplaceError as exc:
                 self._give_up(encoder, exc)
-                followed = None
-            if followed is None:
+                mark = None
+            if mark is None:
                 return self._exact.view(conn, encoder)
-        return Stored(self, followed, encoder, self._sql)
+            return Stored(self, self._of(encoder), mark, encoder, self._sql)
 
-    def exact(self, reading: Reading, encoder: EncoderRow) -> View:
-        """The vectors in the tables, for a store that failed: it is emptied, to be filled again."""
+    def nearest(
+        self, store: VectorStore, mark: _Mark, query: Vector, limit: int, among: Ids | None
+    ) -> Ids | None:
+        """The nearest vectors while no process writes; None where another emptied the store.
+
+        Raises: CommonplaceError, also where one of `among` was dropped a moment ago.
+        """
+        with locked(self._stores):
+            held = mark.last_read(store.mark(), 0)
+            if held is None or held.vector < mark.vector:
+                return None
+            return store.nearest(query, limit, among=among)
+
+    def exact(self, reading: Reading, encoder: EncoderRow, *, failed: bool) -> View:
+        """The vectors in the tables. failed: the store is emptied, to be filled again."""
         # Under the lock from its first reading on, as `Meaning.view` asks.
         with self._lock:
-            self._give_up(encoder, "it does not answer")
+            if failed:
+                self._give_up(encoder, "it does not answer")
             with reading() as conn:
                 return self._exact.view(conn, encoder)
 
@@ -136,7 +144,7 @@ class StoredMeaning:
             position = self._exact.position(conn, encoder.id)
             here = _Mark.of(position, encoder, position.newest)
             try:
-                held = here.last_read(self._of(encoder).store.mark(), position.pruned)
+                held = here.last_read(self._of(encoder).mark(), position.pruned)
             except CommonplaceError:
                 return False
         return here.vector - (0 if held is None else held.vector) > LAG_MOST
@@ -163,26 +171,24 @@ class StoredMeaning:
     def close(self) -> None:
         """Close every store; the next use opens it again."""
         with self._lock:
-            for each in self._followed.values():
-                each.store.close()
-            self._followed.clear()
+            for each in self._opened.values():
+                each.close()
+            self._opened.clear()
 
-    def _of(self, encoder: EncoderRow) -> _Followed:
-        if encoder.id not in self._followed:
-            store = self._open_store(self._folder / str(encoder.id))
-            self._followed[encoder.id] = _Followed(store)
-        return self._followed[encoder.id]
+    def _of(self, encoder: EncoderRow) -> VectorStore:
+        if encoder.id not in self._opened:
+            self._opened[encoder.id] = self._open_store(self._folder / str(encoder.id))
+        return self._opened[encoder.id]
 
     def _follow(
         self, conn: sqlite3.Connection, encoder: EncoderRow, *, most: int | None
-    ) -> _Followed | None:
+    ) -> _Mark | None:
         """Give a store what it lacks, or a part; None where it lacks more than `most`."""
         position = self._exact.position(conn, encoder.id)
         here = _Mark.of(position, encoder, position.newest)
-        followed = self._of(encoder)
+        store = self._of(encoder)
         make_folder(self._folder)
-        with locked(self._folder):
-            store = followed.store
+        with locked(self._stores):
             held = here.last_read(store.mark(), position.pruned)
             lacks = here.vector - (0 if held is None else held.vector)
             if most is not None and lacks > most:
@@ -203,26 +209,30 @@ class StoredMeaning:
                 held = held._replace(vector=last)
                 numbers, vectors = unpacked(rows, encoder.dimensions)
                 store.put(numbers[0], vectors, mark=held.text)
-            followed.newest = held.vector
-        return followed
+        return held
 
     def _give_up(self, encoder: EncoderRow, why: object) -> None:
         _log.warning("The vector store in %s is made again: %s", self._folder, why)
-        found = self._followed.pop(encoder.id, None)
+        found = self._opened.pop(encoder.id, None)
         if found is not None:
-            with contextlib.suppress(CommonplaceError), locked(self._folder):
-                found.store.clear()
+            with contextlib.suppress(CommonplaceError), locked(self._stores):
+                found.clear()
 
 
 class Stored:
     """What a store held when a search began."""
 
     def __init__(
-        self, meaning: StoredMeaning, followed: _Followed, encoder: EncoderRow, sql: Queries
+        self,
+        meaning: StoredMeaning,
+        store: VectorStore,
+        mark: _Mark,
+        encoder: EncoderRow,
+        sql: Queries,
     ) -> None:
         self._meaning = meaning
-        self._store = followed.store
-        self._newest = followed.newest
+        self._store = store
+        self._mark = mark
         self._encoder = encoder
         self._sql = sql
 
@@ -234,20 +244,43 @@ class Stored:
         return _Near(self, query, reach, among, reading)
 
     def nearest(self, near: _Near, limit: int) -> Ids:
-        """The docs of the nearest vectors; from the tables where the store fails twice."""
-        for _ in range(2):
+        """The docs of the nearest vectors; from the tables where the store keeps failing."""
+        failed = True
+        for _ in range(_TRIES):
             try:
-                with near.reading() as conn:
-                    among = self._among(conn, near.among)
-                found = self._nearest_docs(near, limit, among)
+                found = self._nearest_docs(near, limit)
             except CommonplaceError as exc:
                 # Another process may have dropped one of them meanwhile.
-                _log.info("A vector store is opened again: %s", exc)
+                _log.info("A vector store is asked again: %s", exc)
                 self._store.close()
-            else:
+                continue
+            if found is not None:
                 return found
-        view = self._meaning.exact(near.reading, self._encoder)
+            failed = False
+            break
+        view = self._meaning.exact(near.reading, self._encoder, failed=failed)
         return view.cosines(near.query, near.reach).nearest(limit)
+
+    def _nearest_docs(self, near: _Near, limit: int) -> Ids | None:
+        wanted = limit
+        while True:
+            with near.reading() as conn:
+                among = self._among(conn, near.among)
+            found = self._meaning.nearest(self._store, self._mark, near.query, wanted, among)
+            if found is None:
+                return None
+            with near.reading() as conn:
+                asked = {"vectors": json.dumps(found.tolist())}
+                docs = np.unique(read_column(conn, self._sql["list_docs_of_vectors"], asked))
+            if len(docs) >= limit or len(found) < wanted:
+                return docs
+            wanted *= 4  # many chunks of few docs: look further down
+
+    def _among(self, conn: sqlite3.Connection, docs: Ids | None) -> Ids | None:
+        if docs is None:
+            return None
+        asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
+        return read_column(conn, self._sql["list_vector_ids"], {**asked, "last": self._mark.vector})
 
     def cosines_of(self, near: _Near, docs: Ids) -> Cosines:
         """Of every chunk of some docs, computed from the tables."""
@@ -256,23 +289,6 @@ class Stored:
             rows = conn.execute(self._sql["list_vectors_of"], asked).fetchall()
         numbers, vectors = unpacked(rows, self._encoder.dimensions)
         return Cosines(numbers[1], np.einsum("ij,j->i", vectors, near.query))
-
-    def _among(self, conn: sqlite3.Connection, docs: Ids | None) -> Ids | None:
-        if docs is None:
-            return None
-        asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
-        return read_column(conn, self._sql["list_vector_ids"], {**asked, "last": self._newest})
-
-    def _nearest_docs(self, near: _Near, limit: int, among: Ids | None) -> Ids:
-        wanted = limit
-        while True:
-            found = self._store.nearest(near.query, wanted, among=among)
-            with near.reading() as conn:
-                asked = {"vectors": json.dumps(found.tolist())}
-                docs = np.unique(read_column(conn, self._sql["list_docs_of_vectors"], asked))
-            if len(docs) >= limit or len(found) < wanted:
-                return docs
-            wanted *= 4  # many chunks of few docs: look further down
 
 
 @dataclass(frozen=True, eq=False)
