@@ -45,7 +45,7 @@ def open_meaning(folder: Path, sql: Queries) -> StoredMeaning:
     return StoredMeaning(folder, sql, name="chroma", open_store=ChromaStore)
 
 
-class _Note(NamedTuple):
+class _StoreNote(NamedTuple):
     """What lies beside Chroma's data: their folder, a name for each change, and the mark.
 
     rows: how many vectors there were, so that what Chroma lost with the power is noticed.
@@ -70,7 +70,7 @@ class ChromaStore:
         self._lock = threading.RLock()
         self._client: Any = None
         self._collection: Any = None
-        self._opened: _Note | None = None
+        self._opened: _StoreNote | None = None
 
     def mark(self) -> str:
         """The mark of the last change by any process; see the port. Imports nothing."""
@@ -140,20 +140,20 @@ class ChromaStore:
             )
             if note is not None and self._collection.count() != note.rows:
                 raise Unavailable(f"{self._folder} lacks vectors.", hint="It is filled again.")
-            self._opened = note or _Note(data, "", 0, "")
+            self._opened = note or _StoreNote(data, "", 0, "")
         return self._collection
 
     def _keep(self, mark: str) -> None:
         if self._opened is None:
             raise Unavailable(f"{self._folder} is closed.", hint="Try again.")
         rows = self._collection.count()
-        note = _Note(self._opened.data, secrets.token_hex(6), rows, mark)
+        note = _StoreNote(self._opened.data, secrets.token_hex(6), rows, mark)
         replace_file(self._folder / "note.json", json.dumps(note).encode())
         self._opened = note
 
-    def _note(self) -> _Note | None:
+    def _note(self) -> _StoreNote | None:
         try:
-            found = _Note(*json.loads((self._folder / "note.json").read_bytes()))
+            found = _StoreNote(*json.loads((self._folder / "note.json").read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
         return found if os.path.isdir(self._folder / str(found.data)) else None

@@ -241,9 +241,9 @@ class Stored:
         if not len(roll):
             return NO_COSINES
         among = None if reach.is_whole else roll.ids
-        return _Near(self, query, reach, among, reading)
+        return _StoredNearness(self, query, reach, among, reading)
 
-    def nearest(self, near: _Near, limit: int) -> Ids:
+    def nearest(self, near: _StoredNearness, limit: int) -> Ids:
         """The docs of the nearest vectors; from the tables where the store keeps failing."""
         failed = True
         for _ in range(_TRIES):
@@ -261,7 +261,7 @@ class Stored:
         view = self._meaning.exact(near.reading, self._encoder, failed=failed)
         return view.cosines(near.query, near.reach).nearest(limit)
 
-    def _nearest_docs(self, near: _Near, limit: int) -> Ids | None:
+    def _nearest_docs(self, near: _StoredNearness, limit: int) -> Ids | None:
         wanted = limit
         while True:
             with near.reading() as conn:
@@ -282,7 +282,7 @@ class Stored:
         asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
         return read_column(conn, self._sql["list_vector_ids"], {**asked, "last": self._mark.vector})
 
-    def cosines_of(self, near: _Near, docs: Ids) -> Cosines:
+    def cosines_of(self, near: _StoredNearness, docs: Ids) -> Cosines:
         """Of every chunk of some docs, computed from the tables."""
         asked = {"docs": json.dumps(docs.tolist()), "encoder": self._encoder.id}
         with near.reading() as conn:
@@ -292,7 +292,7 @@ class Stored:
 
 
 @dataclass(frozen=True, eq=False)
-class _Near:
+class _StoredNearness:
     """How near docs are to one question; see `index.scoring.score.Nearness`."""
 
     stored: Stored
