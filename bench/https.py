@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
-from commonplace.app.process import Shared
+from commonplace.app.process import ProcessContext
 from commonplace.app.wiring.memory.postgres import working
 from commonplace.app.wiring.memory.schema import list_series
 from commonplace.config.settings import read_settings
@@ -136,7 +136,7 @@ def _fill_database(home: Home, environment: dict[str, str], sizes: Sizes) -> Non
             with first.beside(name_of(number)) as memory:
                 for line in islice(lines, sizes.records):
                     memory.save_gratitude(f"{name_of(number)} {line}")
-    shared = Shared(settings)
+    shared = ProcessContext(settings)
     try:
         shared.encoder.start()
         assert shared.encoder.get(ENCODER_WAIT_S) is not None

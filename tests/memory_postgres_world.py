@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import psycopg
 
 from commonplace.app import App
-from commonplace.app.process import Shared
+from commonplace.app.process import ProcessContext
 from commonplace.app.wiring.memory.postgres import working
 from commonplace.config.settings import read_settings
 from commonplace.memory import Memory
@@ -69,7 +69,7 @@ class PostgresMemoryWorld:
     def worker(self):
         """The worker of this world, opened when it is first used."""
         if self._worker is None:
-            shared = Shared(self.settings, encoder=self.slot)
+            shared = ProcessContext(self.settings, encoder=self.slot)
             self._worker = self._open_workers.enter_context(working(shared, self.clock))
         return self._worker
 

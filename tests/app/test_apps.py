@@ -11,7 +11,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.app import App, Apps
 from commonplace.app.apps import IDLE_S, MOMENT_S, MOST_AT_ALL, MOST_OPEN
-from commonplace.app.process import Shared
+from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 from commonplace.core.errors import Invalid, Unavailable
 from commonplace.testing import HashingEncoder, ReadySlot
@@ -37,7 +37,7 @@ class World:
         return read_settings(environ=environ, cwd=self.project, home=self.home)
 
     def shared(self, settings):
-        return Shared(settings, encoder=ReadySlot(HashingEncoder()))
+        return ProcessContext(settings, encoder=ReadySlot(HashingEncoder()))
 
     def apps(self) -> Apps:
         settings = self.settings()

@@ -7,7 +7,7 @@ import threading
 from commonplace.app.lazy import made_once
 
 
-class Wired:
+class JournalWiring:
     """Counts how often its part was made."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Wired:
 
 def test_eight_threads_get_one_part():
     """It is made once, and is the instance's own attribute afterwards."""
-    wired, got = Wired(), []
+    wired, got = JournalWiring(), []
 
     def ask() -> None:
         wired.gate.wait()
@@ -37,4 +37,4 @@ def test_eight_threads_get_one_part():
         each.join()
     assert wired.made == 1
     assert set(got) == {vars(wired)["part"]}
-    assert Wired.part.__doc__ == "The part."
+    assert JournalWiring.part.__doc__ == "The part."

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from commonplace.app.process import Shared
+from commonplace.app.process import ProcessContext
 from commonplace.config.settings import read_settings
 
 
@@ -11,7 +11,7 @@ def test_a_model_that_is_there_and_not_in_use_is_a_former_one():
     former = {}
     for name in ("e5", "miniLM"):
         settings = read_settings(environ={"WB_EMBED_MODEL": name}, cwd=Path.cwd(), home=Path.home())
-        shared = Shared(settings)
+        shared = ProcessContext(settings)
         try:
             former[name] = [each.partition(":")[0] for each in shared.former_encoders]
         finally:

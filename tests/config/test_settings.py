@@ -91,6 +91,7 @@ VALUES = {
     "debug": ["true", "false", "true", "false"],
     "serve.per_second": ["1", "2", "3", "4.5"],
     "serve.at_once": ["1", "2", "3", "4"],
+    "index.vectors": ["numpy", "chroma", "numpy", "chroma"],
     "encoder.model": ["a", "b", "c", "d"],
     "encoder.folder": ["a", "b", "c", "d"],
     "encoder.auto_download": ["true", "false", "true", "false"],

@@ -19,7 +19,7 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, Denied
-from commonplace.doors.doctor.checks import Checkup
+from commonplace.doors.doctor.checks import Doctor
 
 pytestmark = pytest.mark.usefixtures("no_weights")
 
@@ -161,7 +161,7 @@ class Stranger:
                 call(private, "list_recent_entries", days=36_500)
                 call(private, "read_recent_entries")
                 call(app.recall.tools.toolset, "recall", query=THEIRS)
-                checkup = Checkup(app)
+                checkup = Doctor(app)
                 said += [
                     f"{problem.what} {problem.hint}" for _, problem in checkup.examine().problems
                 ]

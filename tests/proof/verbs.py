@@ -20,7 +20,7 @@ from commonplace.config.settings import read_settings
 from commonplace.core.values import Interval
 from commonplace.doors.cli import chronicle as chronicle_commands
 from commonplace.doors.cli import timeline as timeline_commands
-from commonplace.doors.doctor.checks import Checkup
+from commonplace.doors.doctor.checks import Doctor
 from commonplace.journals.memory.entry import ref_of
 from commonplace.testing import HashingEncoder, ReadySlot
 from commonplace.tools.private.for_people import delete_entry, edit_entry
@@ -149,7 +149,7 @@ def _texts(app):
 
 def _problems(app):
     parts = {"folders", "private", "chronicle", "notebook", "timeline", "memory", "index"}
-    report = Checkup(app).examine()
+    report = Doctor(app).examine()
     found = [problem.what for part, problem in report.problems if part in parts]
     return found + [note for part, note in report.notes if part == "index" and "bytes" in note]
 

@@ -12,7 +12,7 @@ from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
 from commonplace.search.finder import Finder, Question
-from commonplace.search.previous_encoder import Answering
+from commonplace.search.previous_encoder import FallbackEncoder
 from commonplace.testing import HashingEncoder, ReadySlot, a_doc, encode_all
 
 
@@ -42,7 +42,7 @@ def mine(request, tmp_path):
 
 def asked(index, question, former=OLD, slot=None):
     slots = {} if former is None else {former.identity: slot or ReadySlot(former)}
-    slot = Answering(index, ReadySlot(NEW), former=lambda: slots)
+    slot = FallbackEncoder(index, ReadySlot(NEW), former=lambda: slots)
     # Of a process that makes no vectors: what is missing stays missing.
     filing = Filing(index=index, sources=[], encoder=ReadySlot(), holder="test")
     try:
@@ -118,7 +118,7 @@ def test_a_first_model_has_none_before_it(mine):
     def never():
         raise AssertionError("Former models were looked for.")
 
-    slot = Answering(mine, ReadySlot(NEW), former=never)
+    slot = FallbackEncoder(mine, ReadySlot(NEW), former=never)
     assert slot.get() is NEW
     assert slot.get() is NEW
     assert slot.reason() == ""
@@ -127,7 +127,7 @@ def test_a_first_model_has_none_before_it(mine):
 
 def test_no_model_is_no_model(mine):
     """Where the one in use cannot be had, words alone answer, and it is told why."""
-    slot = Answering(mine, ReadySlot(reason="It is broken."), former=dict)
+    slot = FallbackEncoder(mine, ReadySlot(reason="It is broken."), former=dict)
     slot.start()
     assert slot.get() is None
     assert slot.reason() == "It is broken."
@@ -138,7 +138,7 @@ def test_who_runs_on_with_the_former_model_follows_in_the_end(mine):
     """Not while more docs have its own vectors; and not by words alone once those are gone."""
     now = [0.0]
     slots = {NEW.identity: ReadySlot(NEW)}
-    slot = Answering(mine, ReadySlot(OLD), former=lambda: slots, monotonic=lambda: now[0])
+    slot = FallbackEncoder(mine, ReadySlot(OLD), former=lambda: slots, monotonic=lambda: now[0])
     mine.apply([Put(a_doc(f"n:{n}", f"harbour {n}", minutes=n)) for n in range(3)])
     encode_all(mine, OLD)
     mine.apply([Put(a_doc("n:4", "harbour gate", minutes=4))])

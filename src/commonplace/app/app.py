@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.app.backends import Backend
-from commonplace.app.context import Own, found_sources
-from commonplace.app.process import ENCODER_LOAD_S, Shared
+from commonplace.app.context import OwnerContext, found_sources
+from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
 from commonplace.app.wiring.recall import RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from commonplace.app.context import Wired
+    from commonplace.app.context import JournalWiring
     from commonplace.app.wiring.chronicle import ChronicleWiring
     from commonplace.app.wiring.memory.wiring import MemoryWiring
     from commonplace.app.wiring.notebook import NotebookWiring
@@ -35,7 +35,7 @@ SWEEP_WAITS_S = 2.0
 """How long the first look at every entry waits for an encoder that is being loaded."""
 
 
-class App(Own):
+class App(OwnerContext):
     """One owner's journals, index, encoder and tools.
 
     user_home: the user's home folder, None where there is none. encoder: in place of the one that
@@ -50,17 +50,17 @@ class App(Own):
         user_home: Path | None,
         clock: Clock = utc_now,
         encoder: EncoderSlot | None = None,
-        shared: Shared | None = None,
+        shared: ProcessContext | None = None,
     ) -> None:
         super().__init__(
             settings,
             user_home=user_home,
             clock=clock,
-            shared=shared or Shared(settings, encoder=encoder),
+            shared=shared or ProcessContext(settings, encoder=encoder),
         )
         self._is_alone = shared is None
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
-        self.journals: tuple[Wired, ...] = tuple(made.values())
+        self.journals: tuple[JournalWiring, ...] = tuple(made.values())
         self.recall = RecallWiring(self, journals=self.journals)
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
@@ -86,7 +86,7 @@ class App(Own):
             made |= each.toolsets()
         return made[name]()
 
-    def fed(self) -> Sequence[Wired]:
+    def fed(self) -> Sequence[JournalWiring]:
         """The journals whose entries count in the timeline's rollups, as the settings name them."""
         return [each for each in self.journals if each.name in self.settings.timeline.feed]
 

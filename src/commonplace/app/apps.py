@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.app.app import App
-from commonplace.app.process import Shared
+from commonplace.app.process import ProcessContext
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import Unavailable
 from commonplace.core.owners import make_owner_folder, parse_owner
@@ -68,13 +68,13 @@ class Apps:
         *,
         user_home: Path | None,
         clock: Clock = utc_now,
-        shared: Shared | None = None,
+        shared: ProcessContext | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = replace(
             settings, project=None, private=replace(settings.private, path=None)
         )
-        self.shared = shared or Shared(self.settings)
+        self.shared = shared or ProcessContext(self.settings)
         self._is_alone = shared is None
         self._user_home = user_home
         self._clock = clock

@@ -44,3 +44,12 @@ POSTGRES = {
     "tending": Backend("commonplace.app.wiring.memory.nearest:tending", extra="postgres"),
 }
 """What is done to a database of memories aside from using it."""
+
+VECTORS = {
+    "numpy": Backend("commonplace.index.sqlite.meaning:Meaning"),
+    "chroma": Backend("commonplace.index.chroma:open_meaning", extra="chroma"),
+}
+"""What finds the nearest vectors in an index on disk: each is called with its folder and queries.
+
+Which index there is follows from where a journal is: a database brings its own, see MEMORIES.
+"""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from commonplace.app.lazy import made_once
-from commonplace.app.process import Shared, holder
+from commonplace.app.process import ProcessContext, holder
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder
 from commonplace.core.owners import make_owner_folder
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 _F_co = TypeVar("_F_co", bound="Files", covariant=True)
 
 
-class Wired(Protocol):
+class JournalWiring(Protocol):
     """The one contract that each journal owes the app; nothing is opened before it is used.
 
     It is made with the owner's context alone, by `journals.table`'s row. A wiring may inherit it,
@@ -91,7 +91,7 @@ class Wired(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Followed(Generic[_F_co]):
+class SearchStack(Generic[_F_co]):
     """What files and finds journals of one owner. Who has one followed alone closes its filing."""
 
     index: OwnerIndex
@@ -99,7 +99,7 @@ class Followed(Generic[_F_co]):
     finder: Finder
 
 
-class Own(ABC):
+class OwnerContext(ABC):
     """What one owner's journals are wired with. Thread-safe.
 
     user_home: the user's home folder, None where there is none. shared: what other owners of this
@@ -107,7 +107,7 @@ class Own(ABC):
     """
 
     def __init__(
-        self, settings: Settings, *, user_home: Path | None, clock: Clock, shared: Shared
+        self, settings: Settings, *, user_home: Path | None, clock: Clock, shared: ProcessContext
     ) -> None:
         self.settings = settings
         self.user_home = user_home
@@ -131,7 +131,7 @@ class Own(ABC):
 
     @property
     def reach(self) -> Path:
-        """What depends on which folders this owner reaches: see `Shared.reach_of`."""
+        """What depends on which folders this owner reaches: see `ProcessContext.reach_of`."""
         return self.shared.reach_of(self.settings.owner)
 
     @property
@@ -187,7 +187,9 @@ class Own(ABC):
 
         return SidedFinder(finder=self.finder, encoder=self.encoder)
 
-    def alone(self, owner: str, source: Source, lineage: Lineage | None = None) -> Followed[Filing]:
+    def alone(
+        self, owner: str, source: Source, lineage: Lineage | None = None
+    ) -> SearchStack[Filing]:
         """One source of any owner by itself, its words and vectors in that owner's index."""
         from commonplace.search.filing.filing import Filing
 
@@ -200,7 +202,7 @@ class Own(ABC):
             shows_paths=not self.is_served,
         )
         finder = self.shared.finder_over(index, filing, lineage=lineage)
-        return Followed(index=index, filing=filing, finder=finder)
+        return SearchStack(index=index, filing=filing, finder=finder)
 
     @property
     def is_filing(self) -> bool:
@@ -208,7 +210,7 @@ class Own(ABC):
         return "filing" in self.__dict__
 
     @abstractmethod
-    def fed(self) -> Sequence[Wired]:
+    def fed(self) -> Sequence[JournalWiring]:
         """The journals whose entries count in the timeline's rollups."""
 
     @abstractmethod
@@ -228,7 +230,7 @@ class Own(ABC):
         """What tells which summaries an entry went into."""
 
 
-def found_sources(journals: Iterable[Wired]) -> Iterator[Source]:
+def found_sources(journals: Iterable[JournalWiring]) -> Iterator[Source]:
     """What the index follows of these; one that cannot even be found is left out, and logged."""
     for each in journals:
         try:
@@ -237,8 +239,8 @@ def found_sources(journals: Iterable[Wired]) -> Iterator[Source]:
             _log.warning("%s is left out: %s", each.title, exc)
 
 
-def awaited(journal: Wired, find: Callable[[], Source]) -> Source:
+def awaited(journal: JournalWiring, find: Callable[[], Source]) -> Source:
     """A journal's source, followed even if the journal is begun while a server runs."""
-    from commonplace.search.filing.late_source import Awaited
+    from commonplace.search.filing.late_source import LateSource
 
-    return Awaited(journal.name, is_there=journal.is_there, find=find)
+    return LateSource(journal.name, is_there=journal.is_there, find=find)

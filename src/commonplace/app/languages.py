@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock, Level
     from commonplace.core.ports import Language
-    from commonplace.inference.language.budget import Purse, Run
+    from commonplace.inference.language.budget import Run, TokenBudget
     from commonplace.inference.language.client import LanguageClient
     from commonplace.journals.timeline.rewording import Rewording
     from commonplace.journals.timeline.rollups import Rollups
@@ -36,11 +36,11 @@ class Languages:
         self._clock = clock
 
     @cached_property
-    def purse(self) -> Purse:
+    def purse(self) -> TokenBudget:
         """The tokens that this owner's models have spent."""
-        from commonplace.inference.language.budget import Purse
+        from commonplace.inference.language.budget import TokenBudget
 
-        return Purse(
+        return TokenBudget(
             self._folder,
             per_day=int(self._settings.llm.tokens_per_day),
             clock=self._clock,

@@ -36,7 +36,7 @@ ENCODER_CLOSE_S = 0.5
 """How long closing waits for a load under way: a process that ends inside one may crash."""
 
 
-class Shared:
+class ProcessContext:
     """The encoder and the indexes. settings: the machine's own, whose owner is the machine's.
 
     encoder: in place of the one that the settings name. Close it at the end.
@@ -62,10 +62,12 @@ class Shared:
 
     @made_once
     def indexes(self) -> Index:
-        """The indexes of all owners on this machine."""
+        """The indexes of all owners here. Raises: Unavailable without the extra it needs."""
+        from commonplace.app.backends import VECTORS
         from commonplace.index.sqlite.index import SqliteIndex
 
-        return SqliteIndex(lambda owner: self.reach_of(owner) / "index")
+        open_meaning = VECTORS[self.settings.index.vectors].load()
+        return SqliteIndex(lambda owner: self.reach_of(owner) / "index", open_meaning=open_meaning)
 
     @made_once
     def memories(self) -> Memories:
@@ -112,9 +114,9 @@ class Shared:
     ) -> Finder:
         """What searches an index. After a switch of models the former one answers for a while."""
         from commonplace.search.finder import Finder
-        from commonplace.search.previous_encoder import Answering
+        from commonplace.search.previous_encoder import FallbackEncoder
 
-        encoder = Answering(index, self.encoder, former=lambda: self.former_encoders)
+        encoder = FallbackEncoder(index, self.encoder, former=lambda: self.former_encoders)
         return Finder(index=index, encoder=encoder, filing=filing, lineage=lineage)
 
     def find_weights(self) -> Weights | Missing:

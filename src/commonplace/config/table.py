@@ -267,6 +267,18 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSettings:
+    """The index of one owner."""
+
+    vectors: str = row(
+        "COMMONPLACE_INDEX_VECTORS",
+        one_of("numpy", "chroma"),
+        "What finds the nearest vectors: numpy, or chroma (`commonplace[chroma]`).",
+        default="numpy",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderSettings:
     """The embedding model."""
 
@@ -422,6 +434,7 @@ class Settings:
         default=False,
     )
     serve: ServeSettings
+    index: IndexSettings
     encoder: EncoderSettings
     llm: LlmSettings
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -437,6 +450,7 @@ SECTIONS: Mapping[str, type] = {
     "memory": MemorySettings,
     "database": DatabaseSettings,
     "serve": ServeSettings,
+    "index": IndexSettings,
     "encoder": EncoderSettings,
     "llm": LlmSettings,
 }

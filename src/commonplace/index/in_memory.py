@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.core.values import Asked, Candidates, Change, Encoded, Filter, Vector
-    from commonplace.index.scoring.doc_table import Roll
+    from commonplace.index.scoring.doc_table import DocTable
     from commonplace.index.scoring.stems import Stem
 
 
@@ -230,7 +230,7 @@ class MemoryOwnerIndex:
         return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))
 
 
-def _roll(held: Sequence[_Held]) -> tuple[Roll, list[tuple[str, str]]]:
+def _roll(held: Sequence[_Held]) -> tuple[DocTable, list[tuple[str, str]]]:
     """The roll of some docs in order; author and kind of what lies on each shelf."""
     shelves = sorted({(each.doc.author, each.doc.kind) for each in held})
     sessions = sorted({each.doc.session for each in held} - {""})

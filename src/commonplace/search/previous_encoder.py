@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 60.0
 
 
-class Answering:
+class FallbackEncoder:
     """An encoder's slot for the questions to one index; see `core.ports.EncoderSlot`. Thread-safe.
 
     After another model was set, the one answers of which more docs have vectors, and the set one

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from commonplace.core.values import Interval
-from commonplace.index.scoring.doc_table import COLUMNS, Roll, roll_of
+from commonplace.index.scoring.doc_table import COLUMNS, DocTable, roll_of
 from commonplace.index.scoring.score import posting_of
 from commonplace.index.sqlite.columns import read_column, read_columns
 from commonplace.testing import ALONE, TOGETHER
@@ -107,5 +107,5 @@ def test_a_posting_tells_places_in_order_with_how_often_in_text_and_date(roll):
 def test_an_entry_of_a_whole_book_lends_nothing_and_overflows_nothing():
     """A session of one entry of 100,000 words: no neighbour, no weight, no warning."""
     column = np.array([1], dtype=np.int64)
-    book = Roll(column, column, column, column, np.array([100_000]), np.array([False]))
+    book = DocTable(column, column, column, column, np.array([100_000]), np.array([False]))
     assert not book.lending(np.array([0]), TOGETHER).weights.any()

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, Denied, Unavailable
 from commonplace.core.values import Completion, Passage, Question
-from commonplace.inference.language.budget import Metered, Purse, Run, estimate
+from commonplace.inference.language.budget import Metered, Run, TokenBudget, estimate
 from commonplace.testing import FrozenClock
 from commonplace.testing_language import ScriptedLanguage
 
@@ -27,7 +27,7 @@ def clock():
 
 @pytest.fixture
 def purse(tmp_path, clock):
-    return Purse(tmp_path / "llm", per_day=30, clock=clock, zone=UTC)
+    return TokenBudget(tmp_path / "llm", per_day=30, clock=clock, zone=UTC)
 
 
 def cost(tokens_in, tokens_out):
@@ -82,7 +82,9 @@ def test_the_day_is_capped_over_runs_and_begins_anew(purse, clock):
 
 def test_the_day_is_the_owners(tmp_path, clock):
     """At noon in UTC it is tomorrow in Kiritimati."""
-    purse = Purse(tmp_path / "llm", per_day=30, clock=clock, zone=ZoneInfo("Pacific/Kiritimati"))
+    purse = TokenBudget(
+        tmp_path / "llm", per_day=30, clock=clock, zone=ZoneInfo("Pacific/Kiritimati")
+    )
     purse.set_aside(5, "m")
     assert [x.name for x in (tmp_path / "llm").iterdir()] == ["2026-11-23.jsonl"]
 
@@ -100,7 +102,7 @@ def test_a_process_that_is_killed_counts_what_it_set_aside(purse, tmp_path, cloc
     purse.set_aside(10, "m")
     (file,) = (tmp_path / "llm").iterdir()
     file.write_bytes(file.read_bytes() + b'{"id": "x", "set_as')
-    again = Purse(tmp_path / "llm", per_day=30, clock=clock, zone=UTC)
+    again = TokenBudget(tmp_path / "llm", per_day=30, clock=clock, zone=UTC)
     assert again.spent() == 10
     again.settle(again.set_aside(7, "m"), 1, 2, "m")
     assert again.spent() == 13

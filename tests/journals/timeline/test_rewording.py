@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_S
 
 from commonplace.core.errors import Unavailable
 from commonplace.core.values import Page
-from commonplace.inference.language.budget import Metered, Purse, Run
+from commonplace.inference.language.budget import Metered, Run, TokenBudget
 from commonplace.inference.language.client import Endpoint, LanguageClient
 from commonplace.inference.language.extract import Extractive
 from commonplace.inference.language.summarise import ModelSummariser
@@ -54,7 +54,7 @@ class World:
         self.journal = TimelineJournal(folder, owner="me", zone=UTC, clock=self.clock)
         self.rollups = Rollups(self.journal, Extractive())
         self.fake = fake
-        self.purse = Purse(folder / "llm", per_day=1_000_000, clock=self.clock, zone=UTC)
+        self.purse = TokenBudget(folder / "llm", per_day=1_000_000, clock=self.clock, zone=UTC)
 
     def add(self, text="Counted the heron at the harbour.", *, hours=0.0, **rest):
         return self.journal.add(text, at=TEN + timedelta(hours=hours), **rest).entry

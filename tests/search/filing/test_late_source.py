@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.core.ports import Prompt
 from commonplace.core.values import Drop, Since
-from commonplace.search.filing.late_source import Awaited
+from commonplace.search.filing.late_source import LateSource
 
 SINCE = Since(mark=None, stamps=lambda _: {"notebook:a": "1"})
 
@@ -29,7 +29,7 @@ def test_it_is_opened_once_it_is_there():
         opened.append(1)
         return Book()
 
-    source = Awaited("notebook", is_there=lambda: bool(there), find=find)
+    source = LateSource("notebook", is_there=lambda: bool(there), find=find)
     assert isinstance(source, Prompt)
     assert (source.name, source.mark(), list(source.scan(SINCE)), opened) == (
         "notebook",

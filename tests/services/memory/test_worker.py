@@ -13,7 +13,7 @@ from tests.contracts.memory_laws import OtherEncoder
 from tests.memory_postgres_world import PostgresMemoryWorld
 from tests.patience import PATIENCE_S, until
 
-from commonplace.app.process import Shared
+from commonplace.app.process import ProcessContext
 from commonplace.app.wiring.memory.postgres import working
 from commonplace.app.wiring.memory.schema import check_worker
 from commonplace.core.errors import Unavailable
@@ -48,7 +48,7 @@ def worker_with(world):
     with ExitStack() as opened:
 
         def one(encoder):
-            shared = Shared(world.settings, encoder=ReadySlot(encoder))
+            shared = ProcessContext(world.settings, encoder=ReadySlot(encoder))
             return opened.enter_context(working(shared, world.clock))
 
         yield one

@@ -13,7 +13,7 @@ from commonplace.core.files import may_exist
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import Own
+    from commonplace.app.context import OwnerContext
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
@@ -29,7 +29,7 @@ class ChronicleWiring:
     name = "chronicle"
     title = "Chronicle"
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: OwnerContext) -> None:
         self._own = own
         self.wiring = own.wiring
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.app.context import Own
+    from commonplace.app.context import OwnerContext
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
@@ -31,7 +31,7 @@ class NotebookWiring:
     name = "notebook"
     title = "The notebook"
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: OwnerContext) -> None:
         self._own = own
         self.wiring = own.wiring
 

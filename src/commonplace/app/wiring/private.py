@@ -18,7 +18,7 @@ from commonplace.tools.private.tools import PrivateTools
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import Own
+    from commonplace.app.context import OwnerContext
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
@@ -31,7 +31,7 @@ class PrivateWiring:
     name = "private"
     title = "The private journal"
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: OwnerContext) -> None:
         self._own = own
         self.wiring = own.wiring
 

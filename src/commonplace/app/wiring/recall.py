@@ -10,7 +10,7 @@ from commonplace.core.errors import CommonplaceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from commonplace.app.context import Own, Wired
+    from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
     from commonplace.services.recall.service import RecallService
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RecallWiring:
     """What asks all journals at once: its service and its tools."""
 
-    def __init__(self, own: Own, *, journals: Sequence[Wired]) -> None:
+    def __init__(self, own: OwnerContext, *, journals: Sequence[JournalWiring]) -> None:
         self._own = own
         self.wiring = own.wiring
         self._journals = journals
@@ -84,7 +84,7 @@ class RecallWiring:
         joint = JointIndex(own.index, beside.index)
         return own.finder_over(joint, JointFiling(own.filing, beside.filing)), joint
 
-    def _there(self) -> list[Wired]:
+    def _there(self) -> list[JournalWiring]:
         return [each for each in self._journals if each.is_there()]
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:

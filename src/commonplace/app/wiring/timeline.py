@@ -16,7 +16,7 @@ from commonplace.journals.timeline.retention import parse_retention
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import Own
+    from commonplace.app.context import OwnerContext
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
@@ -37,7 +37,7 @@ class TimelineWiring:
     name = "timeline"
     title = "The timeline"
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: OwnerContext) -> None:
         self._own = own
         self.wiring = own.wiring
 
@@ -157,9 +157,9 @@ class TimelineWiring:
 
     def lineage(self) -> Lineage:
         """What knows which summaries an entry went into, once there is a timeline."""
-        from commonplace.search.filing.late_source import AwaitedLineage
+        from commonplace.search.filing.late_source import LateLineage
 
-        return AwaitedLineage(is_there=self.is_there, find=lambda: self.journal)
+        return LateLineage(is_there=self.is_there, find=lambda: self.journal)
 
     def problems(self) -> Iterator[Finding]:
         """Where its database lies, and what is wrong with it and its summaries; changes nothing."""

@@ -17,7 +17,7 @@ from commonplace.doors.cli.progress import show_counting
 
 if TYPE_CHECKING:
     from commonplace.core.values import Problem
-    from commonplace.doors.doctor.checks import Mended, Report
+    from commonplace.doors.doctor.checks import Repairs, Report
 
 
 @click.command()
@@ -30,11 +30,11 @@ def doctor(ctx: click.Context, repair: bool, as_json: bool) -> None:
     Looks at the weights, the settings, our folders, every journal entry and the index. Leaves with
     1 while anything is wrong. An entry is never altered: a broken one is named.
     """
-    from commonplace.doors.doctor.checks import Checkup, Mended
+    from commonplace.doors.doctor.checks import Doctor, Repairs
 
     with opened() as app:
-        checkup = Checkup(app)
-        mended = Mended()
+        checkup = Doctor(app)
+        mended = Repairs()
         if repair:
             with show_counting("Making vectors") as tell:
                 mended = checkup.repair(tell)
@@ -45,7 +45,7 @@ def doctor(ctx: click.Context, repair: bool, as_json: bool) -> None:
         ctx.exit(FAILURE)
 
 
-def _facts(report: Report, mended: Mended) -> dict[str, object]:
+def _facts(report: Report, mended: Repairs) -> dict[str, object]:
     return {
         "problems": [{"where": part, **asdict(problem)} for part, problem in report.problems],
         "notes": [{"where": part, "what": note} for part, note in report.notes],
@@ -53,7 +53,7 @@ def _facts(report: Report, mended: Mended) -> dict[str, object]:
     }
 
 
-def _text(report: Report, mended: Mended) -> str:
+def _text(report: Report, mended: Repairs) -> str:
     before = [None, *(part for part, _ in report.notes)]
     lines = [
         f"{'' if part == last else part.capitalize():10}{note}"

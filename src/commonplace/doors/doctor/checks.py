@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app import App
-    from commonplace.app.context import Wired
+    from commonplace.app.context import JournalWiring
     from commonplace.core.values import Finding
 
 _OTHERS = 0o077
@@ -45,14 +45,14 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class Repairs:
     """What was done, and what could not be done, each with its part."""
 
     done: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, Problem]] = field(default_factory=list)
 
 
-class Checkup:
+class Doctor:
     """One look at an owner's weights, settings, folders, journal and index, and their repair."""
 
     def __init__(self, app: App) -> None:
@@ -82,12 +82,12 @@ class Checkup:
                     report.notes.append((part, finding))
         return report
 
-    def repair(self, progress: Callable[[int, int], None] | None = None) -> Mended:
+    def repair(self, progress: Callable[[int, int], None] | None = None) -> Repairs:
         """Mend what can be mended, then file and encode what is missing; each part by itself.
 
         progress: told (vectors made, still to make).
         """
-        mended = Mended()
+        mended = Repairs()
         index = self._app.index
         steps: list[tuple[str, Callable[[], Iterable[str]]]] = [
             ("folders", self._close_folders),
@@ -272,7 +272,7 @@ class Checkup:
         return sum(1 for source in sources_of(self._app.private.journal) for _ in source.wanting())
 
 
-def _look_at(journal: Wired) -> Iterator[Finding]:
+def _look_at(journal: JournalWiring) -> Iterator[Finding]:
     try:
         yield from journal.problems()
     except CommonplaceError as exc:

@@ -13,7 +13,7 @@ from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.app.process import Shared
+    from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ AGAIN_S = 30.0
 class MemoryWork(Background):
     """Files what users save until it is stopped; waits at most for the batch in hand."""
 
-    def __init__(self, shared: Shared, clock: Clock) -> None:
+    def __init__(self, shared: ProcessContext, clock: Clock) -> None:
         super().__init__("memory work")
         self._shared = shared
         self._clock = clock

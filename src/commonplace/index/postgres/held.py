@@ -17,7 +17,7 @@ from commonplace.index.scoring.score import Cosines
 if TYPE_CHECKING:
     from commonplace.core.values import Vector
     from commonplace.index.postgres.transaction import Asking
-    from commonplace.index.scoring.doc_table import Ids, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Ids
 
 HELD_CHUNKS = 1_000
 """Vectors up to which a user's are kept; of more, the server computes the products."""
@@ -35,7 +35,7 @@ class Held:
     docs: Ids
     matrix: Vector
 
-    def cosines(self, query: Vector, roll: Roll) -> Cosines:
+    def cosines(self, query: Vector, roll: DocTable) -> Cosines:
         """How near those of the docs in a roll are."""
         inside = np.flatnonzero(roll.places_of(self.docs) >= 0)
         figures = self.matrix @ query

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Filter, Interval
     from commonplace.index.postgres.transaction import Asking
-    from commonplace.index.scoring.doc_table import Ids, Mask, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Ids, Mask
     from commonplace.index.scoring.stems import Stem
 
 REMEMBERED_DOCS = 2_000_000
@@ -52,7 +52,7 @@ class KnownDocs:
 
     name: str
     change: int
-    roll: Roll
+    roll: DocTable
     shelves: Mapping[int, Shelf]
     spreads: dict[Stem, tuple[int, int]] = field(default_factory=dict)
 
@@ -152,7 +152,7 @@ def span_of(within: Interval) -> IdSpan:
 class DocsInReach:
     """The docs a search may look at, their span, and whether no doc at all is left out."""
 
-    roll: Roll
+    roll: DocTable
     span: IdSpan
     is_whole: bool
 
@@ -170,7 +170,7 @@ def reach_of(asking: Asking, known: KnownDocs, within: Filter) -> DocsInReach:
     return DocsInReach(roll, span, len(roll) == len(known.roll))
 
 
-def _timed(roll: Roll, within: Interval) -> Iterator[Mask]:
+def _timed(roll: DocTable, within: Interval) -> Iterator[Mask]:
     """What bounds inside a second let in: there rows lie as they came."""
     if within.start is not None and micros(within.start) % _SECOND_US:
         yield roll.at_us >= micros(within.start)
@@ -196,7 +196,7 @@ def _has_heading(on: Shelf, wanted: Sequence[str]) -> bool:
     return any(plain(fold_name(part)) in heading for part in wanted for heading in held)
 
 
-def _tagged(asking: Asking, roll: Roll, within: Filter) -> Iterator[Mask]:
+def _tagged(asking: Asking, roll: DocTable, within: Filter) -> Iterator[Mask]:
     """What the tags of a filter let in."""
     if within.tags:
         yield np.isin(roll.ids, _bearing(asking, within.tags))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.index.postgres.known import IdSpan, KnownDocs
     from commonplace.index.postgres.transaction import Asking
-    from commonplace.index.scoring.doc_table import Ids, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Ids
     from commonplace.index.scoring.stems import Stem
 
 _DRIFT = 0.05
@@ -51,7 +51,7 @@ class Sought:
         return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
     def postings(
-        self, asking: Asking, known: KnownDocs, roll: Roll, sent: bytes | None
+        self, asking: Asking, known: KnownDocs, roll: DocTable, sent: bytes | None
     ) -> dict[Stem, Posting]:
         """Where the words that count stand in a roll; one posting for each word.
 
@@ -158,7 +158,7 @@ def _listed(asking: Asking, asked: Sequence[Stem], span: IdSpan, sent: bytes | N
     return _Stands(*np.concatenate(parts, axis=1))
 
 
-def _postings(stands: _Stands, asked: int, roll: Roll) -> list[Posting]:
+def _postings(stands: _Stands, asked: int, roll: DocTable) -> list[Posting]:
     """The postings of each word in a roll: all at once, as few words and many cost alike."""
     places = roll.places_of(stands.docs)
     # A tag is not a word, and what is out of reach is not there.

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from commonplace.index.scoring.doc_table import Ids, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Ids
 
     RefsOf: TypeAlias = Callable[[Sequence[int]], Mapping[int, str]]
 
 
-def followed(roll: Roll, moved: Ids, fresh: Ids, refs_of: RefsOf) -> Roll:
+def followed(roll: DocTable, moved: Ids, fresh: Ids, refs_of: RefsOf) -> DocTable:
     """A roll without the docs that moved, and with those that are there now.
 
     fresh: (columns, n), in any order. refs_of: of docs of one instant, of which refs decide.
@@ -38,7 +38,7 @@ def followed(roll: Roll, moved: Ids, fresh: Ids, refs_of: RefsOf) -> Roll:
     return roll_of(np.insert(kept, places, fresh, axis=1))
 
 
-def in_order(columns: Ids, refs_of: RefsOf) -> Roll:
+def in_order(columns: Ids, refs_of: RefsOf) -> DocTable:
     """The roll of some docs, by (time, ref)."""
     return roll_of(columns[:, _order(columns, refs_of)])
 

@@ -34,7 +34,7 @@ class Lending(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Roll:
+class DocTable:
     """Docs as columns of one length, in the order of (time, ref); a row's number is its place.
 
     ids, shelves: as in the tables. at_us: microseconds since the epoch. sessions: 0 for none, and
@@ -107,21 +107,21 @@ class Roll:
     def _relative_lengths(self) -> dict[Weighing, Figures]:
         return {}
 
-    def between(self, low: int, high: int) -> Roll:
+    def between(self, low: int, high: int) -> DocTable:
         """The same of the docs with low <= id < high alone, as if there were no others.
 
         Both cut between seconds, where the order of ids and that of (time, ref) are one.
         """
         ordered, places = self._by_id
         start, stop = np.searchsorted(ordered, [low, high]).tolist()
-        part = Roll(*(getattr(self, name)[start:stop] for name in COLUMNS))
+        part = DocTable(*(getattr(self, name)[start:stop] for name in COLUMNS))
         part.__dict__["_by_id"] = ordered[start:stop], places[start:stop] - start
         return part
 
-    def taken(self, mask: Mask) -> Roll:
+    def taken(self, mask: Mask) -> DocTable:
         """The same of some docs alone, as if there were no others."""
         chosen = np.flatnonzero(mask)
-        return Roll(*(getattr(self, name)[chosen] for name in COLUMNS))
+        return DocTable(*(getattr(self, name)[chosen] for name in COLUMNS))
 
     def around(self, places: Ids, reach: int) -> Ids:
         """These places and those up to `reach` before and after each in its session, in order."""
@@ -175,7 +175,7 @@ class Roll:
         return others, is_there
 
 
-def roll_of(columns: Ids) -> Roll:
+def roll_of(columns: Ids) -> DocTable:
     """The roll of (columns, n) numbers, as `COLUMNS` names them, in the order of (time, ref)."""
     ids, at_us, shelves, sessions, lengths, timed = columns
-    return Roll(ids, at_us, shelves, sessions, lengths, timed.astype(np.bool_))
+    return DocTable(ids, at_us, shelves, sessions, lengths, timed.astype(np.bool_))

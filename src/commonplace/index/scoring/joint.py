@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.values import Asked, Candidates, Doc, Tally
-    from commonplace.index.scoring.doc_table import Figures, Ids, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Figures, Ids
     from commonplace.index.scoring.stems import Stem
 
 _T = TypeVar("_T")
@@ -161,7 +161,7 @@ def joined(parts: Sequence[Measured]) -> Measured:
     )
 
 
-def _numbered(roll: Roll, part: int, parts: int) -> Ids:
+def _numbered(roll: DocTable, part: int, parts: int) -> Ids:
     columns = np.stack([np.asarray(getattr(roll, name), dtype=np.int64) for name in COLUMNS])
     # Hashes among them may wrap around: two of one owner still never meet.
     columns[0] = columns[0] * parts + part

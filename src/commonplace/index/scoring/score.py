@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from commonplace.core.values import Asked, Doc, Weighing
-    from commonplace.index.scoring.doc_table import Figures, Ids, Lending, Mask, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Figures, Ids, Lending, Mask
     from commonplace.index.scoring.stems import Stem
 
 # What two products over the same numbers may differ by, laid out differently.
@@ -35,7 +35,7 @@ class Posting(NamedTuple):
     dated: Figures
 
 
-def posting_of(found: Ids, roll: Roll) -> Posting:
+def posting_of(found: Ids, roll: DocTable) -> Posting:
     """found: a number for each time the word stands: its doc's id times two, plus 1 in its date."""
     if (found[1:] < found[:-1]).any():
         found = np.sort(found)
@@ -116,7 +116,7 @@ class Measured:
     authors, kinds: by shelf. read: the docs of some ids.
     """
 
-    roll: Roll
+    roll: DocTable
     postings: Mapping[Stem, Posting]
     near: Nearness
     authors: Mapping[int, str]
@@ -165,7 +165,7 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     )
 
 
-def _nearest_of(places: Ids, roll: Roll, cosines: Nearness, limit: int) -> Ids:
+def _nearest_of(places: Ids, roll: DocTable, cosines: Nearness, limit: int) -> Ids:
     """Of some places those with the best chunks."""
     figures = cosines.of(roll.ids[places])
     has = np.flatnonzero(~np.isnan(figures))
@@ -181,7 +181,7 @@ def _named(shelves: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple
 
 
 def _meaning(
-    roll: Roll, cosines: Nearness, places: Ids, lending: Lending
+    roll: DocTable, cosines: Nearness, places: Ids, lending: Lending
 ) -> tuple[Figures, Figures]:
     """The cosines of some places, plain and with what neighbours lend."""
     lends = lending.weights > 0
@@ -209,7 +209,7 @@ class _Words:
     that both come out on one scale.
     """
 
-    def __init__(self, roll: Roll, postings: Sequence[Posting], weighing: Weighing) -> None:
+    def __init__(self, roll: DocTable, postings: Sequence[Posting], weighing: Weighing) -> None:
         self._docs = len(roll)
         self._postings = postings
         self._weighing = weighing

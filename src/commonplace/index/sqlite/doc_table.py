@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from commonplace.index.scoring.doc_table import Roll
+    from commonplace.index.scoring.doc_table import DocTable
     from commonplace.index.sqlite.docs import Queries
 
 MOVES_KEPT = 10_000
@@ -31,9 +31,9 @@ class Rolls:
 
     def __init__(self, sql: Queries) -> None:
         self._sql = sql
-        self._held: tuple[str, int, Roll] | None = None
+        self._held: tuple[str, int, DocTable] | None = None
 
-    def roll(self, conn: sqlite3.Connection) -> Roll:
+    def roll(self, conn: sqlite3.Connection) -> DocTable:
         """Every doc as the caller's transaction sees them."""
         name, newest, oldest = conn.execute(self._sql["read_roll_position"]).fetchone()
         held = self._held
@@ -47,11 +47,11 @@ class Rolls:
         self._held = name, newest, roll
         return roll
 
-    def _read(self, conn: sqlite3.Connection) -> Roll:
+    def _read(self, conn: sqlite3.Connection) -> DocTable:
         columns = np.stack(read_columns(conn, self._sql["list_roll"]))
         return in_order(columns, partial(self._refs, conn))
 
-    def _followed(self, conn: sqlite3.Connection, roll: Roll, seen: int) -> Roll | None:
+    def _followed(self, conn: sqlite3.Connection, roll: DocTable, seen: int) -> DocTable | None:
         moved = read_column(conn, self._sql["list_moved"], {"seen": seen})
         if len(moved) > MOVES_TAKEN:
             return None

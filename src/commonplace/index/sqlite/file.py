@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import threading
 import zlib
@@ -30,14 +31,18 @@ from commonplace.db.sqlite import (
 from commonplace.index.scoring.stems import folded_words
 from commonplace.index.sqlite.damage import MISREAD, is_damaged
 from commonplace.index.sqlite.doc_table import Rolls
-from commonplace.index.sqlite.meaning import Meaning
+from commonplace.index.sqlite.meaning import STORES, Meaning
 from commonplace.index.sqlite.words import Spreads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+    from typing import TypeAlias
 
-    from commonplace.index.sqlite.docs import Shelf
+    from commonplace.index.sqlite.docs import Queries, Shelf
+    from commonplace.index.sqlite.stored import StoredMeaning
+
+    OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
 
 SCHEMA = 4
 FILE_NAME = "index.db"
@@ -71,7 +76,7 @@ class Opened:
     """
 
     database: Database
-    meaning: Meaning
+    meaning: Meaning | StoredMeaning
     rolls: Rolls
     read_only: bool
     identity: tuple[int, int]
@@ -87,9 +92,10 @@ class IndexFile:
     corrupt is removed and made anew then, empty, marks and all, so that the journals refill it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, open_meaning: OpenMeaning = Meaning) -> None:
         self.folder = folder
         self.path = folder / FILE_NAME
+        self._open_meaning = open_meaning
         self._lock = threading.Lock()
         self._opened: Opened | None = None
         self._retired: list[Database] = []
@@ -134,6 +140,7 @@ class IndexFile:
         with self._lock:
             self._closed = True
             if self._opened is not None:
+                self._opened.meaning.close()
                 self._opened.database.close()
                 self._opened = None
             for each in self._retired:
@@ -181,13 +188,17 @@ class IndexFile:
         return conn
 
     def bytes_on_disk(self) -> int:
-        """The apparent size of the database, its journal and the matrices."""
+        """The apparent size of the database, its journal, the matrices and vector stores."""
         total = 0
         with contextlib.suppress(OSError), os.scandir(self.folder) as names:
             for name in names:
                 if name.name.startswith(FILE_NAME) or name.name.endswith(MATRIX_SUFFIX):
                     with contextlib.suppress(OSError):
                         total += name.stat().st_size
+        for folder, _, names_in in os.walk(self.folder / STORES):
+            for each in names_in:
+                with contextlib.suppress(OSError):
+                    total += os.stat(os.path.join(folder, each)).st_size
         return total
 
     def _is_damaged(self) -> bool:
@@ -223,6 +234,7 @@ class IndexFile:
 
     def _retire(self) -> None:
         if self._opened is not None:
+            self._opened.meaning.close()
             self._retired.append(self._opened.database)
             self._opened = None
         # A connection another thread is using now is closed at a later turn.
@@ -283,7 +295,7 @@ class IndexFile:
                 hint="Try again.",
                 place=self.path,
             )
-        meaning = Meaning(self.folder, queries())
+        meaning = self._open_meaning(self.folder, queries())
         return Opened(database, meaning, Rolls(queries()), read_only, identity)
 
     def _broken_mark(self) -> Path:
@@ -292,6 +304,8 @@ class IndexFile:
     def _remove(self) -> None:
         names = [FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"]
         names += [each.name for each in self.folder.glob(f"*{MATRIX_SUFFIX}")]
+        with disk(self.folder), contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.folder / STORES)
         # The mark goes last: a process killed on the way leaves it, and the next one goes on.
         for name in [*names, _BROKEN_NAME]:
             try:

@@ -5,6 +5,7 @@ Never holds what cannot be made again from the journals, and never searches with
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import secrets
@@ -32,16 +33,17 @@ from commonplace.index.sqlite.docs import (
     read_docs,
 )
 from commonplace.index.sqlite.file import IndexFile, empty, queries
-from commonplace.index.sqlite.meaning import EncoderRow
+from commonplace.index.sqlite.meaning import EncoderRow, Meaning, View
 from commonplace.index.sqlite.reach import inside, reach_of
 from commonplace.index.sqlite.words import read_postings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.core.values import Asked, Candidates, Change, Doc, Encoded, Vector
-    from commonplace.index.sqlite.file import Opened
+    from commonplace.index.scoring.score import Nearness
+    from commonplace.index.sqlite.file import Opened, OpenMeaning
 
 _log = logging.getLogger(__name__)
 _MATRIX_LEASE_S = 120.0
@@ -51,14 +53,20 @@ _NO_ENCODER = -1
 class SqliteIndex:
     """Indexes of all owners, each in the folder that `folder_of` names.
 
-    clock: seconds since the epoch, for leases. A folder and its file are made at their first use.
+    clock: seconds since the epoch, for leases. open_meaning: what compares vectors, in place of our
+    own matrix. A folder and its file are made at their first use.
     """
 
     def __init__(
-        self, folder_of: Callable[[str], Path], *, clock: Callable[[], float] = time.time
+        self,
+        folder_of: Callable[[str], Path],
+        *,
+        clock: Callable[[], float] = time.time,
+        open_meaning: OpenMeaning = Meaning,
     ) -> None:
         self._folder_of = folder_of
         self._clock = clock
+        self._open_meaning = open_meaning
         self._lock = threading.Lock()
         self._owners: dict[str, SqliteOwnerIndex] = {}
         self._closed = False
@@ -75,7 +83,9 @@ class SqliteIndex:
                 raise Unavailable("The index is closed.", hint="Open it again.")
             if owner not in self._owners:
                 folder = self._folder_of(owner)
-                self._owners[owner] = SqliteOwnerIndex(folder, clock=self._clock)
+                self._owners[owner] = SqliteOwnerIndex(
+                    folder, clock=self._clock, open_meaning=self._open_meaning
+                )
             return self._owners[owner]
 
     def rest(self, owner: str) -> None:
@@ -96,8 +106,14 @@ class SqliteIndex:
 class SqliteOwnerIndex:
     """The words and vectors of one owner; also leases, mends and forgets (see `core.ports`)."""
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._file = IndexFile(folder)
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        open_meaning: OpenMeaning = Meaning,
+    ) -> None:
+        self._file = IndexFile(folder, open_meaning)
         self._clock = clock
         self._sql = queries()
         self._holder = f"{os.getpid()}-{secrets.token_hex(4)}"
@@ -175,16 +191,21 @@ class SqliteOwnerIndex:
                 roll = inside(roll, reach)
                 postings = read_postings(conn, self._sql, asked.words, reach, roll, opened.spreads)
                 learn_shelves(conn, self._sql, opened.shelves, [int(roll.shelves.max(initial=0))])
-            cosines = NO_COSINES
+            near: Nearness = NO_COSINES
             vector = asked.vector()
             if view is not None and encoder is not None and vector is not None:
-                cosines = view.cosines(checked_query(vector, encoder.dimensions), reach)
+                query = checked_query(vector, encoder.dimensions)
+                near = (
+                    view.cosines(query, reach)
+                    if isinstance(view, View)
+                    else view.nearness(query, reach, roll, self._reading)
+                )
                 if opened.meaning.is_lost(encoder.id):
                     self._write_matrix(conn, opened, encoder)
         return Measured(
             roll=roll,
             postings=postings,
-            near=cosines,
+            near=near,
             authors={shelf: on.author for shelf, on in opened.shelves.items()},
             kinds={shelf: on.kind for shelf, on in opened.shelves.items()},
             read=self._read,
@@ -247,12 +268,8 @@ class SqliteOwnerIndex:
                 conn.execute(self._sql["drop_bare_shelves"])
                 conn.execute(self._sql["drop_bare_sessions"])
                 conn.execute(self._sql["merge_words"])
-            for *row, _ in conn.execute(self._sql["list_matrices"]).fetchall():
-                encoder = EncoderRow(*row)
-                position = opened.meaning.position(conn, encoder.id)
-                if position.newest.drop > position.reached.drop:
-                    with disk(self._file.folder):
-                        opened.meaning.rewrite(conn, encoder)
+            with disk(self._file.folder):
+                opened.meaning.erase(conn)
             if not erase(conn):
                 raise Unavailable(
                     "The index {place} is being read, so the bytes of what was forgotten remain.",
@@ -276,7 +293,7 @@ class SqliteOwnerIndex:
         try:
             with self._file.using(write=True) as (conn, opened):
                 empty(conn)
-                opened.meaning.sweep(conn)
+                opened.meaning.discard(conn)
         except Corrupted:
             self._file.recreate()
 
@@ -302,6 +319,11 @@ class SqliteOwnerIndex:
         # One state of the tables: a shelf that leaves meanwhile is no damage.
         with self._file.using() as (conn, opened), snapshot(conn):
             return read_docs(conn, self._sql, opened.shelves, keys)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._file.using() as (conn, _), snapshot(conn):
+            yield conn
 
     def _mend(self, faults: list[mending.Fault]) -> list[str]:
         with self._file.using(write=True) as (conn, opened):
@@ -360,7 +382,7 @@ class SqliteOwnerIndex:
             conn.execute(self._sql["drop_lease"], {"name": name, "holder": holder})
 
     def _tidy(self, conn: sqlite3.Connection, opened: Opened, encoder: EncoderRow) -> None:
-        if opened.meaning.position(conn, encoder.id).is_worn:
+        if opened.meaning.is_due(conn, encoder):
             self._write_matrix(conn, opened, encoder)
 
     def _write_matrix(self, conn: sqlite3.Connection, opened: Opened, encoder: EncoderRow) -> None:

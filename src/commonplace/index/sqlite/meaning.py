@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import threading
 import zlib
 from dataclasses import dataclass, replace
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from commonplace.core.errors import Corrupted
+from commonplace.core.files import locked
 from commonplace.db.sqlite import REPAIR_HINT, snapshot, transaction
 from commonplace.index.scoring.score import Cosines
 from commonplace.index.sqlite.matrix import Binding, Reached, Rows, read_matrix, write_matrix
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 # A matrix file is written again when this many vectors lie beside it, and a share of its own rows.
 TAIL_LEAST, TAIL_SHARE = 1000, 0.125
 DEAD_LEAST, DEAD_SHARE = 100, 0.1
+
+STORES = "vectors"
+"""The folder of vector stores beside the index, one folder a kind: see `stored`."""
 
 _FLOAT_BYTES = 4
 
@@ -143,6 +149,35 @@ class Meaning:
     def _binding(position: Position, encoder: EncoderRow) -> Binding:
         return Binding(position.name, encoder.identity, encoder.dimensions)
 
+    def is_due(self, conn: sqlite3.Connection, encoder: EncoderRow) -> bool:
+        """Whether an encoder's matrix file, if there is to be one, should be written again."""
+        return self.position(conn, encoder.id).is_worn
+
+    def erase(self, conn: sqlite3.Connection) -> None:
+        """Leave nothing of dropped vectors in matrix files, nor in what other settings left."""
+        for *row, _ in conn.execute(self._sql["list_matrices"]).fetchall():
+            encoder = EncoderRow(*row)
+            position = self.position(conn, encoder.id)
+            if position.newest.drop > position.reached.drop:
+                self.rewrite(conn, encoder)
+        self._remove_stores()
+
+    def discard(self, conn: sqlite3.Connection) -> None:
+        """Remove the matrix files that the tables do not note, and all vector stores."""
+        self.sweep(conn)
+        self._remove_stores()
+
+    def _remove_stores(self) -> None:
+        folder = self._folder / STORES
+        if folder.is_dir():
+            # The folder stays: it is what processes lock.
+            with locked(folder):
+                for each in folder.iterdir():
+                    shutil.rmtree(each)
+
+    def close(self) -> None:
+        """Nothing is open: what is mapped goes with the object."""
+
     def sweep(self, conn: sqlite3.Connection) -> None:
         """Remove the matrix files that the tables do not note."""
         wanted = {row[3] for row in conn.execute(self._sql["list_matrices"])}
@@ -244,16 +279,13 @@ class _Tail:
     def extend(self, found: list[tuple[int, int, int, bytes, int]]) -> None:
         if not found:
             return
-        size = self.dimensions * _FLOAT_BYTES
-        if any(len(row[3]) != size or zlib.crc32(row[3]) != row[4] for row in found):
-            raise Corrupted("A vector in the index is not as it was filed.", hint=REPAIR_HINT)
+        numbers, vectors = unpacked(found, self.dimensions)
         start, stop = self._count, self._count + len(found)
         if stop > len(self._matrix):
             self._grow(max(stop, 2 * start))
         # Views of earlier transactions end at `start`: these rows are not theirs.
-        self._numbers[:, start:stop] = np.array([row[:3] for row in found], dtype=np.int64).T
-        vectors = np.frombuffer(b"".join(row[3] for row in found), dtype="<f4")
-        self._matrix[start:stop] = vectors.reshape(-1, self.dimensions)
+        self._numbers[:, start:stop] = numbers
+        self._matrix[start:stop] = vectors
         if self._alive is not None:
             self._alive = np.concatenate([self._alive, np.ones(len(found), dtype=np.bool_)])
         self._count = stop
@@ -293,6 +325,21 @@ class _Signature(NamedTuple):
         """Whether it is unchanged or gone; gone it stays mapped, shrunk it kills its readers."""
         now = _Signature.of(self.path)
         return now is None or now == self
+
+
+def unpacked(
+    found: Sequence[tuple[int, int, int, bytes, int]], dimensions: int
+) -> tuple[NDArray[np.int64], Vector]:
+    """Rows of ids, docs, shelves, vectors and their sums: (3, n), and (n, dimensions) float32.
+
+    Raises: Corrupted.
+    """
+    size = dimensions * _FLOAT_BYTES
+    if any(len(row[3]) != size or zlib.crc32(row[3]) != row[4] for row in found):
+        raise Corrupted("A vector in the index is not as it was filed.", hint=REPAIR_HINT)
+    numbers = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3).T
+    vectors = np.frombuffer(b"".join(row[3] for row in found), dtype="<f4")
+    return numbers, vectors.reshape(-1, dimensions)
 
 
 def _without(rows: Rows, gone: Ids) -> Rows:

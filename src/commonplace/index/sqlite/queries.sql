@@ -103,7 +103,7 @@ SELECT
 
 -- name: list_placed_vectors
 -- Some vectors of an encoder by their ids, with what filters ask of their docs.
-SELECT v.id, v.doc, d.shelf, v.vector FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+SELECT v.id, v.doc, d.shelf, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
 WHERE v.id > :seen AND v.id <= :last AND v.encoder = :encoder ORDER BY v.id LIMIT :limit;
 
 -- name: list_stamps
@@ -198,6 +198,20 @@ FROM (SELECT :encoder AS encoder) AS asked LEFT JOIN matrices AS m USING (encode
 -- The vectors of an encoder added since one was seen, with what filters ask of their docs.
 SELECT v.id, v.doc, d.shelf, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
 WHERE v.id > :seen AND v.encoder = :encoder ORDER BY v.id;
+
+-- name: list_vectors_of
+-- The vectors that some docs have of an encoder, in the order of the docs.
+SELECT id, doc, 0, vector, sum FROM vectors
+WHERE doc IN (SELECT value FROM json_each(:docs)) AND encoder = :encoder ORDER BY doc;
+
+-- name: list_vector_ids
+-- The ids of the same, up to the last one that a vector store has.
+SELECT group_concat(id) FROM vectors
+WHERE doc IN (SELECT value FROM json_each(:docs)) AND encoder = :encoder AND id <= :last;
+
+-- name: list_docs_of_vectors
+-- The docs of some vectors.
+SELECT group_concat(doc) FROM vectors WHERE id IN (SELECT value FROM json_each(:vectors));
 
 -- name: list_newer_drops
 -- The vectors dropped since one drop was seen.

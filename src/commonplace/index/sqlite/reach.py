@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.core.values import Filter, Interval
-    from commonplace.index.scoring.doc_table import Ids, Roll
+    from commonplace.index.scoring.doc_table import DocTable, Ids
     from commonplace.index.sqlite.docs import Queries
 
 
@@ -49,6 +49,12 @@ class Reach:
         """Whether neither bound cuts anything off."""
         return (self.low, self.high) == (_FIRST, _LAST)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every doc is in reach."""
+        bounded = self.shelves is not None or self.tagged is not None or len(self.barred)
+        return self.all_time and not bounded
+
     def mask(self, docs: Ids, shelves: Ids | None) -> NDArray[np.bool_] | None:
         """Which of these docs are let in, the span of time aside; None for all.
 
@@ -67,7 +73,7 @@ class Reach:
 EVERYTHING = Reach(_FIRST, _LAST, np.empty(0, dtype=np.int64), None, None)
 
 
-def inside(roll: Roll, reach: Reach) -> Roll:
+def inside(roll: DocTable, reach: Reach) -> DocTable:
     """The roll of the docs in reach."""
     part = roll if reach.all_time else roll.between(reach.low, reach.high)
     mask = reach.mask(part.ids, part.shelves)

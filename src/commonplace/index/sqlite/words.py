@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from commonplace.index.scoring.doc_table import Roll
+    from commonplace.index.scoring.doc_table import DocTable
     from commonplace.index.scoring.score import Posting
     from commonplace.index.scoring.stems import Stem
     from commonplace.index.sqlite.docs import Queries
@@ -66,7 +66,7 @@ def read_postings(  # noqa: PLR0917  what a count needs
     sql: Queries,
     question: str,
     reach: Reach,
-    roll: Roll,
+    roll: DocTable,
     spreads: Spreads,
 ) -> dict[Stem, Posting]:
     """Where the telling words of a question stand in a roll, and how often; one for each word.
@@ -116,7 +116,7 @@ def _posting(  # noqa: PLR0917  what a count needs
     sql: Queries,
     stem: Stem,
     reach: Reach,
-    roll: Roll,
+    roll: DocTable,
     spreads: Spreads,
     docs: int,
 ) -> Posting:

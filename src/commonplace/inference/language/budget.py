@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Completion, Question
 
 
-class Purse:
+class TokenBudget:
     """The tokens of one owner: a file a day, a line for what is set aside and one for what it was.
 
     folder: of these files, made when needed. zone: cuts the days. Usable by several processes.
@@ -98,7 +98,7 @@ class Purse:
 class Run:
     """What one run may spend: a call of a tool, a round of summaries; all models of it together."""
 
-    def __init__(self, purse: Purse, *, per_run: int) -> None:
+    def __init__(self, purse: TokenBudget, *, per_run: int) -> None:
         self._purse = purse
         self._left = self._per_run = per_run
 

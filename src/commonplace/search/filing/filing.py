@@ -31,7 +31,13 @@ from commonplace.search.filing.batches import (
     texts_of,
     unencoded_of,
 )
-from commonplace.search.filing.source_indexer import DAMAGED, Errand, Lane, explain, log_failure
+from commonplace.search.filing.source_indexer import (
+    DAMAGED,
+    BackgroundStep,
+    SourceIndexer,
+    explain,
+    log_failure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,13 +147,13 @@ class Filing:
         self._trouble = ""
         self._worker: threading.Thread | None = None
         self._promised: deque[tuple[Encoder, Whole]] = deque()
-        self._keeper = Errand(self._keep_promised, name="places", over=self._over)
-        self._eraser = Errand(self._erase_aside, name="erasing", over=self._over)
+        self._keeper = BackgroundStep(self._keep_promised, name="places", over=self._over)
+        self._eraser = BackgroundStep(self._erase_aside, name="erasing", over=self._over)
         self._may_erase = False
         self._erase_at = -math.inf
 
-    def _lane(self, source: Source) -> Lane:
-        return Lane(
+    def _lane(self, source: Source) -> SourceIndexer:
+        return SourceIndexer(
             self._index,
             source,
             over=self._over,
@@ -296,7 +302,7 @@ class Filing:
         asked = [(lane, lane.sweep()) for lane in self._lanes]
         looked = [(lane, lane.look()) for lane in self._others]
 
-        def under_way() -> list[Lane]:
+        def under_way() -> list[SourceIndexer]:
             rest = [lane for lane, turn in asked if not lane.has_swept(turn)]
             rest += [lane for lane, turn in looked if not lane.has_looked(turn)]
             return [] if self._closed else [lane for lane in rest if not lane.is_silent]
@@ -316,7 +322,7 @@ class Filing:
         with self._over:
             return self._over.wait_for(lambda: self._closed or is_over(), wait_s)
 
-    def _tell(self, lanes: list[Lane]) -> tuple[str, ...]:
+    def _tell(self, lanes: list[SourceIndexer]) -> tuple[str, ...]:
         self._behind = tuple(Behind(journal=x.journal, why=x.why()) for x in lanes)
         return tuple(dict.fromkeys(each.why for each in self._behind))
 
@@ -553,7 +559,9 @@ class Filing:
         ]
 
 
-def _went_on(before: list[tuple[Lane, int]], under_way: Callable[[], list[Lane]]) -> bool:
+def _went_on(
+    before: list[tuple[SourceIndexer, int]], under_way: Callable[[], list[SourceIndexer]]
+) -> bool:
     return [(lane, lane.steps) for lane in under_way()] != before
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
 
 
-class Awaited:
+class LateSource:
     """A prompt and exact source of which only the name is known until it is there.
 
     is_there: a look at a file or two, never raises. find: what opens it then.
@@ -59,7 +59,7 @@ class Awaited:
         return self._found
 
 
-class AwaitedLineage:
+class LateLineage:
     """What tells summaries from what went into them, once there is anything; see `Lineage`."""
 
     def __init__(self, *, is_there: Callable[[], bool], find: Callable[[], Lineage]) -> None:

@@ -26,7 +26,7 @@ DAMAGED = "The index was damaged, and is made again from the journals."
 _log = logging.getLogger(__name__)
 
 
-class Errand:
+class BackgroundStep:
     """A thread that does one thing whenever it is asked to; asked meanwhile, it does it again.
 
     Started at the first call. over: notified after each time.
@@ -85,7 +85,7 @@ class Errand:
                 self._over.notify_all()
 
 
-class Lane:
+class SourceIndexer:
     """Follows one source: one thread looks whether it moved on, another files what did.
 
     over: notified whenever something ends or goes on. on_put: called when entries were filed,
@@ -113,8 +113,8 @@ class Lane:
         self._on_put = on_put
         self._on_filed = on_filed
         self._sweeping = sweeping
-        self._looking = Errand(self._look, name=f"look {source.name}", over=over)
-        self._filing = Errand(self._file, name=f"file {source.name}", over=over)
+        self._looking = BackgroundStep(self._look, name=f"look {source.name}", over=over)
+        self._filing = BackgroundStep(self._file, name=f"file {source.name}", over=over)
         self._sweep_asked = self._in_turn = False
         self._behind = 0
         self._began = self._went_on_at = monotonic()

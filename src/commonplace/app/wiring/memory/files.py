@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import Followed, awaited
+from commonplace.app.context import SearchStack, awaited
 from commonplace.core.files import may_exist
 from commonplace.core.owners import make_owner_folder
 from commonplace.journals.memory.journal import MemoryJournal
@@ -14,8 +14,8 @@ from commonplace.journals.memory.source import MemorySource
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from commonplace.app.context import Own, Wired
-    from commonplace.app.process import Shared
+    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
     from commonplace.core.ports import Source
     from commonplace.core.values import Problem
@@ -27,7 +27,7 @@ FOLDER = "memory"
 class FileMemories:
     """Each user's memory in a file, its words and vectors in the index of all journals."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: ProcessContext) -> None:
         self._shared = shared
 
     def store_of(self, owner: str, clock: Clock) -> MemoryJournal:
@@ -43,22 +43,22 @@ class FileMemories:
         """Whether anything was ever kept: a look at one file."""
         return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
 
-    def own(self, own: Own) -> Followed[Filing]:
+    def own(self, own: OwnerContext) -> SearchStack[Filing]:
         """What files and finds this owner's: with all journals."""
-        return Followed(index=own.index, filing=own.filing, finder=own.finder)
+        return SearchStack(index=own.index, filing=own.filing, finder=own.finder)
 
-    def beside(self, own: Own) -> None:
+    def beside(self, own: OwnerContext) -> None:
         """None: the index of all journals has it."""
 
-    def alone(self, own: Own, store: MemoryJournal) -> Followed[Filing]:
+    def alone(self, own: OwnerContext, store: MemoryJournal) -> SearchStack[Filing]:
         """What files and finds a user's memory alone."""
         return own.alone(store.owner, MemorySource(store, store.database))
 
-    def sources(self, journal: Wired, store: MemoryJournal) -> Sequence[Source]:
+    def sources(self, journal: JournalWiring, store: MemoryJournal) -> Sequence[Source]:
         """What the index of all journals follows."""
         return [awaited(journal, lambda: MemorySource(store, store.database))]
 
-    def problems(self, own: Own, store: MemoryJournal) -> Iterator[Problem | str]:  # noqa: ARG002  the file says it
+    def problems(self, own: OwnerContext, store: MemoryJournal) -> Iterator[Problem | str]:  # noqa: ARG002  the file says it
         """Where the file is, and what is wrong with it."""
         yield f"{store.database.path}{'' if store.exists else ', not made yet'}"
         if store.exists:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import Followed
+from commonplace.app.context import SearchStack
 from commonplace.app.wiring.memory.problems import find_problems
 from commonplace.app.wiring.memory.schema import check_database, check_worker
 from commonplace.core.clock import Clock, utc_now
@@ -27,8 +27,8 @@ from commonplace.services.memory.worker import MemoryWorker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from commonplace.app.context import Own, Wired
-    from commonplace.app.process import Shared
+    from commonplace.app.context import JournalWiring, OwnerContext
+    from commonplace.app.process import ProcessContext
     from commonplace.core.ports import Source
     from commonplace.core.values import Problem
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class PostgresMemories:
     """Every user's memory in one database, opened when it is first used. Close it at the end."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: ProcessContext) -> None:
         url = shared.settings.database.url
         assert url is not None
         self._database = Postgres(url, check=check_database)
@@ -50,15 +50,15 @@ class PostgresMemories:
         """Always: whether anything was kept would have to be asked."""
         return True
 
-    def own(self, own: Own) -> Followed[WordFiling]:
+    def own(self, own: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""
         return self.alone(own, self.store_of(own.settings.owner, own.clock))
 
-    def beside(self, own: Own) -> Followed[WordFiling]:
+    def beside(self, own: OwnerContext) -> SearchStack[WordFiling]:
         """This owner's: the index of all journals has none of it."""
         return self.own(own)
 
-    def alone(self, own: Own, store: records.MemoryPostgres) -> Followed[WordFiling]:
+    def alone(self, own: OwnerContext, store: records.MemoryPostgres) -> SearchStack[WordFiling]:
         """What files and finds a user's memory."""
         mine = self._index.within(store.owner)
         filing = WordFiling(
@@ -69,13 +69,13 @@ class PostgresMemories:
             shows_paths=not own.is_served,
         )
         finder = own.shared.finder_over(mine, filing)
-        return Followed(index=mine, filing=filing, finder=finder)
+        return SearchStack(index=mine, filing=filing, finder=finder)
 
-    def sources(self, journal: Wired, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class
+    def sources(self, journal: JournalWiring, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class
         """None: the index of all journals does not follow it."""
         return ()
 
-    def problems(self, own: Own, store: records.MemoryPostgres) -> Iterator[Problem | str]:  # noqa: ARG002  it is all users'
+    def problems(self, own: OwnerContext, store: records.MemoryPostgres) -> Iterator[Problem | str]:  # noqa: ARG002  it is all users'
         """What is wrong with the database that the settings name, and what is worth knowing."""
         return find_problems(own.settings)
 
@@ -90,7 +90,7 @@ class PostgresMemories:
 
 
 @contextmanager
-def working(shared: Shared, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
+def working(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
     """The worker of the database that the settings name. Raises: Invalid where they name none."""
     settings = shared.settings
     url = settings.database.worker_url or settings.database.url

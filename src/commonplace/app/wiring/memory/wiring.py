@@ -14,7 +14,7 @@ from commonplace.journals.memory.ports import Erases
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.app.context import Followed, Own, Wired
+    from commonplace.app.context import JournalWiring, OwnerContext, SearchStack
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Source
     from commonplace.core.values import Finding
@@ -36,23 +36,23 @@ class Memories(Protocol):
         """Whether anything may be kept of a user; a look at one file at the most."""
         ...
 
-    def own(self, own: Own) -> Followed[Files]:
+    def own(self, own: OwnerContext) -> SearchStack[Files]:
         """What files and finds the memory of an app's own owner."""
         ...
 
-    def beside(self, own: Own) -> Followed[Files] | None:
+    def beside(self, own: OwnerContext) -> SearchStack[Files] | None:
         """An owner's memory where the index of all journals has none of it; None where it has."""
         ...
 
-    def alone(self, own: Own, store: Any) -> Followed[Files]:
+    def alone(self, own: OwnerContext, store: Any) -> SearchStack[Files]:
         """What files and finds any user's memory by itself."""
         ...
 
-    def sources(self, journal: Wired, store: Any) -> Sequence[Source]:
+    def sources(self, journal: JournalWiring, store: Any) -> Sequence[Source]:
         """What of it the index of all journals follows."""
         ...
 
-    def problems(self, own: Own, store: Any) -> Iterator[Finding]:
+    def problems(self, own: OwnerContext, store: Any) -> Iterator[Finding]:
         """What is wrong with what an owner has here, each with its next step; and what is known."""
         ...
 
@@ -71,7 +71,7 @@ class MemoryWiring:
     name = "memory"
     title = "The memory"
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: OwnerContext) -> None:
         self._own = own
         self.wiring = own.wiring
 
@@ -163,7 +163,7 @@ class MemoryWiring:
         return self._own.shared.memories
 
     def _service_over(
-        self, store: MemoryStore, followed: Callable[[], Followed[Files]]
+        self, store: MemoryStore, followed: Callable[[], SearchStack[Files]]
     ) -> MemoryService:
         from commonplace.search import policy
         from commonplace.services.memory.finding import MemoryNumbers

@@ -1,0 +1,284 @@
+"""An index whose nearest a vector store finds: it follows the tables, heals, and forgets."""
+
+import importlib.util
+import logging
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests.index.listed_vectors import ListedVectors, open_listed
+
+from commonplace.core.errors import Unavailable
+from commonplace.core.values import Drop, Filter, Put
+from commonplace.index.sqlite import stored
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.index.sqlite.meaning import Meaning
+from commonplace.testing import a_doc, encode_all, look
+
+_HAS_CHROMA = importlib.util.find_spec("chromadb") is not None
+
+
+def _open_chroma(folder, sql):
+    from commonplace.index.chroma import open_meaning
+
+    return open_meaning(folder, sql)
+
+
+@pytest.fixture(
+    params=[
+        open_listed,
+        pytest.param(
+            _open_chroma,
+            marks=[
+                pytest.mark.long,
+                pytest.mark.skipif(
+                    not _HAS_CHROMA,
+                    reason="chromadb is not installed; `make test-long` installs it.",
+                ),
+            ],
+        ),
+    ],
+    ids=["listed", "chroma"],
+)
+def open_meaning(request):
+    """Each kind of store."""
+    return request.param
+
+
+@pytest.fixture
+def opened(tmp_path, open_meaning):
+    """Makes indexes over one folder of owners, with the store or with what is named."""
+    made = []
+
+    def open_index(meaning=open_meaning):
+        made.append(SqliteIndex(lambda owner: tmp_path / "users" / owner, open_meaning=meaning))
+        return made[-1]
+
+    yield open_index
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def stores(folder):
+    """Where the stores of the owner `me` lie."""
+    return folder / "vectors"
+
+
+@pytest.fixture(autouse=True)
+def warned(caplog):
+    """What was warned of: a store that the tables stand in for is not heard of otherwise."""
+    caplog.set_level(logging.WARNING, logger="commonplace.index.sqlite.stored")
+    return caplog
+
+
+def _docs(count):
+    return [a_doc(f"n:{i}", f"harbour {i} of {i * i}", minutes=i) for i in range(count)]
+
+
+def _files(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _similarities(index, words, law, **rest):
+    found = look(index, words, encoder=law.encoder, **rest)
+    return {ref: round(each.similarity, 5) for ref, each in found.items() if each.similarity}
+
+
+def test_it_finds_what_the_matrix_finds(opened, law, stores, warned):
+    """Of all and within a filter, with the same cosines; nothing was asked of the tables instead."""
+    mine = law.filled(opened(), _docs(60))
+    theirs = law.filled(opened(Meaning), _docs(60), "other")
+    tagged = [a_doc(f"t:{i}", f"wood {i}", minutes=i, tags=("t",)) for i in range(5)]
+    for each in (mine, theirs):
+        each.apply([Put(doc) for doc in tagged])
+        encode_all(each, law.encoder)
+    for within in (Filter(), Filter(tags=("t",))):
+        found = [
+            _similarities(each, "harbour 7", law, within=within, limit=3) for each in (mine, theirs)
+        ]
+        assert found[0] == found[1] != {}
+    assert _files(stores)
+    assert warned.messages == []
+
+
+def test_another_opening_is_followed(opened, law, warned):
+    """What one wrote and dropped, the other finds and finds no more."""
+    mine, theirs = law.filled(opened(), _docs(3)), opened().within("me")
+    assert len(_similarities(theirs, "harbour", law)) == 3
+    theirs.apply([Put(a_doc("n:new", "wood")), Drop("n:0")])
+    encode_all(theirs, law.encoder)
+    assert set(_similarities(theirs, "wood", law)) == {"n:1", "n:2", "n:new"}
+    assert set(_similarities(mine, "wood", law)) == {"n:1", "n:2", "n:new"}
+    assert warned.messages == []
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from commonplace.core.values import Drop, Put
+from commonplace.index.chroma import open_meaning
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.testing import HashingEncoder, a_doc, encode_all, look
+
+index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
+mine = index.within("me")
+mine.apply([Put(a_doc("n:new", "wood")), Drop("n:0")])
+encode_all(mine, HashingEncoder())
+assert look(mine, "wood", encoder=HashingEncoder())
+index.close()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not _HAS_CHROMA, reason="chromadb is not installed.")
+def test_another_process_is_followed(tmp_path, law, warned):
+    """Chroma's own weakness: an open client misses it, so that the client is opened again."""
+    index = SqliteIndex(lambda owner: tmp_path / owner, open_meaning=_open_chroma)
+    mine = law.filled(index, _docs(3))
+    assert len(_similarities(mine, "harbour", law)) == 3
+    subprocess.run([sys.executable, "-c", _WRITER, str(tmp_path)], check=True)
+    found = _similarities(mine, "wood", law, limit=1)
+    assert max(found, key=found.get) == "n:new"
+    assert set(_similarities(mine, "wood", law)) == {"n:1", "n:2", "n:new"}
+    assert warned.messages == []
+    index.close()
+
+
+_RACER = """
+import sys
+from pathlib import Path
+from commonplace.core.values import Drop, Put
+from commonplace.index.chroma import open_meaning
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.testing import HashingEncoder, a_doc, encode_all, look
+
+index = SqliteIndex(lambda owner: Path(sys.argv[1]) / owner, open_meaning=open_meaning)
+mine, name, encoder = index.within("me"), sys.argv[2], HashingEncoder()
+for i in range(25):
+    mine.apply([Put(a_doc(f"{name}:{i}", f"{name} wrote {i} {i * i}"))])
+    if i % 5 == 4:
+        mine.apply([Drop(f"{name}:{i - 4}")])
+    encode_all(mine, encoder)
+    found = look(mine, "nothing", vector=encoder.encode_query(f"{name} wrote {i} {i * i}"),
+                 identity=encoder.identity, limit=3)
+    assert f"{name}:{i}" in found, (i, list(found))
+index.close()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not _HAS_CHROMA, reason="chromadb is not installed.")
+def test_processes_that_write_and_search_at_once_miss_nothing(tmp_path, law):
+    """Each finds what it wrote at once, by meaning alone; at the end all is there, and warnless."""
+    command = [sys.executable, "-W", "error", "-c", _RACER, str(tmp_path)]
+    racers = [
+        subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True)
+        for name in ("ann", "bob", "cat")
+    ]
+    assert [racer.communicate(timeout=300)[1] for racer in racers] == ["", "", ""]
+    index = SqliteIndex(lambda owner: tmp_path / owner, open_meaning=_open_chroma)
+    assert len(_similarities(index.within("me"), "wrote", law, limit=99)) == 3 * 20
+    index.close()
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_removed_store_is_made_again(opened, law, stores, closed):
+    """Whether it was open or not, each search finds everything."""
+    indexes = opened()
+    mine = law.filled(indexes, _docs(20))
+    wanted = _similarities(mine, "harbour 7", law)
+    if closed:
+        indexes.rest("me")
+    shutil.rmtree(stores)
+    assert _similarities(mine, "harbour 7", law) == wanted
+    assert _files(stores)
+    assert _similarities(mine, "harbour 7", law) == wanted
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 9_000])
+def test_a_broken_store_is_made_again(opened, law, stores, content):
+    """Every file of it emptied or overwritten: the tables answer, and the store is filled again."""
+    indexes = opened()
+    mine = law.filled(indexes, _docs(20))
+    wanted = _similarities(mine, "harbour 7", law)
+    indexes.rest("me")
+    for path in _files(stores):
+        if path.name != "note.json":
+            path.write_bytes(content)
+    for _ in range(3):
+        assert _similarities(mine, "harbour 7", law) == wanted
+    indexes.rest("me")
+    assert _similarities(mine, "harbour 7", law) == wanted
+
+
+def test_no_byte_of_a_forgotten_vector_remains(opened, law, stores, folder):
+    """Forgotten under the store, or after the setting has gone back to numpy."""
+    secret = a_doc("n:secret", "the xylophonique plan")
+    vector = law.encoder.encode_query(secret.text)
+    traces = [vector.tobytes(), str(vector.tolist()[0]).encode()]
+    for meaning in (None, Meaning):
+        mine = law.filled(opened(), [*_docs(20), secret])
+        assert _similarities(mine, "harbour", law)
+        held = b"".join(path.read_bytes() for path in _files(stores))
+        assert any(trace in held for trace in traces)
+        if meaning is not None:
+            mine = opened(meaning).within("me")
+        mine.forget(["n:secret"])
+        held = b"".join(path.read_bytes() for path in _files(folder))
+        assert not any(trace in held for trace in traces)
+
+
+def test_an_index_is_filled_again_either_way(opened, law, stores, folder):
+    """Cleared under another setting, nothing of the former is left and everything is found."""
+    mine = law.filled(opened(Meaning), _docs(1200))
+    wanted = _similarities(mine, "harbour 7", law, limit=5)
+    assert list(folder.glob("*.matrix"))
+    for meaning in (None, Meaning):
+        mine = (opened() if meaning is None else opened(meaning)).within("me")
+        mine.clear()
+        assert not list(folder.glob("*.matrix"))
+        assert not _files(stores)
+        law.filled(opened() if meaning is None else opened(meaning), _docs(1200))
+        found = _similarities(mine, "harbour 7", law, limit=5)
+        assert max(found, key=found.get) == max(wanted, key=wanted.get)
+        assert bool(_files(stores)) == (meaning is None)
+
+
+def test_a_store_far_behind_is_not_waited_for(opened, law, stores, monkeypatch):
+    """The tables answer, exactly; the next write gives the store what it lacks, in parts."""
+    monkeypatch.setattr(stored, "LAG_MOST", 10)
+    monkeypatch.setattr(stored, "_AT_ONCE", 20)
+    mine = law.filled(opened(Meaning), _docs(50))
+    wanted = _similarities(mine, "harbour 7", law)
+    mine = opened().within("me")
+    assert _similarities(mine, "harbour 7", law) == wanted
+    assert not _files(stores)
+    for number in range(3):
+        mine.apply([Put(a_doc(f"w:{number}", f"wood {number}", minutes=-9))])
+        encode_all(mine, law.encoder)
+    assert _files(stores)
+    found = _similarities(mine, "wood 2", law)
+    assert max(found, key=found.get) == "w:2"
+
+
+def test_a_store_that_fails_a_question_is_stood_in_for(opened, law, monkeypatch, warned):
+    """A failing library costs a warning and no hit."""
+    mine = law.filled(opened(open_listed), _docs(20))
+    wanted = _similarities(mine, "harbour 7", law)
+
+    def fail(*_args, **_rest):
+        raise Unavailable("The library failed.")
+
+    monkeypatch.setattr(ListedVectors, "nearest", fail)
+    assert _similarities(mine, "harbour 7", law) == wanted
+    assert "made again" in warned.text
+
+
+def test_two_encoders_have_a_store_each(opened, law):
+    """Vectors of another encoder never answer."""
+    mine = law.filled(opened(), _docs(5))
+    vector = law.encoder.encode_query("harbour 1")
+    assert look(mine, "none", vector=vector, identity="other:64:x") == {}
+    assert look(mine, "none", vector=vector, identity=law.encoder.identity)
