@@ -112,6 +112,20 @@ class Office:
         assert done.returncode == 0 or not check, done
         return done
 
+    def restore(self, path: str) -> None:
+        """`checkout HEAD`, again while something is staged.
+
+        Git reads HEAD before it takes its lock: a write that comes between the two leaves the file
+        of before staged, which no lock of ours can keep git from.
+        """
+        for _ in range(100):
+            self.git("checkout", "-q", "HEAD", "--", path)
+            staged = self.git("diff", "--cached", "--name-only").stdout.split()
+            if not staged:
+                return
+            path = staged[0]
+        raise AssertionError(f"{path} stays staged.")
+
     def other(self) -> None:
         """A file of the person's own."""
         (self.folder / f"other-{self.tried}.txt").write_text("mine")
@@ -136,14 +150,14 @@ class Office:
                 self.git("commit", "-qm", f"edit {self.tried}")
                 self.lines[section].add(line)
                 return
-            self.git("checkout", "-q", "HEAD", "--", f"{section}.md")
+            self.restore(f"{section}.md")
         raise AssertionError("The person never came to write.")
 
     def checkout(self) -> None:
         """What was scribbled into a section is thrown away."""
         path = f"{self.random.choice(SECTIONS)}.md"
         (self.folder / path).write_text("scribble")
-        self.git("checkout", "-q", "HEAD", "--", path)
+        self.restore(path)
 
     def stash(self) -> None:
         """Put away and taken back."""
@@ -153,9 +167,9 @@ class Office:
             self.git("stash", "list").stdout
             and self.git("stash", "pop", "-q", check=False).returncode
         ):
-            self.git("checkout", "-q", "HEAD", "--", ".")
+            self.restore(".")
             self.git("stash", "drop", "-q")
-        self.git("checkout", "-q", "HEAD", "--", "other.txt")
+        self.restore("other.txt")
 
     def amend(self) -> None:
         """Whatever the last commit is."""

@@ -74,7 +74,7 @@ class Apps:
         self.settings = replace(
             settings, project=None, private=replace(settings.private, path=None)
         )
-        self.shared = shared or ProcessContext(self.settings)
+        self.shared = shared or ProcessContext(self.settings, shows_paths=False)
         self._is_alone = shared is None
         self._user_home = user_home
         self._clock = clock

@@ -37,13 +37,23 @@ ENCODER_CLOSE_S = 0.5
 
 
 class ProcessContext:
-    """The encoder and the indexes. settings: the machine's own, whose owner is the machine's.
+    """The encoder and the indexes. Close it at the end.
 
-    encoder: in place of the one that the settings name. Close it at the end.
+    Args:
+        settings: The machine's own, whose owner is the machine's.
+        encoder: In place of the one that the settings name.
+        shows_paths: Whether what the encoder says may name a folder: not where users are served.
     """
 
-    def __init__(self, settings: Settings, *, encoder: EncoderSlot | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        encoder: EncoderSlot | None = None,
+        shows_paths: bool = True,
+    ) -> None:
         self.settings = settings
+        self._shows_paths = shows_paths
         self._given = encoder
         self.wiring = threading.RLock()
 
@@ -85,7 +95,9 @@ class ProcessContext:
 
         if self._given is not None:
             return self._given
-        return BackgroundEncoder(self.find_weights, home=self.settings.home)
+        return BackgroundEncoder(
+            self.find_weights, home=self.settings.home, shows_paths=self._shows_paths
+        )
 
     @made_once
     def former_encoders(self) -> Mapping[str, EncoderSlot]:

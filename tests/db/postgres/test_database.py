@@ -5,6 +5,7 @@ import time
 
 import psycopg
 import pytest
+from tests.patience import until
 from tests.postgres import SERIES, address
 
 from commonplace.core.errors import Conflict, Denied, Internal, Invalid, Lost, Unavailable
@@ -434,7 +435,12 @@ class TestFull:
     def test_what_is_open_goes_on_where_no_more_are_let_in(self, database):
         """A database that refused one more is no database that is away."""
         name = database.rows("SELECT current_database()")[0][0]
-        database.run(f'ALTER DATABASE "{name}" CONNECTION LIMIT 1')
+        # Asked from beside: a connection to the database itself would be the one that is let in.
+        beside = database.admin_url.replace(f"dbname={name}", "dbname=postgres")
+        with psycopg.connect(beside, autocommit=True) as conn:
+            conn.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT 1')
+            open_ = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+            until(lambda: conn.execute(open_, (name,)).fetchone() == (0,))
         pool = opened(database.app_url)
         with pool.within("ann"):
             for _ in range(2):

@@ -122,10 +122,10 @@ def test_broken_weights_are_loaded_again_only_when_they_change(folder, home, cap
     with caplog.at_level(logging.ERROR, logger="commonplace"):
         slot.start()
         assert slot.get(PATIENCE_S) is None
-        assert slot.reason().startswith("The weights are broken: ")
+        assert slot.reason().startswith(f"The weights in {model.parent} are broken: ")
         slot.start()
         assert slot.get(PATIENCE_S) is None
-        assert slot.reason().startswith("The weights are broken: ")
+        assert slot.reason().startswith(f"The weights in {model.parent} are broken: ")
     assert loads == [1]
     assert len(caplog.records) == 1
     model.write_bytes(content)

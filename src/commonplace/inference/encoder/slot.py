@@ -47,8 +47,12 @@ def load(weights: Weights) -> Encoder:
 class BackgroundEncoder:
     """An encoder that is loaded by a daemon thread; see `core.ports.EncoderSlot`. Thread-safe.
 
-    find: where the weights are now; asked on the thread, so it may fetch. home: keeps the hash of
-    weights that are trusted on first use. retry_s: see RETRY_S.
+    Args:
+        find: Where the weights are now; asked on the thread, so it may fetch.
+        home: Keeps the hash of weights that are trusted on first use.
+        load: Loads what was found.
+        retry_s: See RETRY_S.
+        shows_paths: Whether the reason why there is none names the folder that was searched.
     """
 
     def __init__(
@@ -58,11 +62,13 @@ class BackgroundEncoder:
         home: Path,
         load: Callable[[Weights], Encoder] = load,
         retry_s: float = RETRY_S,
+        shows_paths: bool = True,
     ) -> None:
         self._find = find
         self._home = home
         self._load = load
         self._retry_s = retry_s
+        self._shows_paths = shows_paths
         self._changed = threading.Condition()
         self._native = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -130,7 +136,7 @@ class BackgroundEncoder:
             reason = _NO_MEMORY
         except CommonplaceError as exc:
             _LOG.exception("The encoder was not loaded.")
-            reason = exc.message
+            reason = exc.located if self._shows_paths else exc.message
         except Exception as exc:  # noqa: BLE001  a thread's last line: words must go on without it
             _LOG.exception("The encoder was not loaded.")
             reason = f"The encoder was not loaded ({type(exc).__name__}); the log says more."
@@ -151,8 +157,8 @@ class BackgroundEncoder:
             if isinstance(found, Weights):
                 self._reason = _LOADING
         if isinstance(found, Missing):
-            _LOG.warning("%s", found.reason)
-            return None, found.reason
+            _LOG.warning("%s", found.located)
+            return None, found.located if self._shows_paths else found.reason
         with self._native:
             encoder = self._load(found)
         trust(found, self._home)
