@@ -148,7 +148,7 @@ def _texts(app):
 
 
 def _problems(app):
-    parts = {"folders", "private", "chronicle", "notebook", "timeline", "memory", "index"}
+    parts = {"folders", "private", "chronicle", "timeline", "memory", "index"}
     report = Doctor(app).examine()
     found = [problem.what for part, problem in report.problems if part in parts]
     return found + [note for part, note in report.notes if part == "index" and "bytes" in note]
