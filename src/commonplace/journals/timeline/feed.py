@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _SyncResult:
+class _FeedChanges:
     """What a run changed. blanked: rollups that quoted what is another entry now, or none."""
 
     changed: int = 0
@@ -89,7 +89,7 @@ class Feeding:
         period that holds one of them is due again. A journal that cannot be read is passed
         over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
         """
-        done = _SyncResult()
+        done = _FeedChanges()
         for source in self._sources():
             mark = source.mark()
             known = self._journal.database.ask("fed_mark", source=source.name)
@@ -152,7 +152,7 @@ class Feeding:
         """
         if not self._journal.exists:
             return []
-        done = _SyncResult()
+        done = _FeedChanges()
         with self._journal.database.writing() as conn:
             gone = [self._drop(conn, ref, done) for ref in refs]
         if any(gone):
@@ -163,7 +163,7 @@ class Feeding:
         asked = {"low": prefix, "high": f"{prefix}\U0010ffff"}
         return dict(self._journal.database.ask("fed_stamps", **asked))
 
-    def _note(self, changes: Sequence[Change], done: _SyncResult) -> None:
+    def _note(self, changes: Sequence[Change], done: _FeedChanges) -> None:
         with self._journal.database.writing() as conn:
             for change in changes:
                 if not isinstance(change, Put):
@@ -174,7 +174,7 @@ class Feeding:
                 elif change.doc.kind in KINDS and change.doc.text.strip():
                     done.changed += self._put(conn, change.doc, done)
 
-    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _SyncResult) -> bool:
+    def _put(self, conn: sqlite3.Connection, doc: Doc, done: _FeedChanges) -> bool:
         digest = _hash(doc)
         old = conn.execute(sql()["find_fed"], {"ref": doc.ref}).fetchone()
         row = {
@@ -196,7 +196,7 @@ class Feeding:
             self._journal.marks.mark(conn, at, change=change, now=now)
         return True
 
-    def _drop(self, conn: sqlite3.Connection, ref: str, done: _SyncResult) -> bool:
+    def _drop(self, conn: sqlite3.Connection, ref: str, done: _FeedChanges) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
         if old is None:
             return False
@@ -208,7 +208,7 @@ class Feeding:
         self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
 
-    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _SyncResult) -> None:
+    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _FeedChanges) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now = self._journal.clock()
         for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():

@@ -100,8 +100,9 @@ class Filing:
     Each source has threads of its own: one that hangs or fails holds up no other, and no search.
     holder: this process's name in leases. others: sources that only the background looks at.
     silent_s: how long `sweep` waits for a source from which nothing comes. quoting: told of what is
-    forgotten, it gives the refs of what quoted it, to be forgotten likewise. Thread-safe. `close`
-    it before the process ends.
+    forgotten, it gives the refs of what quoted it, to be forgotten likewise. shows_paths: whether
+    what went wrong may name a path of this machine. Thread-safe. `close` it before the process
+    ends.
     """
 
     def __init__(

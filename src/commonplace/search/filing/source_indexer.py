@@ -90,7 +90,8 @@ class SourceIndexer:
 
     over: notified whenever something ends or goes on. on_put: called when entries were filed,
     on_filed: when its own thread has filed all there were, or has looked at every entry. sweeping:
-    one for all lanes, held by the one that sweeps in its turn.
+    one for all sources, held by the one that sweeps in its turn. shows_paths: whether what went
+    wrong may name a path of this machine, which users of a server are not shown.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class WordFiling:
 
     A save files nothing: the next search does, in this process or another one. read: the changes
     that lines of the outbox stand for, as their records are now. still: tells which are unchanged
-    since.
+    since. shows_paths: whether what went wrong may name a path or an address.
     """
 
     def __init__(

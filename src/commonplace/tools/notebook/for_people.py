@@ -9,8 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.fence import fenced
-from commonplace.tools.answers import when_of
-from commonplace.tools.notebook.lines import answer_of, entries
+from commonplace.tools.answers import answer_of, entries, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
 from commonplace.core.text import excerpt, opening
-from commonplace.core.values import Answer
-from commonplace.tools.answers import when_of
+from commonplace.tools.answers import answer_of, entries, one_line, rounded, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
+    from commonplace.core.values import Answer
     from commonplace.journals.notebook.journal import (
         EntryLine,
         NotebookEntry,
@@ -31,22 +31,9 @@ NO_OVERVIEW = "(There is no overview yet.)"
 _SHOWN_CONTENT = 2000
 
 
-def answer_of(lines: Sequence[str], facts: dict[str, Any], notes: Sequence[str] = ()) -> Answer:
-    """An answer, with its notes below the text and among the facts."""
-    text = "\n".join(lines)
-    if notes:
-        text += "\n\n" + "\n".join(f"Note: {note}" for note in notes)
-    return Answer(text=text, facts={**facts, "notes": list(notes)})
-
-
 def named(section: str, mark: str) -> str:
     """An entry's name: `path#<entry id>`, or `path#hash`."""
     return f"{section}#{mark}"
-
-
-def entries(count: int) -> str:
-    """How many entries, in words."""
-    return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
 
 def line_facts(line: EntryLine) -> dict[str, Any]:
@@ -95,12 +82,12 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
         "author": entry.said_by,
         "by_hand": entry.by_hand,
     }
-    by = f" by {_flat(entry.said_by)}" if entry.said_by else ""
+    by = f" by {one_line(entry.said_by)}" if entry.said_by else ""
     lines = [f"{facts['id']}, {render_instant(entry.at, zone)}{by}"]
     if entry.work_context:
-        lines.append(f"Work context: {_flat(entry.work_context)}")
+        lines.append(f"Work context: {one_line(entry.work_context)}")
     if entry.summary and not entry.text.startswith(entry.summary):
-        lines.append(f"Summary: {_flat(entry.summary)}")
+        lines.append(f"Summary: {one_line(entry.summary)}")
     lines += ["", entry.text]
     return answer_of(lines, facts)
 
@@ -160,9 +147,9 @@ def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, 
         "timestamp": hit.sides.at.isoformat(),
         "work_context": next(iter(hit.doc.headings), ""),
         "content": opening(hit.sides.content, _SHOWN_CONTENT),
-        "work_context_score": _rounded(hit.work_context_score),
-        "content_score": _rounded(hit.content_score),
-        "combined_score": _rounded(hit.combined_score),
+        "work_context_score": rounded(hit.work_context_score),
+        "content_score": rounded(hit.content_score),
+        "combined_score": rounded(hit.combined_score),
         "salience": round(hit.salience, 3),
         "score": round(hit.score, 3),
         "by": by if hit.matched else "meaning",
@@ -186,21 +173,12 @@ def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zon
         f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{cosine}"
     ]
     if facts["work_context"]:
-        lines.append(f"   Work context: {_flat(facts['work_context'])}")
+        lines.append(f"   Work context: {one_line(facts['work_context'])}")
     if facts["summary"]:
-        lines.append(f"   Summary: {_flat(facts['summary'])}")
+        lines.append(f"   Summary: {one_line(facts['summary'])}")
     shown = visible(excerpt(hit.sides.content, asked))
     lines.append(f"   Excerpt: {shown.replace(chr(10), chr(10) + '   ')}")
     return "\n".join(lines)
-
-
-def _rounded(cosine: float | None) -> float | None:
-    return None if cosine is None else round(cosine, 3)
-
-
-def _flat(text: str) -> str:
-    # A stored text must not begin a line of the answer.
-    return visible(" ".join(text.split()))
 
 
 def synthesis_answer(made: Synthesis, sides: OverviewPair, base_version: str | None) -> Answer:

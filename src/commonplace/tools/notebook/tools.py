@@ -15,8 +15,8 @@ from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are r
 from commonplace.core.values import Answer  # noqa: TC001  a tool's hints are read when it is called
 from commonplace.core.when.phrases import parse_when
 from commonplace.services.times import naming
+from commonplace.tools.answers import answer_of
 from commonplace.tools.notebook.lines import (
-    answer_of,
     entry_answer,
     hit_facts,
     hit_lines,
