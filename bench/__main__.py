@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import (
+    answers,
     catching_up,
     chronicles,
     filings,
@@ -53,13 +54,14 @@ PARTS = (
     "writes",
     "disk",
     "reindex",
-    "help",
+    "commands",
     "chronicle",
     "notebook",
     "recall",
     "timeline",
     "memories",
     "http",
+    "answers",
     "situations",
 )
 MILLION = 1_000_000
@@ -71,6 +73,7 @@ _OF_OTHERS = {
     "timeline",
     "memories",
     "http",
+    "answers",
     "situations",
 }
 _SYNTHETIC = "real words, synthetic clustered vectors put through the index's public face."
@@ -210,12 +213,17 @@ def _measured(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) ->
         yield from https.http_figures(plan.http, cache)
         _say("Many clients over HTTP, their memories in Postgres")
         yield from https.http_postgres_figures(plan.http, scratch)
-    if "situations" in parts:
-        yield from _situations(scratch)
+    yield from _of_models(scratch, parts)
 
 
-def _situations(scratch: Path) -> Iterator[Figure]:
-    """Of the model that this user's own settings name; one figure, or none and why."""
+def _of_models(scratch: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
+    """What a model pays; and what it calls, by the model that this user's own settings name."""
+    if "answers" in parts:
+        _say("What lists and answers cost a model")
+        yield from answers.list_figures(scratch / "lists")
+        yield from answers.answer_figures(scratch / "answers")
+    if "situations" not in parts:
+        return
     settings = read_settings(cwd=Path.cwd(), home=Path.home())
     model = Languages(settings, folder=scratch / "llm", clock=utc_now).find(better=True)
     if model is None:
@@ -268,8 +276,11 @@ def _of_private(plan: Plan, cache: Path, scratch: Path, parts: tuple[str, ...]) 
         yield filings.reindex_figure(
             scratch, rounds=rounds, entries=entries, apart=timedelta(hours=9)
         )
-    if "help" in parts:
-        yield starts.help_figure(home, repetitions=plan.starts)
+    if "commands" in parts:
+        _say("Commands")
+        few = homes.Home(scratch / "commands").make()
+        few.write(make_thoughts(100))
+        yield from starts.command_figures(few, repetitions=plan.starts)
 
 
 def _fronted(plan: Plan, cache: Path) -> Iterator[Figure]:

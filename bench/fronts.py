@@ -44,7 +44,7 @@ class Begun:
     rest_mb: float
 
 
-def prime(home: Home) -> None:
+def keep_snapshot(home: Home) -> None:
     """Leave the snapshots of sessions in a home, with preloading and without."""
     for more in ({}, {"COMMONPLACE_PRELOAD": "0"}):
         before = _snapshots(home)
@@ -64,7 +64,7 @@ def front_figures(
     home: Home, large: Home | None, *, question: str, repetitions: int
 ) -> Iterator[Figure]:
     """Figures of sessions that begin from a snapshot. large: where the first search is timed."""
-    prime(home)
+    keep_snapshot(home)
     bare = [_begin(BARE, home, call=None) for _ in range(repetitions)]
     straight = [_begin(OURS, home) for _ in range(repetitions)]
     plain = [_begin(PLAIN, home) for _ in range(repetitions)]
@@ -98,7 +98,7 @@ def front_figures(
         rule=f"its own work + {IDLE_CALL_MS:.0f}",
     )
     if large is not None:
-        prime(large)
+        keep_snapshot(large)
         search = ("search_journal", {"query": question})
         found = [_begin(OURS, large, idle_s=2.0, call=search).call for _ in range(repetitions)]
         yield _figure("first search after 2 s of idling", "ms", found, None, IDLE_SEARCH_MS)

@@ -23,7 +23,7 @@ from bench.corpus import make_lines, make_questions
 from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home, is_marked, mark
 from commonplace.app.process import ProcessContext
-from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.app.wiring.memory.schema import list_series
 from commonplace.config.settings import read_settings
 from commonplace.core.clock import utc_now
@@ -140,7 +140,7 @@ def _fill_database(home: Home, environment: dict[str, str], sizes: Sizes) -> Non
     try:
         shared.encoder.start()
         assert shared.encoder.get(ENCODER_WAIT_S) is not None
-        with working(shared) as worker:
+        with open_worker(shared) as worker:
             filed = worker.work()
     finally:
         shared.close()

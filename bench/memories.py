@@ -22,7 +22,7 @@ from bench.figures import Figure, Spread
 from bench.homes import ENCODER_WAIT_S, Home
 from bench.memory_database import LARGE, Filled, filled, record_number
 from commonplace.app import App
-from commonplace.app.wiring.memory.postgres import working
+from commonplace.app.wiring.memory.postgres import open_worker
 from commonplace.config.settings import read_settings
 from commonplace.core.values import Asked, Filter
 from commonplace.journals.memory.records import RecordDraft
@@ -237,7 +237,7 @@ def _nearest(index: OwnerIndex, identity: str, query: Vector) -> set[int]:
             words="",
             vector=lambda: query,
             identity=identity,
-            within=Filter(),
+            where=Filter(),
             limit=policy.MEMORY.legs(_TOP),
             weighing=policy.MEMORY.weighing,
         )
@@ -306,7 +306,7 @@ def _worker_figure(app: App, encoder: Encoder, users: Sequence[str], filed: int)
     """So many texts of users in turns: how fast a worker files them, an encoder makes vectors."""
     texts = list(islice(make_lines(seed=42), filed))
     stores = [app.memory.service_of(user).store for user in users]
-    with working(app.shared) as worker:
+    with open_worker(app.shared) as worker:
         worker.work()  # what was saved to be measured
         for number, text in enumerate(texts):
             draft = RecordDraft(kind="message", fields={"role": "user", "text": text})

@@ -24,7 +24,7 @@ from commonplace.db.postgres.database import Postgres, connect, refuse_unguarded
 from commonplace.db.postgres.migrate import migrate_postgres
 from commonplace.doors.demos.postgres import PostgresServer
 from commonplace.index.postgres.index import TABLES, PostgresIndex
-from commonplace.index.postgres.nearest import tend_nearest
+from commonplace.index.postgres.nearest import maintain_nearest
 from commonplace.journals.memory.entry import change_of
 from commonplace.journals.memory.records import Message
 
@@ -88,7 +88,7 @@ def filled(
         names = tuple(f"user-{number:04}" for number in range(users))
         with connect(server.url(), deadline_s=_LOADING_S) as conn:
             _share_out(conn, users, rows)
-            tend_nearest(conn)
+            maintain_nearest(conn)
             conn.execute("VACUUM ANALYZE")
             # What the server writes out by itself takes from whoever is measured.
             conn.execute("CHECKPOINT")
@@ -113,7 +113,7 @@ def _mixed(encoder: Encoder, count: int) -> Vector:
 
 def _file_large(server: PostgresServer, encoder: Encoder, vectors: Vector) -> None:
     pool = Postgres(server.url("commonplace_app"), check=partial(refuse_unguarded, tables=TABLES))
-    index = PostgresIndex(pool).within(LARGE)
+    index = PostgresIndex(pool).of_owner(LARGE)
     lines = make_lines(seed=32)
     try:
         for start in range(0, len(vectors), _AT_ONCE):
@@ -175,8 +175,8 @@ def _share_out(conn: Connection, users: int, rows: int) -> None:
             f" FROM {table} AS t JOIN shared AS s ON s.id = t.{by} WHERE t.user_id = '{LARGE}'"
         )
     conn.execute(
-        "INSERT INTO wb_shelves SELECT DISTINCT s.owner, h.id, h.change, journal, scope, kind,"
-        " author, headings FROM wb_shelves AS h, shared AS s"
+        "INSERT INTO wb_facets SELECT DISTINCT s.owner, h.id, h.change, journal, scope, kind,"
+        " author, headings FROM wb_facets AS h, shared AS s"
     )
     conn.execute(
         "INSERT INTO wb_index (user_id, change, docs, speaking)"

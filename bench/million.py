@@ -23,7 +23,7 @@ from commonplace.core.values import Doc, Encoded, Filter, Interval, Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _WARM = 5
 FILTERS = {
     "": Filter(),
     ", a month": Filter(
-        within=Interval(
+        interval=Interval(
             start=datetime(2023, 6, 1, tzinfo=UTC), end=datetime(2023, 7, 1, tzinfo=UTC)
         )
     ),
@@ -102,9 +102,9 @@ def million_figures(
 
 def _find(finder: Finder, question: str, within: Filter) -> Found:
     return finder.find(
-        Question(
+        SearchQuestion(
             text=question,
-            within=within,
+            where=within,
             limit=10,
             floor=policy.RECALL_FLOOR,
             policy=policy.RECALL,
@@ -172,6 +172,6 @@ def _fill(index: OwnerIndex, docs: Iterator[Doc], encoder: Encoder) -> None:
 def _opened(folder: Path) -> Iterator[OwnerIndex]:
     indexes = SqliteIndex(lambda _: folder)
     try:
-        yield indexes.within("me")
+        yield indexes.of_owner("me")
     finally:
         indexes.close()

@@ -129,9 +129,9 @@ def _cold_figure(home: Home, questions: list[str], *, entries: int) -> Figure:
     by_words = 0
     for question in questions:
         floors.append(_run([sys.executable, "-c", "pass"], home)[0])
-        seconds, said = _run([*ours, "recall", question, "--json"], home)
+        seconds, said = _run([*ours, "recall", question, "--explain", "--json"], home)
         took.append(seconds)
-        results = json.loads(said)["results"]
+        results = json.loads(said)["items"]
         assert results, f"nothing was found for {question!r}"
         by_words += all(hit["similarity"] is None for hit in results)
     return Figure(

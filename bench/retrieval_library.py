@@ -9,13 +9,13 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Self
 
 from bench.retrieval_figures import Outcome
-from commonplace.core.owners import owner_folder
+from commonplace.core.owner_folders import owner_folder
 from commonplace.core.text import text_hash
 from commonplace.core.values import Filter, Put
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.search import policy as numbers
 from commonplace.search.filing.filing import Filing
-from commonplace.search.finder import Finder, Question
+from commonplace.search.finder import Finder, SearchQuestion
 from commonplace.testing import ReadySlot
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ FLOOR = numbers.RECALL_FLOOR
 
 
 class BenchJournal:
-    """A journal of one archive, read-only; the two methods of `core.ports.Source`."""
+    """A journal of one archive, read-only, as a `core.ports.Source`."""
+
+    cheap_mark = True
+    exact_mark = True
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -73,7 +76,7 @@ class Library:
         )
         slot = ReadySlot(encoder)
         for archive in archives:
-            owned = index.within(archive.name)
+            owned = index.of_owner(archive.name)
             filing = Filing(
                 index=owned, sources=[BenchJournal(archive)], encoder=slot, holder="bench"
             )
@@ -104,7 +107,9 @@ class Library:
 
 
 def _hits(finder: Finder, one: Asked, policy: Policy) -> Sequence[Hit]:
-    question = Question(text=one.text, within=Filter(), limit=LIMIT, floor=FLOOR, policy=policy)
+    question = SearchQuestion(
+        text=one.text, where=Filter(), limit=LIMIT, floor=FLOOR, policy=policy
+    )
     return finder.find(question).hits
 
 

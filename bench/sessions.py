@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from commonplace.doors.protocol import STRUCTURED_META
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -65,7 +67,9 @@ class Session:
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool; its structured content."""
-        result = self.ask("tools/call", {"name": name, "arguments": arguments})
+        result = self.ask(
+            "tools/call", {"name": name, "arguments": arguments, "_meta": {STRUCTURED_META: True}}
+        )
         if result.get("isError"):
             sys.exit(f"{name} failed: {result['content'][0]['text']}")
         return dict(result["structuredContent"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.ports import Language
-    from commonplace.tools.toolset import Toolset
+    from commonplace.tools.toolset import Tool, Toolset
 
 NO_TOOL = "none"
 ANSWER_TOKENS = 200
@@ -32,48 +32,63 @@ you call first at this moment, or with {none} where you call no tool; the name a
 
 
 class Situation(NamedTuple):
-    """A moment of a conversation, and the tools of which a careful assistant calls one first."""
+    """A moment of a conversation, and the tool that a careful assistant calls first.
 
-    told: str
-    expected: frozenset[str]
+    claim: words of a description by which its tool claims the situation, and no other one does.
+    """
+
+    moment: str
+    expected: str
+    claim: str = ""
 
 
-def _of(told: str, *expected: str) -> Situation:
-    return Situation(told, frozenset(expected))
-
+_NOTED = "log, track or note something"
+_DONE = "finish, fix, deploy or decide something"
+_DAY = "'what did I do yesterday'"
+_LEFT = "'where did I leave off'"
+_BEGIN = "start of a session or a task"
+_WHY = "what was decided, done, learned or felt, and why"
 
 SITUATIONS = (
-    _of("The user: Done, v2.1.0 is deployed to production.", "remember_this", "add_entry"),
-    _of("The user: I just merged the fix for the login bug.", "remember_this", "add_entry"),
-    _of("The user: Please log that I called the bank about the loan.", "add_entry"),
-    _of("The user: Note in my log: standup moved to ten.", "add_entry"),
-    _of("The user: We decided to drop Redis and keep one database.", "remember_this", "add_entry"),
-    _of("The user: Finally, the flaky test is fixed!", "remember_this", "add_entry"),
-    _of("The user: I learned today how to read a flame graph.", "remember_this", "add_entry"),
-    _of("The user: I finished the chapter on Greek grammar.", "remember_this", "add_entry"),
-    _of("The user: Log yesterday 9am: fixed the build.", "add_entry"),
-    _of("A new session begins. The user: Good morning, where did I leave off?", "what_was_i_doing"),
-    _of("The user: What was I doing yesterday?", "what_was_i_doing"),
-    _of("The user: What have I been up to this week?", "what_was_i_doing"),
-    _of("The user: I lost my thread. What did I do in the last three hours?", "what_was_i_doing"),
-    _of("The user: When did I last deploy the API?", "find_when_i"),
-    _of("The user: When did I start learning Greek?", "find_when_i"),
-    _of("The user: How many times did I restart the server this month?", "find_when_i"),
-    _of("The user: When was the first time I ran ten kilometres?", "find_when_i"),
-    _of("The user: Show me the last ten things in my log.", "list_entries"),
-    _of("The user: List my newest log entries.", "list_entries"),
-    _of("The user: Which log entries of November are tagged bug-fix?", "search_entries"),
-    _of("The user: Search my log for the invoice, since Monday.", "search_entries"),
-    _of("The user: Find my log entries tagged release but not hotfix.", "search_entries"),
-    _of("The user: I feel drained after that meeting, and I do not know why.", "process_thoughts"),
-    _of("The user: Write into your journal what you understood of me today.", "process_thoughts"),
-    _of("The user: Why did we leave Postgres last spring?", "recall"),
-    _of("The user: What do you know about my sister's wedding?", "recall"),
-    _of("The user: Open chronicle:4f1c2a7e-0b1d-4c53-9d3e-2b8f6a1c7e55 for me.", "open_ref"),
-    _of("The user: What is the capital of Portugal?", NO_TOOL),
-    _of("The user: Translate 'good evening' into Finnish.", NO_TOOL),
-    _of("The user: Thanks, that is all for today!", NO_TOOL),
+    Situation("The user: Done, v2.1.0 is deployed to production.", "add_entry", _DONE),
+    Situation("The user: I just merged the fix for the login bug.", "add_entry", _DONE),
+    Situation("The user: Please log that I called the bank.", "add_entry", _NOTED),
+    Situation("The user: Note in my log: standup moved to ten.", "add_entry", _NOTED),
+    Situation("The user: We decided to drop Redis.", "add_entry", _DONE),
+    Situation("The user: Finally, the flaky test is fixed!", "add_entry", _DONE),
+    Situation("The user: I finished the chapter on Greek.", "add_entry", _DONE),
+    Situation("The user: Log yesterday 9am: fixed the build.", "add_entry", _NOTED),
+    Situation("The user: What was I doing yesterday?", "list_by_time", _DAY),
+    Situation("The user: I lost my thread. What did I do today?", "list_by_time", _DAY),
+    Situation("The user: Good morning, where did I leave off?", "list_by_time", _LEFT),
+    Situation("The user: Show me all that was written in March.", "list_by_time", "in a time"),
+    Situation("The user: When did I last deploy the API?", "find_when_i", "'when did I last"),
+    Situation("The user: How many times did I restart it?", "find_when_i", "'how many times"),
+    Situation("The user: When did I first run ten kilometres?", "find_when_i", "'when did I"),
+    Situation("A session begins. The user: Fix the export of invoices.", "recall", _BEGIN),
+    Situation("A session begins. The user: We go on with the parser.", "recall", _BEGIN),
+    Situation("The user: Why did we leave Postgres last spring?", "recall", _WHY),
+    Situation("The user: What do you know about my sister's wedding?", "recall", _WHY),
+    Situation("The user: Open chronicle:4f1c2a7e for me.", "open_ref", "a ref or a path"),
+    Situation("A search has shown an excerpt that is cut.", "open_ref", "one entry whole"),
+    Situation("The user: That entry is wrong, it was v2.2.", "amend", "is wrong"),
+    Situation("You open a note of yours that is outdated now.", "amend", "held once and no more"),
+    Situation("The user: Delete the note about my salary.", "amend", "must go"),
+    Situation("You found out, after an hour, why the test hung.", "process_thoughts", "solving"),
+    Situation("You notice: the user wants small commits.", "process_thoughts", "the user likes"),
+    Situation(
+        "The user: Write down what you understood today.", "process_thoughts", "you learn, think"
+    ),
+    Situation("The user: What is the capital of Portugal?", NO_TOOL),
+    Situation("The user: Translate 'good evening' into Finnish.", NO_TOOL),
+    Situation("The user: Thanks, that is all for today!", NO_TOOL),
 )
+
+
+def claims_of(tool: Tool) -> str:
+    """What a description says its tool is for: without what it leaves to another one."""
+    clauses = re.split(r"(?<=[.;])\s+", " ".join(tool.description.split()))
+    return " ".join(x for x in clauses if not re.search(r"\buse \w+\.$|^Not ", x))
 
 
 def situation_figure(toolsets: Sequence[Toolset], model: Language) -> Figure:
@@ -85,9 +100,9 @@ def situation_figure(toolsets: Sequence[Toolset], model: Language) -> Figure:
     right, wrong = 0, []
     for each in SITUATIONS:
         chosen = _chosen(model, asked, each)
-        right += chosen in each.expected
-        if chosen not in each.expected:
-            wrong.append(f"{each.told!r}: {chosen}, not {' or '.join(sorted(each.expected))}")
+        right += chosen == each.expected
+        if chosen != each.expected:
+            wrong.append(f"{each.moment!r}: {chosen}, not {each.expected}")
     return Figure(
         name=f"the expected tool, in {len(SITUATIONS)} situations",
         unit="share",
@@ -102,7 +117,7 @@ def situation_figure(toolsets: Sequence[Toolset], model: Language) -> Figure:
 def _chosen(model: Language, instructions: str, situation: Situation) -> str:
     question = Question(
         instructions=instructions,
-        passages=(Passage(origin="a moment of a conversation", text=situation.told),),
+        passages=(Passage(origin="a moment of a conversation", text=situation.moment),),
         max_tokens=ANSWER_TOKENS,
     )
     # A model that thinks aloud names the tool last.
@@ -115,6 +130,7 @@ def _instructions(toolsets: Sequence[Toolset]) -> str:
         {"name": tool.name, "description": tool.description, "inputSchema": tool.schema}
         for toolset in toolsets
         for tool in toolset.tools
+        if tool.listed
     ]
     guides = "\n\n".join(toolset.guide for toolset in toolsets)
     return _ASKED.format(guides=guides, tools=json.dumps(tools), none=NO_TOOL)

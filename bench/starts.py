@@ -1,4 +1,4 @@
-"""How long a server takes from its spawn to its first answers, and what `--help` costs.
+"""How long a server takes from its spawn to its first answers, and a command to its end.
 
 Never compares with a floor of another run: both servers take turns.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 START_SHARE = 1.15
 FIRST_SEARCH_MS = 500.0
 HELP_CPU_MS = 60.0
+COMMANDS = {
+    ("log", "left the harbour"): 150.0,
+    ("private", "write", "left the harbour"): 150.0,
+    ("chronicle", "list"): 150.0,
+    ("private", "list"): 150.0,
+    ("status",): 150.0,
+    ("recall", "harbour"): 600.0,
+}
+"""What people type, and how many milliseconds it may take on a quiet machine."""
 
 
 def start_figures(homes: dict[int, Home], question: str, *, repetitions: int) -> list[Figure]:
@@ -41,7 +51,7 @@ def start_figures(homes: dict[int, Home], question: str, *, repetitions: int) ->
             with session(OURS, home) as ours_session:
                 ours[count].append((ours_session.initialize(), ours_session.list_tools()))
                 if count == largest:
-                    answer = ours_session.call("search_journal", query=question)
+                    answer = ours_session.call("search_journal", query=question, explain=True)
                     searched.append(ours_session.ms())
                     by_words += any(hit["similarity"] is None for hit in answer["results"])
     figures = [
@@ -77,14 +87,12 @@ def _start_figure(what: str, count: int, measured: Sequence[float], bare: list[f
     )
 
 
-def help_figure(home: Home, *, repetitions: int) -> Figure:
+def _help_figure(home: Home, *, repetitions: int) -> Figure:
     """CPU time of `commonplace --help`, against Python that does nothing."""
-    script = Path(sys.executable).with_name("commonplace")
-    ours = [str(script)] if script.exists() else [sys.executable, "-m", "commonplace"]
     measured, bare = [], []
     for _ in range(repetitions):
         bare.append(_cpu_ms([sys.executable, "-c", "pass"], home))
-        measured.append(_cpu_ms([*ours, "--help"], home))
+        measured.append(_cpu_ms([*_command(), "--help"], home))
     floor = Spread.of(bare)
     return Figure(
         name="commonplace --help, CPU",
@@ -96,10 +104,49 @@ def help_figure(home: Home, *, repetitions: int) -> Figure:
     )
 
 
+def command_figures(home: Home, *, repetitions: int) -> list[Figure]:
+    """What commands cost from their spawn to their end, against Python that does nothing.
+
+    home: what is written into it stays.
+    """
+    figures = [_help_figure(home, repetitions=repetitions)]
+    for words, limit in COMMANDS.items():
+        measured, bare = [], []
+        for _ in range(repetitions):
+            bare.append(_wall_ms([sys.executable, "-c", "pass"], home))
+            measured.append(_wall_ms([*_command(), *words], home))
+        figures.append(
+            Figure(
+                name=f"commonplace {' '.join(words)}",
+                unit="ms",
+                measured=Spread.of(measured),
+                floor=Spread.of(bare),
+                limit=limit,
+                rule=f"{limit:.0f} ms",
+            )
+        )
+    return figures
+
+
+def _command() -> list[str]:
+    script = Path(sys.executable).with_name("commonplace")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "commonplace"]
+
+
+def _wall_ms(command: list[str], home: Home) -> float:
+    began = time.perf_counter()
+    _run(command, home)
+    return (time.perf_counter() - began) * 1000
+
+
 def _cpu_ms(command: list[str], home: Home) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _run(command, home)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime) * 1000
+
+
+def _run(command: list[str], home: Home) -> None:
     subprocess.run(
         command, env=home.environment(), cwd=home.project, stdout=subprocess.DEVNULL, check=True
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime) * 1000

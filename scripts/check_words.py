@@ -13,9 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BANNED = (
-    "told|tells?|teller|anew|whoever|somebody|desks?|lanes?|errands?|turnstile|purse|veil|shelf"
+    "told|tells?|teller|anew|whoever|somebody|meanwhile|desks?|lanes?|errands?|turnstiles?|purse"
+    "|veil|shelf|shelves|pace|spared|mends?|mended|mending|mendable"
 )
 """Words of our own for what has a standard name; a name is split at `_` and at capitals."""
+BANNED_FILES = "own|owner|owners|once|sides?|fold|rolls?|former|awaited"
+"""Words that do not say what is in a file, even where they are fine inside one."""
 MOST_TERMS = 30
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 GLOSSARY = re.compile(r"^## Glossary\n(.*?)^## ", re.DOTALL | re.MULTILINE)
@@ -30,6 +33,8 @@ def main() -> int:
         for node in nodes:
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        if re.fullmatch(BANNED_FILES, path.stem):
+            found.append(f"{path.relative_to(ROOT)}: the name does not say what is in the file.")
         found.extend(
             f"{path.relative_to(ROOT)}: {name}: use the standard term."
             for name in sorted({path.stem, *map(defined_name, nodes)})

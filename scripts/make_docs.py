@@ -1,6 +1,7 @@
-"""Writes the parts of the docs that come from the code: help texts, tools, settings.
+"""Writes the parts of the docs that come from the code: commands, tools, settings, clients.
 
-`--check` only compares, and ends with 1 where the docs tell something else than the code.
+`--check` only compares, and ends with 1 where the docs say something else than the code. A link
+from a page to a file that is not there ends with 1 either way.
 """
 
 from __future__ import annotations
@@ -17,12 +18,21 @@ from commonplace.app import App
 from commonplace.config.settings import read_settings
 from commonplace.config.table import SETTINGS
 from commonplace.doors.cli import main as cli
+from commonplace.doors.setup.clients import CLIENTS, render_block
+from commonplace.journals.table import JOURNALS, TOOLSETS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from commonplace.tools.toolset import Tool
+
+CLONE_ADDRESS = "ADDRESS-OF-THIS-REPOSITORY"
+"""Where the repository can be cloned from, in every page: a placeholder until it has an address."""
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+LINKING = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 BLOCK = re.compile(r"(<!-- begin (\w+)( [\w -]+)? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -38,19 +48,69 @@ def main() -> int:
                 page.write_text(made, "utf-8")
     for page in stale:
         print(f"{page.relative_to(ROOT)} differs from the code; `make docs` writes it.")
-    return 1 if stale and "--check" in sys.argv else 0
+    lost = [f"{page.relative_to(ROOT)}: {link}" for page in LINKING for link in lost_links(page)]
+    for line in lost:
+        print(f"{line} is not there.")
+    return 1 if lost or (stale and "--check" in sys.argv) else 0
 
 
 def render(kind: str, words: list[str]) -> str:
-    """The text of one block: `help private write`, `tools private`, `settings`."""
-    match kind:
-        case "help":
-            return help_text(words)
-        case "tools":
-            return "".join(tool_text(tool) for tool in all_toolsets()[words[0]])
-        case "settings":
-            return settings_table()
-    raise SystemExit(f"Unknown block in the docs: {kind!r}. Use help, tools or settings.")
+    """The text of one block, such as `help private write`, `tools private` or `settings`."""
+    makers: dict[str, Callable[[], str]] = {
+        "client": lambda: client_text(words[0]),
+        "clients": clients_table,
+        "clone": lambda: f"```sh\ngit clone {CLONE_ADDRESS} commonplace && cd commonplace\n```\n",
+        "help": lambda: help_text(words),
+        "journals": journals_table,
+        "settings": settings_table,
+        "toolsets": toolsets_table,
+        "tools": lambda: "".join(tool_text(tool) for tool in app().toolset(words[0]).tools),
+    }
+    if kind not in makers:
+        raise SystemExit(f"Unknown block in the docs: {kind!r}. Use one of {', '.join(makers)}.")
+    return makers[kind]()
+
+
+def lost_links(page: Path) -> list[str]:
+    """The links of a page that lead to no file of the repository, or to no heading of a page."""
+    lost = []
+    for link in LINK.findall(page.read_text("utf-8")):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (heading and heading not in anchors(target)):
+            lost.append(link)
+    return lost
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading of this page may end in, as GitHub names it."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def journals_table() -> str:
+    """A row for each journal, as the README shows them."""
+    rows = "".join(
+        f"| [{row.name}](docs/{row.name}.md) | {row.purpose} | `commonplace {row.name}` |\n"
+        for row in JOURNALS
+    )
+    return f"| journal | what it keeps | command |\n|---|---|---|\n{rows}"
+
+
+def clients_table() -> str:
+    """How each MCP client is set up, in a line."""
+    rows = "".join(
+        f"| {client.title} | `commonplace setup {name}` | {client.afterwards} |\n"
+        for name, client in CLIENTS.items()
+    )
+    return f"| client | set up by | then |\n|---|---|---|\n{rows}"
+
+
+def client_text(name: str) -> str:
+    """What a client's own configuration must hold, to be written by hand."""
+    client = CLIENTS[name]
+    kind = "toml" if client.toml else "json"
+    return f"```{kind}\n{render_block(client, ['commonplace', 'mcp'])}\n```\n"
 
 
 def help_text(words: list[str]) -> str:
@@ -63,11 +123,19 @@ def help_text(words: list[str]) -> str:
 
 
 @cache
-def all_toolsets() -> dict[str, tuple[Tool, ...]]:
-    """The tools of every toolset by its name; nothing is opened for them."""
-    environ = {"COMMONPLACE_HOME": str(ROOT / "no-home"), "COMMONPLACE_TOOLSETS": "all"}
-    app = App(read_settings(environ=environ, cwd=ROOT, home=None), user_home=None)
-    return {toolset.name: toolset.tools for toolset in app.toolsets()}
+def app() -> App:
+    """An app with nothing of anybody in it; nothing is opened for the docs."""
+    environ = {"COMMONPLACE_HOME": str(ROOT / "no-home")}
+    return App(read_settings(environ=environ, cwd=ROOT, home=None), user_home=None)
+
+
+def toolsets_table() -> str:
+    """Every toolset, and the tools of it that a client is shown."""
+    shown = {name: [x.name for x in app().toolset(name).tools if x.listed] for name in TOOLSETS}
+    rows = "".join(
+        f"| `{name}` | {', '.join(f'`{x}`' for x in tools)} |\n" for name, tools in shown.items()
+    )
+    return f"| toolset | tools that a model is shown |\n|---|---|\n{rows}"
 
 
 PROJECT_FILES = {"no": "", "inside": "inside it", "narrow": "may narrow", "yes": "may set"}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from commonplace.core.values import Answer
+    from commonplace.memory import Memory
     from commonplace.timeline import Timeline
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Denied",
     "Internal",
     "Invalid",
+    "Memory",
     "NotFound",
     "Settings",
     "Timeline",
@@ -42,6 +44,7 @@ __all__ = [
 _ROOMS = {
     "Answer": "core.values",
     "App": "app",
+    "Memory": "memory",
     "Settings": "config.table",
     "Timeline": "timeline",
     "read_settings": "config.settings",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid, Unavailable
-from commonplace.core.owners import parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Interval
 from commonplace.journals.memory.entry import parse_kind
 from commonplace.journals.memory.records import (
@@ -23,6 +23,7 @@ from commonplace.journals.memory.records import (
     RecordDraft,
     Todo,
 )
+from commonplace.services.memory.context import assemble
 from commonplace.services.memory.finding import IntentAsked, MemoryFound, MemoryQuestion
 
 if TYPE_CHECKING:
@@ -43,9 +44,12 @@ _T = TypeVar("_T")
 class Memory:
     """The memory of one user; synchronous and thread-safe. Close it.
 
-    user_id: any text of 1 to 128 characters; case counts. home: our folder, else where settings
-    say. settings: in place of those that environment and files give. encoder: in place of the one
-    that they name.
+    Args:
+        user_id: Any text of 1 to 128 characters; case counts.
+        home: Our folder, else where settings say.
+        settings: In place of those that environment and files give.
+        clock: The present, aware.
+        encoder: In place of the one that the settings name.
     """
 
     def __init__(
@@ -210,6 +214,13 @@ class Memory:
             )
         )
 
+    def context(self, question: str, budget_tokens: int = 1200) -> str:
+        """What a prompt should hold: preferences, and the best records for a question; fenced.
+
+        A blank question asks for the newest records. Raises: Invalid, Unavailable.
+        """
+        return assemble(self.service, question, budget_tokens=budget_tokens).text
+
     def stats(self) -> MemoryStats:
         """How much is kept, and how much of it can be found."""
         return self.service.stats()
@@ -233,7 +244,7 @@ class Memory:
             if self._service is not None:
                 self._service.filing().close()
                 self._service.store.close()
-                self._shared.app.shared.rest(self._service.store.owner)
+                self._shared.app.shared.close_idle(self._service.store.owner)
         self._shared.give_back()
 
     def __enter__(self) -> Self:
@@ -306,7 +317,7 @@ def _settings(home: Path | str | None) -> Settings:
 def _interval(start: datetime | None, end: datetime | None) -> Interval:
     for at in (start, end):
         if at is not None and at.tzinfo is None:
-            raise Invalid(f"Invalid time: {at} tells no zone.", hint="Give an aware datetime.")
+            raise Invalid(f"Invalid time: {at} has no time zone.", hint="Give an aware datetime.")
     if start is not None and end is not None and start >= end:
         raise Invalid("Invalid time range: its end is not after its start.", hint="Swap them.")
     return Interval(start=start, end=end)

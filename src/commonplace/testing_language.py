@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request as it came. text: what a user's message held; instructions: the system's."""
+class LanguageRequest:
+    """One request as it came.
+
+    Attributes:
+        text: What a user's message held.
+        instructions: What the system's message held.
+    """
 
     path: str
     headers: Mapping[str, str]
@@ -37,9 +42,13 @@ class Asked:
 class Reply:
     """One answer, sound unless told otherwise.
 
-    whole: false cuts it off at the limit. raw: these bytes in place of an answer. hangs: nothing
-    comes until the server is closed. breaks: the connection ends in the middle of the answer.
-    drips: a byte at a time, without an end. untold: without saying how many tokens it took.
+    Attributes:
+        whole: Whether it is complete; false cuts it off at the limit.
+        raw: These bytes in place of an answer.
+        hangs: Whether nothing comes until the server is closed.
+        breaks: Whether the connection ends in the middle of the answer.
+        drips: Whether it comes a byte at a time, without an end.
+        untold: Whether it leaves out how many tokens it took.
     """
 
     text: str = ""
@@ -54,7 +63,7 @@ class Reply:
     untold: bool = False
 
 
-Say: TypeAlias = "Reply | str | Callable[[Asked], Reply | str]"
+Say: TypeAlias = "Reply | str | Callable[[LanguageRequest], Reply | str]"
 """An answer, its text alone, or what makes one from what was asked."""
 
 
@@ -64,10 +73,10 @@ def busy(*, after: str | None = None, status: int = 429) -> Reply:
     return Reply(status=status, headers=headers, error={"type": "rate_limit_error"})
 
 
-def summarising(line: str) -> Callable[[Asked], str]:
+def summarising(line: str) -> Callable[[LanguageRequest], str]:
     """What answers for every level of the timeline with a sound summary, which says this alone."""
 
-    def say(asked: Asked) -> str:
+    def say(asked: LanguageRequest) -> str:
         if "period is one hour" in asked.instructions:
             return f"{line}."
         heading = "Accomplishments" if "one day" in asked.instructions else "Learnings"
@@ -98,7 +107,7 @@ class FakeLLM:
     def __init__(self, *replies: Say) -> None:
         self._replies: deque[Say] = deque(replies or ["Yes."])
         self._lock = threading.Lock()
-        self.asked: list[Asked] = []
+        self.asked: list[LanguageRequest] = []
         self.closing = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.fake = self
@@ -132,7 +141,7 @@ class FakeLLM:
         with self._lock:
             self._replies = deque(replies)
 
-    def reply_to(self, asked: Asked) -> Reply:
+    def reply_to(self, asked: LanguageRequest) -> Reply:
         """Note what was asked, and give what is to be said to it."""
         with self._lock:
             self.asked.append(asked)
@@ -223,10 +232,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is told on stderr."""
 
 
-def _asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
+def _asked(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> LanguageRequest:
     messages: Iterable[Mapping[str, Any]] = body.get("messages", ())
     said = {each["role"]: each["content"] for each in messages}
-    return Asked(
+    return LanguageRequest(
         path=path,
         headers=headers,
         body=body,

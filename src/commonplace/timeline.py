@@ -41,8 +41,12 @@ _LEAVING_S = 60.0
 class Timeline:
     """The timelines of all owners below one folder; synchronous and thread-safe. Close it.
 
-    home: our folder, else where settings say. timezone: what cuts periods of an owner who has no
-    zone of their own, an IANA name. settings: in place of those that environment and files give.
+    Args:
+        home: Our folder, else where settings say.
+        timezone: What cuts periods of an owner who has no zone of their own, an IANA name.
+        settings: In place of those that environment and files give.
+        clock: The present, aware.
+        monotonic: Tells how long an owner has not been asked for, in seconds.
     """
 
     def __init__(
@@ -142,7 +146,17 @@ class Timeline:
         """What overlaps [start, end), newest first: of one level (0 raw … 5 year), or of all.
 
         Of a level of rollups the period that is still open comes first, computed and marked
-        `partial` in its metadata. limit: None for all there is. Raises: Invalid.
+        `partial` in its metadata.
+
+        Args:
+            thread_id: The owner.
+            start: An aware instant.
+            end: As start.
+            rollup_level: None for all levels.
+            limit: None for all there is.
+
+        Raises:
+            Invalid: A time without a zone, or a level that is none.
         """
         service = self.service(thread_id)
         interval = _interval(start, end)
@@ -282,7 +296,7 @@ class Timeline:
     def _close(self, service: TimelineService) -> None:
         service.filing().close()
         service.journal.close()
-        self._app().shared.rest(service.journal.owner)
+        self._app().shared.close_idle(service.journal.owner)
 
     def _app(self) -> App:
         from commonplace.app import App

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from commonplace.app.backends import Backend
 from commonplace.app.context import OwnerContext, found_sources
 from commonplace.app.process import ENCODER_LOAD_S, ProcessContext
+from commonplace.app.wiring.amend import AmendWiring
 from commonplace.app.wiring.recall import RecallWiring
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
-from commonplace.journals.table import JOURNALS
+from commonplace.journals.table import DEFAULT, JOURNALS, PARTS
+from commonplace.tools.selection import classic_toolset, default_toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,11 +38,15 @@ SWEEP_WAITS_S = 2.0
 
 
 class App(OwnerContext):
-    """One owner's journals, index, encoder and tools.
+    """One owner's journals, index, encoder and tools. Thread-safe. Close it at the end.
 
-    user_home: the user's home folder, None where there is none. encoder: in place of the one that
-    the settings name. shared: what other owners use as well, closed by whoever made it; without one
-    the app has its own. Thread-safe. Close it at the end.
+    Args:
+        settings: The owner's.
+        user_home: The user's home folder, None where there is none.
+        clock: Says what time it is.
+        encoder: In place of the one that the settings name.
+        shared: What other owners use as well, closed by its maker; else the app has its own.
+        defers_filing: Whether new entries are left to the next search or server to file.
     """
 
     def __init__(
@@ -51,28 +57,26 @@ class App(OwnerContext):
         clock: Clock = utc_now,
         encoder: EncoderSlot | None = None,
         shared: ProcessContext | None = None,
+        defers_filing: bool = False,
     ) -> None:
         super().__init__(
             settings,
             user_home=user_home,
             clock=clock,
             shared=shared or ProcessContext(settings, encoder=encoder),
+            defers_filing=defers_filing,
         )
         self._is_alone = shared is None
         made: dict[str, Any] = {row.name: Backend(row.wiring).load()(self) for row in JOURNALS}
         self.journals: tuple[JournalWiring, ...] = tuple(made.values())
-        self.recall = RecallWiring(self, journals=self.journals)
+        self.amend = AmendWiring(self.journals)
+        self.recall = RecallWiring(self, journals=self.journals, amend=self.amend.service)
         # By name and type, for the doors of each.
         self.private: PrivateWiring = made["private"]
         self.chronicle: ChronicleWiring = made["chronicle"]
         self.notebook: NotebookWiring = made["notebook"]
         self.timeline: TimelineWiring = made["timeline"]
         self.memory: MemoryWiring = made["memory"]
-
-    @property
-    def is_served(self) -> bool:
-        """Whether it is one of many owners of this process."""
-        return not self._is_alone
 
     def toolsets(self) -> list[Toolset]:
         """The toolsets that the settings ask for; making them opens nothing."""
@@ -84,7 +88,10 @@ class App(OwnerContext):
         made = dict(self.recall.toolsets())
         for each in self.journals:
             made |= each.toolsets()
-        return made[name]()
+        if name not in PARTS:
+            return made[name]()
+        select = default_toolset if name == DEFAULT else classic_toolset
+        return select([made[part]() for part in PARTS[name]])
 
     def fed(self) -> Sequence[JournalWiring]:
         """The journals whose entries count in the timeline's rollups, as the settings name them."""
@@ -126,7 +133,7 @@ class App(OwnerContext):
             if self._is_alone:
                 self.shared.close()
             else:
-                self.shared.rest(self.settings.owner)
+                self.shared.close_idle(self.settings.owner)
 
     def _other_sources(self) -> Sequence[Source]:
         return self.private.other_sources()

@@ -16,7 +16,7 @@ from commonplace.app.app import App
 from commonplace.app.process import ProcessContext
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import Unavailable
-from commonplace.core.owners import make_owner_folder, parse_owner
+from commonplace.core.owner_folders import make_owner_folder, parse_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +74,7 @@ class Apps:
         self.settings = replace(
             settings, project=None, private=replace(settings.private, path=None)
         )
-        self.shared = shared or ProcessContext(self.settings, shows_paths=False)
+        self.shared = shared or ProcessContext(self.settings, serves_owners=True)
         self._is_alone = shared is None
         self._user_home = user_home
         self._clock = clock

@@ -24,7 +24,7 @@ class Backend(NamedTuple):
                 raise
             raise Unavailable(
                 f"{exc.name or 'A library'} is not installed.",
-                hint=f"Install commonplace[{self.extra}].",
+                hint=f"Install commonplace-memory[{self.extra}].",
             ) from exc
 
 
@@ -38,10 +38,13 @@ MEMORIES = {
 
 POSTGRES = {
     "migrate": Backend("commonplace.app.wiring.memory.schema:migrate", extra="postgres"),
-    "look": Backend("commonplace.app.wiring.memory.problems:find_problems", extra="postgres"),
-    "working": Backend("commonplace.app.wiring.memory.postgres:working", extra="postgres"),
-    "tend": Backend("commonplace.app.wiring.memory.nearest:tend", extra="postgres"),
-    "tending": Backend("commonplace.app.wiring.memory.nearest:tending", extra="postgres"),
+    "open_worker": Backend("commonplace.app.wiring.memory.postgres:open_worker", extra="postgres"),
+    "update_nearest": Backend(
+        "commonplace.app.wiring.memory.nearest:update_nearest", extra="postgres"
+    ),
+    "updating_nearest": Backend(
+        "commonplace.app.wiring.memory.nearest:updating_nearest", extra="postgres"
+    ),
 }
 """What is done to a database of memories aside from using it."""
 

@@ -9,13 +9,13 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import at_first_use, locked_cached_property
 from commonplace.app.process import ProcessContext, holder
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import make_folder
-from commonplace.core.owners import make_owner_folder
+from commonplace.core.owner_folders import make_owner_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,25 +24,32 @@ if TYPE_CHECKING:
     from commonplace.app.languages import Languages
     from commonplace.config.table import Settings
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import EncoderSlot, OpensRefs, OwnerIndex, Searched, Source
+    from commonplace.core.ports import (
+        AmendsRefs,
+        EncoderSlot,
+        OpensRefs,
+        OwnerIndex,
+        Searched,
+        Source,
+    )
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.search.filing.filing import Filing
-    from commonplace.search.filing.words_only import Files
+    from commonplace.search.filing.words_only import FilingPort
     from commonplace.search.finder import Finder
-    from commonplace.search.two_questions import SidedFinder
+    from commonplace.search.two_questions import TwoQuestionFinder
     from commonplace.tools.toolset import Toolset
 
 _log = logging.getLogger(__name__)
 
-_F_co = TypeVar("_F_co", bound="Files", covariant=True)
+_F_co = TypeVar("_F_co", bound="FilingPort", covariant=True)
 
 
 class JournalWiring(Protocol):
     """The one contract that each journal owes the app; nothing is opened before it is used.
 
     It is made with the owner's context alone, by `journals.table`'s row. A wiring may inherit it,
-    and then need not say that it has nothing to repair or to close.
+    and then need not say that it has nothing to correct, to repair or to close.
     """
 
     @property
@@ -85,6 +92,13 @@ class JournalWiring(Protocol):
         """
         return ()
 
+    def amender(self) -> AmendsRefs | None:
+        """What corrects entries by their refs; None for a journal that is never corrected.
+
+        Raises: what opening the journal raises.
+        """
+        return None
+
     def close(self) -> None:
         """Close what is open; may be called twice."""
         return None  # noqa: RET501  else a class that inherits it would be abstract
@@ -102,17 +116,28 @@ class SearchStack(Generic[_F_co]):
 class OwnerContext(ABC):
     """What one owner's journals are wired with. Thread-safe.
 
-    user_home: the user's home folder, None where there is none. shared: what other owners of this
-    process use as well.
+    Args:
+        settings: The owner's.
+        user_home: The user's home folder, None where there is none.
+        clock: Says what time it is.
+        shared: What other owners of this process use as well.
+        defers_filing: Whether new entries are left to the next search or server to file.
     """
 
     def __init__(
-        self, settings: Settings, *, user_home: Path | None, clock: Clock, shared: ProcessContext
+        self,
+        settings: Settings,
+        *,
+        user_home: Path | None,
+        clock: Clock,
+        shared: ProcessContext,
+        defers_filing: bool = False,
     ) -> None:
         self.settings = settings
         self.user_home = user_home
         self.clock = clock
         self.shared = shared
+        self.defers_filing = defers_filing
         self.wiring = threading.RLock()
         """Held while something is made, so that it is made once."""
 
@@ -140,23 +165,23 @@ class OwnerContext(ABC):
         return self.shared.encoder
 
     @property
-    @abstractmethod
-    def is_served(self) -> bool:
-        """Whether it is one of many owners: nobody works in the folder this process stands in."""
+    def shows_paths(self) -> bool:
+        """Whether this owner works on this machine, and so may see a path of it."""
+        return not self.shared.serves_owners
 
-    @made_once
+    @locked_cached_property
     def index(self) -> OwnerIndex:
         """This owner's index."""
-        return self.shared.indexes.within(self.settings.owner)
+        return self.shared.indexes.of_owner(self.settings.owner)
 
-    @made_once
+    @locked_cached_property
     def languages(self) -> Languages:
         """The language models of the settings, and what they may spend."""
         from commonplace.app.languages import Languages
 
         return Languages(self.settings, folder=self.folder / "llm", clock=self.clock)
 
-    @made_once
+    @locked_cached_property
     def filing(self) -> Filing:
         """What keeps the index behind the journals."""
         from commonplace.search.filing.filing import Filing
@@ -168,24 +193,38 @@ class OwnerContext(ABC):
             encoder=self.encoder,
             holder=holder(),
             quoting=self._quoting(),
-            shows_paths=not self.is_served,
+            shows_paths=self.shows_paths,
         )
 
-    @made_once
+    @property
+    def service_filing(self) -> Filing:
+        """The filing for a service: opened at its first use, new entries deferred if asked for."""
+        if not self.defers_filing:
+            return at_first_use(lambda: self.filing)
+        from commonplace.search.filing.deferred import DeferredFiling
+
+        return cast("Filing", DeferredFiling(lambda: self.filing))
+
+    @property
+    def service_finder(self) -> Finder:
+        """What searches this owner's index, opened at its first use."""
+        return at_first_use(lambda: self.finder)
+
+    @locked_cached_property
     def finder(self) -> Finder:
         """What searches this owner's index."""
         return self.finder_over(self.index, self.filing)
 
-    def finder_over(self, index: Searched, filing: Files) -> Finder:
+    def finder_over(self, index: Searched, filing: FilingPort) -> Finder:
         """What searches an index that holds this owner's journals, or some."""
         return self.shared.finder_over(index, filing, lineage=self._lineage())
 
-    @made_once
-    def sided_finder(self) -> SidedFinder:
+    @locked_cached_property
+    def two_question_finder(self) -> TwoQuestionFinder:
         """What asks two questions at once."""
-        from commonplace.search.two_questions import SidedFinder
+        from commonplace.search.two_questions import TwoQuestionFinder
 
-        return SidedFinder(finder=self.finder, encoder=self.encoder)
+        return TwoQuestionFinder(finder=self.finder, encoder=self.encoder)
 
     def alone(
         self, owner: str, source: Source, lineage: Lineage | None = None
@@ -193,13 +232,13 @@ class OwnerContext(ABC):
         """One source of any owner by itself, its words and vectors in that owner's index."""
         from commonplace.search.filing.filing import Filing
 
-        index = self.shared.indexes.within(owner)
+        index = self.shared.indexes.of_owner(owner)
         filing = Filing(
             index=index,
             sources=[source],
             encoder=self.encoder,
             holder=holder(),
-            shows_paths=not self.is_served,
+            shows_paths=self.shows_paths,
         )
         finder = self.shared.finder_over(index, filing, lineage=lineage)
         return SearchStack(index=index, filing=filing, finder=finder)
@@ -239,7 +278,7 @@ def found_sources(journals: Iterable[JournalWiring]) -> Iterator[Source]:
             _log.warning("%s is left out: %s", each.title, exc)
 
 
-def awaited(journal: JournalWiring, find: Callable[[], Source]) -> Source:
+def late_source(journal: JournalWiring, find: Callable[[], Source]) -> Source:
     """A journal's source, followed even if the journal is begun while a server runs."""
     from commonplace.search.filing.late_source import LateSource
 

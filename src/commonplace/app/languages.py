@@ -36,7 +36,7 @@ class Languages:
         self._clock = clock
 
     @cached_property
-    def purse(self) -> TokenBudget:
+    def token_budget(self) -> TokenBudget:
         """The tokens that this owner's models have spent."""
         from commonplace.inference.language.budget import TokenBudget
 
@@ -64,9 +64,13 @@ class Languages:
     ) -> LanguageClient | None:
         """What asks a model, without a cap; None where none is set.
 
-        better: the one for what needs more sense. within_s: less time than the settings give, for a
-        person who waits. Raises: Invalid where no model is named, or a header cannot hold the key;
-        Denied where there is no key.
+        Args:
+            better: Whether it is the model for harder questions.
+            within_s: A shorter limit than that of the settings, for a person who waits.
+
+        Raises:
+            Invalid: No model is named, or a header cannot hold the key.
+            Denied: There is no key.
         """
         settings = self._settings
         if settings.llm.url is None:
@@ -126,4 +130,4 @@ class Languages:
     def _run(self) -> Run:
         from commonplace.inference.language.budget import Run
 
-        return Run(self.purse, per_run=int(self._settings.llm.tokens_per_run))
+        return Run(self.token_budget, per_run=int(self._settings.llm.tokens_per_run))

@@ -1,6 +1,6 @@
-"""The wiring of what all owners of one process share: encoder, indexes, where memories are kept.
+"""The wiring of what all owners of one process share: the encoder, the indexes.
 
-Never opens a journal.
+Never opens a journal, and knows none: a wiring has what its journal shares opened by `open_once`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,38 @@ import random
 import socket
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from commonplace.app.lazy import made_once
-from commonplace.core.owners import owner_folder
-from commonplace.core.ports import Resting
+from commonplace.app.cached import locked_cached_property
+from commonplace.core.errors import Unavailable
+from commonplace.core.owner_folders import owner_folder
+from commonplace.core.ports import ClosesIdle
 from commonplace.core.values import EncoderState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from commonplace.app.wiring.memory.wiring import Memories
     from commonplace.config.table import Settings
     from commonplace.core.ports import EncoderSlot, Index, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.inference.encoder.profiles import Missing, Weights
-    from commonplace.search.filing.words_only import Files
+    from commonplace.search.filing.words_only import FilingPort
     from commonplace.search.finder import Finder
+
+DEFAULT_VECTORS = "numpy"
+"""What finds the nearest vectors where the settings' own choice cannot be had."""
+
+
+class Closes(Protocol):
+    """Something that is closed at the end."""
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+        ...
+
+
+_C = TypeVar("_C", bound=Closes)
 
 ENCODER_LOAD_S = 600.0
 """The longest that a model may take to be fetched and loaded."""
@@ -42,7 +56,7 @@ class ProcessContext:
     Args:
         settings: The machine's own, whose owner is the machine's.
         encoder: In place of the one that the settings name.
-        shows_paths: Whether what the encoder says may name a folder: not where users are served.
+        serves_owners: Whether it serves many owners, none of whom may see a path of this machine.
     """
 
     def __init__(
@@ -50,12 +64,13 @@ class ProcessContext:
         settings: Settings,
         *,
         encoder: EncoderSlot | None = None,
-        shows_paths: bool = True,
+        serves_owners: bool = False,
     ) -> None:
         self.settings = settings
-        self._shows_paths = shows_paths
+        self.serves_owners = serves_owners
         self._given = encoder
         self.wiring = threading.RLock()
+        self._opened: dict[str, Any] = {}
 
     def folder_of(self, owner: str) -> Path:
         """What of an owner is only ours; there or not."""
@@ -70,25 +85,47 @@ class ProcessContext:
         folder = self.folder_of(owner)
         return folder if owner == self.settings.owner else folder / "served"
 
-    @made_once
+    @locked_cached_property
     def indexes(self) -> Index:
-        """The indexes of all owners here. Raises: Unavailable without the extra it needs."""
+        """The indexes of all owners here."""
         from commonplace.app.backends import VECTORS
         from commonplace.index.sqlite.index import SqliteIndex
 
-        open_meaning = VECTORS[self.settings.index.vectors].load()
+        name = self.settings.index.vectors if self.missing_vectors is None else DEFAULT_VECTORS
+        open_meaning = VECTORS[name].load()
         return SqliteIndex(lambda owner: self.reach_of(owner) / "index", open_meaning=open_meaning)
 
-    @made_once
-    def memories(self) -> Memories:
-        """Where users' memories are kept. Raises: Unavailable without the extra it needs."""
-        from commonplace.app.backends import MEMORIES
+    @locked_cached_property
+    def missing_vectors(self) -> Unavailable | None:
+        """Why the vector store of the settings cannot be had, with what to install; None if it can.
 
-        name = "files" if self.settings.database.url is None else "postgres"
-        made: Memories = MEMORIES[name].load()(self)
-        return made
+        Then our own matrix finds the nearest in its place: the vectors lie in the index's tables.
+        """
+        from commonplace.app.backends import VECTORS
 
-    @made_once
+        try:
+            VECTORS[self.settings.index.vectors].load()
+        except Unavailable as exc:
+            return exc.extended(
+                f"{DEFAULT_VECTORS} compares vectors in its place.",
+                hint=f"Or set index.vectors to {DEFAULT_VECTORS}.",
+            )
+        return None
+
+    def open_once(self, name: str, open_it: Callable[[ProcessContext], _C]) -> _C:
+        """What a journal shares among all owners, opened at its first use and closed with this.
+
+        Args:
+            name: What it is kept under.
+            open_it: Opens it; what it raises is raised, and the next call tries again.
+        """
+        with self.wiring:
+            if name not in self._opened:
+                self._opened[name] = open_it(self)
+            opened: _C = self._opened[name]
+            return opened
+
+    @locked_cached_property
     def encoder(self) -> EncoderSlot:
         """The encoder's slot; loading begins at its `start`."""
         from commonplace.inference.encoder.slot import BackgroundEncoder
@@ -96,11 +133,11 @@ class ProcessContext:
         if self._given is not None:
             return self._given
         return BackgroundEncoder(
-            self.find_weights, home=self.settings.home, shows_paths=self._shows_paths
+            self.find_weights, home=self.settings.home, shows_paths=not self.serves_owners
         )
 
-    @made_once
-    def former_encoders(self) -> Mapping[str, EncoderSlot]:
+    @locked_cached_property
+    def previous_encoders(self) -> Mapping[str, EncoderSlot]:
         """Other models whose weights are on this machine, by identity: they answer after a switch.
 
         None is loaded before it is asked for.
@@ -122,14 +159,21 @@ class ProcessContext:
         }
 
     def finder_over(
-        self, index: Searched, filing: Files, *, lineage: Lineage | None = None
+        self, index: Searched, filing: FilingPort, *, lineage: Lineage | None = None
     ) -> Finder:
-        """What searches an index. After a switch of models the former one answers for a while."""
+        """What searches an index. After a switch of models the previous one answers for a while."""
         from commonplace.search.finder import Finder
         from commonplace.search.previous_encoder import FallbackEncoder
 
-        encoder = FallbackEncoder(index, self.encoder, former=lambda: self.former_encoders)
-        return Finder(index=index, encoder=encoder, filing=filing, lineage=lineage)
+        encoder = FallbackEncoder(index, self.encoder, previous=lambda: self.previous_encoders)
+        missing = self.missing_vectors
+        return Finder(
+            index=index,
+            encoder=encoder,
+            filing=filing,
+            lineage=lineage,
+            notes=() if missing is None else (missing.summary,),
+        )
 
     def find_weights(self) -> Weights | Missing:
         """The weights of the encoder in use; fetched first where the settings allow it."""
@@ -176,19 +220,19 @@ class ProcessContext:
         """Whether anybody has asked for the encoder."""
         return "encoder" in self.__dict__
 
-    def rest(self, owner: str) -> None:
-        """Let go of an owner's index until it is used again."""
-        if "indexes" in self.__dict__ and isinstance(self.indexes, Resting):
-            self.indexes.rest(owner)
+    def close_idle(self, owner: str) -> None:
+        """Close an owner's index until it is used again."""
+        if "indexes" in self.__dict__ and isinstance(self.indexes, ClosesIdle):
+            self.indexes.close_idle(owner)
 
     def close(self) -> None:
-        """Let go of the encoder, the memories and the indexes; may be called twice."""
+        """Close the encoder, what journals share and the indexes; may be called twice."""
         if self.uses_encoder:
             self.encoder.close(ENCODER_CLOSE_S)
-        for each in self.__dict__.get("former_encoders", {}).values():
+        for each in self.__dict__.get("previous_encoders", {}).values():
             each.close(ENCODER_CLOSE_S)
-        if "memories" in self.__dict__:
-            self.memories.close()
+        for each in self._opened.values():
+            each.close()
         if "indexes" in self.__dict__:
             self.indexes.close()
 

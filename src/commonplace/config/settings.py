@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from commonplace.config.table import SECTIONS, SETTINGS, Setting, build_settings
-from commonplace.config.toml_edit import TomlValue, set_toml_value
+from commonplace.config.toml_edit import TomlValue, set_toml_value, unset_toml_value
 from commonplace.config.values import (
     ENV_PREFIX,
     Place,
@@ -24,7 +24,7 @@ from commonplace.config.values import (
 from commonplace.core.errors import Invalid
 from commonplace.core.files import make_folder, may_exist, replace_file, translated
 from commonplace.core.toml import parse_toml
-from commonplace.journals.table import TOOLSETS
+from commonplace.journals.table import TOOLSETS, with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,9 +61,17 @@ def read_settings(
     """Every setting, from the first that has it: flag, environment, project file, user file.
 
     What a project's file may only narrow is the user's, less what each project's file leaves out.
-    flags: by key, None where not given. home: the user's home folder, None where there is none.
-    toolsets: the names that exist. Raises Invalid for a name, a value or a file that cannot be
-    meant, and for a key that a project's file may not set.
+
+    Args:
+        flags: By key; None where not given.
+        environ: The environment's variables.
+        cwd: The working directory, whose project's file is read.
+        home: The user's home folder; None where there is none.
+        toolsets: The names that exist.
+
+    Raises:
+        Invalid: A name, a value or a file is not valid, or a project's file sets a key that it may
+            not set.
     """
     cwd = Path(os.path.abspath(cwd))
     above = [_flag_layer(flags or {}, cwd), _environment_layer(environ, cwd)]
@@ -117,6 +125,41 @@ def write_setting(
     edited = set_toml_value(text, key.split("."), _toml_value(parsed), name=str(file))
     make_folder(target.parent)
     replace_file(target, edited.encode())
+
+
+def write_settings(text: str, file: Path, *, cwd: Path, home: Path | None) -> None:
+    """Write a whole settings file, once all of it was read.
+
+    Args:
+        text: What the file is to hold.
+        file: The file; made if need be.
+        cwd: Where relative paths begin.
+        home: The user's home folder.
+
+    Raises:
+        Invalid: It is not TOML, a key is unknown, or a value does not parse.
+    """
+    for key, value in _flat_keys(parse_toml(text, name=str(file)), file).items():
+        setting = _setting(key, str(file))
+        setting.parse(value, Place(f"{key} in {file}", cwd, home, TOOLSETS, typed=True))
+    target = Path(os.path.realpath(file))
+    make_folder(target.parent)
+    replace_file(target, text.encode())
+
+
+def unset_setting(key: str, file: Path) -> bool:
+    """Take one key out of a TOML file; whether it was there. Comments and other keys stay.
+
+    Raises:
+        Invalid: The key is unknown, or the file cannot be edited in place.
+    """
+    _setting(key, f"the setting {key!r}")
+    target = Path(os.path.realpath(file))
+    text = _read_text(target) if may_exist(target) else ""
+    if key not in _flat_keys(parse_toml(text, name=str(file)), file):
+        return False
+    replace_file(target, unset_toml_value(text, key.split("."), name=str(file)).encode())
+    return True
 
 
 def parse_setting(
@@ -307,14 +350,15 @@ def _lies_in_project(path: Path, root: Path, folder: Path) -> bool:
 def _narrowed(value: object, asked: object) -> object:
     """What the user has, less what a project's file leaves out: names of both, or either's no."""
     if isinstance(value, tuple) and isinstance(asked, tuple):
-        return tuple(name for name in value if name in asked)
+        kept = [name for name in value if name in asked]
+        return tuple(dict.fromkeys([*kept, *(name for name in asked if name in with_parts(value))]))
     return value or asked
 
 
 def _left_out(value: object, asked: object, origin: str) -> list[str]:
     if not isinstance(value, tuple) or not isinstance(asked, tuple):
         return []
-    more = [name for name in asked if name not in value]
+    more = [name for name in asked if name not in with_parts(value)]
     return [f"{origin} asks for {', '.join(more)}, which only you can add."] if more else []
 
 

@@ -29,7 +29,7 @@ from commonplace.config.values import (
     system_zone,
 )
 from commonplace.core.projects import find_project
-from commonplace.journals.table import DEFAULT_TOOLSETS, FEEDS
+from commonplace.journals.table import DEFAULT, FEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -273,7 +273,7 @@ class IndexSettings:
     vectors: str = row(
         "COMMONPLACE_INDEX_VECTORS",
         one_of("numpy", "chroma"),
-        "What finds the nearest vectors: numpy, or chroma (`commonplace[chroma]`).",
+        "What finds the nearest vectors: numpy, or chroma (`commonplace-memory[chroma]`).",
         default="numpy",
     )
 
@@ -374,7 +374,7 @@ class Settings:
     home: Path = row(
         "COMMONPLACE_HOME",
         parse_path,
-        "The folder of what is only ours: the index, the weights, the key files.",
+        "The folder of index and weights, and of the only copies of notebook, timeline and memory.",
         make=lambda start: platform_folder(start.environ, "XDG_DATA_HOME", "user_data_dir"),
     )
     owner: str = row(
@@ -399,8 +399,8 @@ class Settings:
     toolsets: tuple[str, ...] = row(
         "COMMONPLACE_TOOLSETS",
         parse_toolsets,
-        "Which tools a client is offered: names with commas between, or all.",
-        default=DEFAULT_TOOLSETS,
+        "Which tools a client is offered: default, classic, all, or journals with commas between.",
+        default=(DEFAULT,),
         project="narrow",
     )
     read_only: bool = row(
@@ -409,6 +409,12 @@ class Settings:
         "Offer no tool that writes.",
         default=False,
         project="narrow",
+    )
+    structured: bool = row(
+        "COMMONPLACE_STRUCTURED",
+        parse_boolean,
+        "Send JSON beside the text of every result; main clients then show a model the JSON alone.",
+        default=False,
     )
     preload: bool = row(
         "COMMONPLACE_PRELOAD",

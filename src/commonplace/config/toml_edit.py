@@ -65,6 +65,45 @@ def set_toml_value(text: str, path: Sequence[str], value: TomlValue, *, name: st
     return edited
 
 
+def unset_toml_value(text: str, path: Sequence[str], *, name: str) -> str:
+    """Take the value at a path out; its table stays, with its comments.
+
+    Args:
+        text: a whole TOML file that has the value.
+        path: the keys that lead to the value, at least one.
+        name: what errors call the file.
+
+    Returns:
+        The edited text. Comments, order, spacing and line ends of the rest are as they were.
+
+    Raises:
+        Invalid: the value is in a form that cannot be edited.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    expected = deepcopy(dict(parse_toml(text, name=name)))
+    level = expected
+    for key in path[:-1]:
+        level = level[key]
+    del level[path[-1]]
+    try:
+        document = tomlkit.parse(text)
+        table: Any = document
+        for key in path[:-1]:
+            table = table[key]
+        del table[path[-1]]
+        edited = tomlkit.dumps(document)
+    except (TOMLKitError, TypeError, ValueError, KeyError):
+        edited = text
+    if tomllib.loads(edited) != expected:
+        raise Invalid(
+            f"{name} holds {'.'.join(path)} in a form that cannot be edited.",
+            hint=f"Take {'.'.join(path)} out by hand.",
+        )
+    return edited
+
+
 def _with_value(
     tables: Mapping[str, Any], path: Sequence[str], value: TomlValue
 ) -> dict[str, Any] | None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from commonplace.core.errors import Invalid
-from commonplace.core.owners import parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.core.text import nearest
+from commonplace.journals.table import CLASSIC
 from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def parse_toolsets(value: object, place: Place) -> tuple[str, ...]:
         if not isinstance(part, str) or part.strip()
     ]
     if names == ["all"]:
-        return tuple(place.toolsets)
+        return tuple(name for name in place.toolsets if name != CLASSIC)
     for name in names:
         if name not in place.toolsets:
             named = f"the toolset {name!r} ({place.name})"

@@ -73,7 +73,7 @@ def within_calendar(what: str) -> Iterator[None]:
 def micros(at: datetime) -> int:
     """Microseconds since the epoch, negative before it. Raises: Invalid without a time zone."""
     if at.tzinfo is None:
-        raise Invalid(f"{at.isoformat()} has no time zone.", hint="Give an aware instant.")
+        raise Invalid(f"{at.isoformat()} has no time zone.", hint="Add one, such as Z or +02:00.")
     return (at - _EPOCH) // _TICK
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from typing import Self
+
+_E = TypeVar("_E", bound="CommonplaceError")
 
 # A place goes with the word that leads to it: "git failed in {place} (128)", "git -C {place} fsck".
 _PLACE = re.compile(r"(?: (at|in|of|on|to|for|from|-C))? \{place\}")
@@ -80,8 +82,32 @@ class CommonplaceError(Exception):
         """The same error, with more sentences after its message and its hint."""
         more = copy(self)
         before, step = self._located
-        more._set_texts(f"{before} {message}", f"{step} {hint}".strip())  # noqa: SLF001  its own
+        more._set_texts(f"{before} {message}".strip(), f"{step} {hint}".strip())  # noqa: SLF001  its own
         return more
+
+    def as_kind(
+        self, kind: type[_E], *, prefix: str = "", hint: str | None = None, error_code: str = ""
+    ) -> _E:
+        """The same sentences and the same place, as an error of another kind.
+
+        Args:
+            kind: The class of the new error, with the parameters of this one.
+            prefix: What stands before the message.
+            hint: The next step, in place of this one's; None keeps it.
+            error_code: As the constructor's; empty keeps this one's.
+
+        Returns:
+            The error, to be raised `from` this one.
+        """
+        message, step = self._located
+        other = kind(
+            f"{prefix}{message}",
+            hint=step if hint is None else hint,
+            error_code=error_code or self.error_code,
+            place=self.place,
+        )
+        other.tokens = self.tokens
+        return other
 
     def without_place(self) -> CommonplaceError:
         """The same error, for somebody who may not know where things lie."""
@@ -116,6 +142,11 @@ class Conflict(CommonplaceError):
     """Somebody else was first: read again, then write."""
 
     code = "conflict"
+
+
+def already_superseded(ref: str, successor: str) -> Conflict:
+    """The error for an entry whose place another has taken before."""
+    return Conflict(f"{ref} is superseded by {successor} already.", hint=f"Correct {successor}.")
 
 
 class Unavailable(CommonplaceError):

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxLine:
-    """A record that changed, without saying how. changes: how often, by now.
+    """A record that changed, without saying how.
 
-    has_words: the index has its words as of that change. is_lost: some may be missing, though it
-    seems to have them.
+    Attributes:
+        changes: How often it has changed by now.
+        has_words: Whether the index has its words as of that change.
+        is_lost: Whether some words may be missing, though the index seems to have them.
     """
 
     owner: str

@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from commonplace.core.values import (
+        Amendment,
+        AreCurrent,
         Asked,
         Candidates,
         Change,
         Completion,
         Counts,
+        EditableText,
         Encoded,
         Page,
         Problem,
         Question,
         Since,
-        Still,
         Tally,
         Unencoded,
         Vector,
@@ -34,6 +36,24 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """Unique per owner and stable for good: `private:user`, `private:project@1f2e3d4c`."""
+        ...
+
+    @property
+    def cheap_mark(self) -> bool:
+        """Whether `mark` waits for no lock, so that a search asks for it in its own thread.
+
+        Many short calls to the disk take four times as long in a thread beside another one that
+        computes: each hands the interpreter over and back.
+        """
+        ...
+
+    @property
+    def exact_mark(self) -> bool:
+        """Whether `mark` changes with whatever changes, so that a sweep need not read each entry.
+
+        True of a commit or a change log; not of the times of files, which an edit within one tick
+        leaves as they are.
+        """
         ...
 
     def mark(self) -> str:
@@ -51,34 +71,6 @@ class Source(Protocol):
         once. The caller takes `mark()` *before* it scans: what arrives meanwhile is seen next
         time.
         """
-        ...
-
-
-@runtime_checkable
-class Prompt(Protocol):
-    """A source whose mark waits for no lock: a search asks it in its own thread.
-
-    Many short calls to the disk take four times as long in a thread beside another one that
-    computes: each hands the interpreter over and back.
-    """
-
-    @property
-    def is_prompt(self) -> bool:
-        """Always true."""
-        ...
-
-
-@runtime_checkable
-class Exact(Protocol):
-    """A source whose mark changes with whatever changes: a sweep need not look at each entry.
-
-    A commit, a change log. Not the times of files, which an edit within one tick leaves as they
-    are.
-    """
-
-    @property
-    def is_exact(self) -> bool:
-        """Always true."""
         ...
 
 
@@ -132,6 +124,76 @@ class OpensRefs(Protocol):
         ...
 
 
+class AmendsRefs(Protocol):
+    """A journal whose entries can be corrected by their refs; each verb files what it changed.
+
+    A ref is hostile until parsed, and leads to nothing that another owner has.
+    """
+
+    def read_text(self, ref: str) -> EditableText:
+        """The text under a ref as `edit` takes it. Raises: Invalid, Denied, NotFound, Unavailable.
+
+        Args:
+            ref: Of an entry, whole or as short as the journal lets it be.
+        """
+        ...
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Put a new text in place of an entry's; where its format keeps entries, supersede it.
+
+        Args:
+            ref: As for `read_text`.
+            text: The whole new text.
+            expected: The version that was read; empty to replace any.
+
+        Raises:
+            Conflict: The entry is another than the one that was read.
+            Invalid: The text cannot be kept, or this entry's text is never altered.
+            Denied, NotFound, Unavailable.
+        """
+        ...
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry for good, and its text from what was derived from it. Raises: as `edit`.
+
+        Args:
+            ref: As for `read_text`.
+            expected: As for `edit`.
+        """
+        ...
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Write an entry that takes the place of another, which stays and names it.
+
+        An entry is superseded once: the same text again is the entry that took its place.
+
+        Args:
+            ref: Of the entry that holds no more.
+            text: Of the new entry.
+
+        Raises:
+            Conflict: Another entry has taken its place already; the message names it.
+            Invalid, Denied, NotFound, Unavailable.
+        """
+        ...
+
+
+@runtime_checkable
+class OpensPaths(Protocol):
+    """A journal whose entries are files, which it also opens by their paths."""
+
+    def read_path(self, path: str) -> Page:
+        """The entry in a file of the owner's, as `OpensRefs.read_ref` gives it.
+
+        Args:
+            path: Absolute; hostile until parsed.
+
+        Raises:
+            Invalid, Denied, NotFound, Unavailable.
+        """
+        ...
+
+
 class Encoder(Protocol):
     """An embedding model, loaded. Thread-safe; every vector has length 1."""
 
@@ -177,10 +239,10 @@ class CountsTokens(Protocol):
 
 
 @runtime_checkable
-class EncodesAside(Protocol):
-    """An encoder that can give way to those who wait."""
+class EncodesInBackground(Protocol):
+    """An encoder that can work without slowing those who wait for it."""
 
-    def encode_aside(self, texts: Sequence[str]) -> Vector:
+    def encode_in_background(self, texts: Sequence[str]) -> Vector:
         """As `Encoder.encode_passages`, for what nobody waits for: at a lower priority."""
         ...
 
@@ -242,6 +304,15 @@ class OwnerIndex(Protocol):
     Thread-safe; several processes may use one at once, and each sees at once what another wrote.
     """
 
+    @property
+    def faster_than_encoding(self) -> bool:
+        """Whether it may answer sooner than a question is encoded, by what is known now.
+
+        Then it is asked once that is done: both beside each other compute a tenth more, and a
+        transaction would wait for the encoder.
+        """
+        ...
+
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
     ) -> None:
@@ -281,6 +352,11 @@ class OwnerIndex(Protocol):
 class Searched(Protocol):
     """An index, or several as one, as those see it who only search; as in `OwnerIndex`."""
 
+    @property
+    def faster_than_encoding(self) -> bool:
+        """Whether it may answer sooner than a question is encoded, by what is known now."""
+        ...
+
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs, and their neighbours, of what the filter lets in."""
         ...
@@ -293,34 +369,20 @@ class Searched(Protocol):
 class Index(Protocol):
     """Indexes of all owners; there is no search without an owner."""
 
-    def within(self, owner: str) -> OwnerIndex:
+    def of_owner(self, owner: str) -> OwnerIndex:
         """The index of one owner, opened or made."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; may be called twice."""
+        """Close files and connections; may be called twice."""
         ...
 
 
 @runtime_checkable
-class Brief(Protocol):
-    """An index that may answer sooner than a question is encoded.
+class ClosesIdle(Protocol):
+    """Indexes that can close an owner's files until they are used again."""
 
-    Then it is asked once that is done: both beside each other compute a tenth more, and a
-    transaction would wait for the encoder.
-    """
-
-    @property
-    def is_brief(self) -> bool:
-        """Whether it does, by what is known now."""
-        ...
-
-
-@runtime_checkable
-class Resting(Protocol):
-    """Indexes that can let go of an owner's files until they are used again."""
-
-    def rest(self, owner: str) -> None:
+    def close_idle(self, owner: str) -> None:
         """Close what nobody uses now; the next use opens it again. Never raises."""
         ...
 
@@ -335,20 +397,24 @@ class Tallying(Protocol):
 
 
 @runtime_checkable
-class Succeeding(Protocol):
+class NamesPreviousEncoder(Protocol):
     """An index that can say whose vectors still answer while those of another encoder are made."""
 
-    def former(self, identity: str) -> str:
+    def previous_encoder(self, identity: str) -> str:
         """The encoder of most docs that have a vector, and none of this one; empty for none."""
         ...
 
 
 @runtime_checkable
-class AppliesStill(Protocol):
+class AppliesCurrent(Protocol):
     """An index of an owner that leaves out what changed again before it had its turn."""
 
-    def apply_still(
-        self, changes: Sequence[Change], still: Still, *, lost: frozenset[str] = frozenset()
+    def apply_current(
+        self,
+        changes: Sequence[Change],
+        are_current: AreCurrent,
+        *,
+        lost: frozenset[str] = frozenset(),
     ) -> None:
         """Make those changes that still hold once nothing else files; else as `OwnerIndex.apply`.
 
@@ -357,17 +423,26 @@ class AppliesStill(Protocol):
         ...
 
 
-class FilesForWorker(AppliesStill, Protocol):
+class FilesForWorker(AppliesCurrent, Protocol):
     """The index of one owner as the worker of all owners fills it."""
 
     def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
         """File vectors of present texts; see `OwnerIndex`. Raises: Unavailable, Invalid."""
         ...
 
-    def drop_previous(self, identity: str, still: Still) -> bool:
+    def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors of docs that have ones of this, some at a time.
 
-        still: asked before each time; whether it held to the end. Raises: Unavailable, Conflict.
+        Args:
+            identity: of the encoder whose vectors stay.
+            are_current: asked before each step; the work ends where it says no.
+
+        Returns:
+            Whether it said yes to the end.
+
+        Raises:
+            Unavailable: the database does not answer.
+            Conflict: another process changed the same rows.
         """
         ...
 
@@ -399,7 +474,7 @@ class ErasingSource(Protocol):
 
 
 @runtime_checkable
-class Mendable(Protocol):
+class Repairable(Protocol):
     """Something `doctor` can look over and put right."""
 
     def problems(self) -> list[Problem]:

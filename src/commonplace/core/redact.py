@@ -56,7 +56,7 @@ _KINDS = (
     # The same in prose, where it holds a digit.
     (
         r"(?i:(?:passwor[dt]|passphrase|pwd|pin) (?:is|was)[ \t]+[\"'`]?)"
-        r"(?P<told>(?=[^\s\"'`]{0,60}\d)[^\s\"'`,;<>\[\]]{3,200}(?<![.]))"
+        r"(?P<secret>(?=[^\s\"'`]{0,60}\d)[^\s\"'`,;<>\[\]]{3,200}(?<![.]))"
     ),
     # A token after its name, where it is neither a word nor a count.
     (

@@ -46,9 +46,14 @@ class Measure:
 class Figures:
     """What is counted from the rows of a period, never by a model; merges exactly.
 
-    entries: raw entries. hours: in how many hours of the clock one was written. first, last: when
-    the earliest and the latest was. The mappings count entries by name. measures and moods: what
-    entries' own metadata holds (productivity_score, sentiment); empty where none does.
+    Attributes:
+        entries: The number of raw entries.
+        hours: In how many hours of the clock one was written.
+        first, last: When the earliest and the latest was written.
+        measures, moods: What the entries' own metadata holds (productivity_score, sentiment);
+            empty where none holds any.
+
+    The mappings count entries by name.
     """
 
     entries: int = 0
@@ -72,7 +77,9 @@ def ranked(counts: Mapping[str, int], most: int | None = None) -> list[str]:
 class Point:
     """A sentence worth keeping, as an entry has it: where it is from, when, and what it is.
 
-    decision: the entry says that something was decided. weight: how much it stands for, >= 0.
+    Attributes:
+        decision: Whether the entry says that something was decided.
+        weight: How much it counts, >= 0.
     """
 
     ref: str
@@ -86,10 +93,13 @@ class Point:
 class Item:
     """One thing a rollup is made from: a raw entry, or the rollup of a smaller period.
 
-    text: what people read of it, a model's text where there is one. It is untrusted: what hands it
-    to a model fences it. entries: raw entries it stands for, itself included. points: what an
-    extractive summary of it kept; empty for a raw entry. is_private: some of it comes from the
-    private journal, and goes to no model that is not on this machine.
+    Attributes:
+        text: What people read of it, a model's text where there is one. It is untrusted: what hands
+            it to a model fences it.
+        entries: The number of raw entries it stands for, itself included.
+        points: What an extractive summary of it kept; empty for a raw entry.
+        is_private: Whether some of it comes from the private journal, so that it goes to no model
+            that is not on this machine.
     """
 
     ref: str
@@ -106,9 +116,12 @@ class Item:
 class Material:
     """All that a summary of one period is made from.
 
-    key: the period's own name (`2025-02-04T10`, `2025-02-04`, `2025-W06`, `2025-02`, `2025`).
-    period: [start, end) in UTC. zone: what cut it. items: oldest first; never none where a
-    summariser is asked. figures: counted from rows; a summary repeats them, and invents no others.
+    Attributes:
+        key: The period's own name (`2025-02-04T10`, `2025-02-04`, `2025-W06`, `2025-02`, `2025`).
+        period: [start, end) in UTC.
+        zone: The time zone that its bounds are in.
+        items: Oldest first; never none where a summariser is asked.
+        figures: Counted from rows; a summary repeats them, and invents no others.
     """
 
     owner: str
@@ -129,10 +142,13 @@ class Material:
 class Summary:
     """What a summariser gives back: the text, and what it cost.
 
-    generator: what wrote it and would write it so again (`extractive 2`, `<model> <prompt hash>`).
-    points: what summaries of larger periods may quote; a model's summary leaves them empty, and
-    those of the extractive summary stay. tokens_in, tokens_out, cost_usd: 0 without a model; cost
-    None where no price is known.
+    Attributes:
+        generator: What wrote it, in the version it wrote it with (`extractive 2`,
+            `<model> <prompt hash>`).
+        points: What summaries of larger periods may quote; a model's summary leaves them empty, and
+            those of the extractive summary stay.
+        tokens_in, tokens_out: What the model read and wrote; 0 without a model.
+        cost_usd: 0 without a model, None where no price is known.
     """
 
     text: str

@@ -25,7 +25,7 @@ STOP_WORDS = frozenset(
     our ours she so some such than that the their theirs them then there these they this those
     to too us was we were what when where which while who whom why will with would you your
     yours
-    """.split()  # noqa: SIM905  a list of 90 quoted words reads worse
+    """.split()
 )
 
 # Scripts written without spaces between words; runs of them are cut into overlapping pairs.

@@ -46,13 +46,18 @@ class Interval:
 class Doc:
     """What the index holds of one entry.
 
-    ref: the entry's address, unique per owner. at: aware UTC. text: what is searched and encoded.
-    scope: the part of a journal it lies in (a root, a section, a thread). stamp: a token of the
-    journal's own that changes whenever the entry does (size and mtime of a file, a row's hash).
-    session: the conversation that this entry is a turn of, a name unique per owner; turns of one
-    conversation lend each other context. Empty for an entry that stands alone. author: who wrote or
-    said it, where that is known. dated: its date in words, searched beside the text ("7 May 2023").
-    covers: the refs a summary was made from.
+    Attributes:
+        ref: The entry's address, unique per owner.
+        at: When it was, in aware UTC.
+        text: What is searched and encoded.
+        scope: The part of a journal it lies in (a root, a section, a thread).
+        stamp: A token of the journal's own that changes whenever the entry does (size and mtime of
+            a file, a row's hash).
+        session: The conversation that this entry is a turn of, a name unique per owner; turns of
+            one conversation lend each other context. Empty for an entry that stands alone.
+        author: Who wrote or said it, where that is known.
+        dated: Its date in words, searched beside the text ("7 May 2023").
+        covers: The refs a summary was made from.
     """
 
     ref: str
@@ -91,7 +96,7 @@ class Drop:
 
 Change: TypeAlias = Put | Drop
 
-Still: TypeAlias = "Callable[[Any], Sequence[bool]]"
+AreCurrent: TypeAlias = "Callable[[Any], Sequence[bool]]"
 """Asks by an index's own connection which changes still hold, one answer for each."""
 
 
@@ -116,7 +121,7 @@ class Filter:
     none of `excluded_tags`.
     """
 
-    within: Interval = field(default_factory=Interval)
+    interval: Interval = field(default_factory=Interval)
     journals: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
@@ -130,13 +135,23 @@ class Filter:
 class Weighing:
     """How an index weighs words, and what entries of one session lend each other.
 
-    k1, b: of BM25. shortest, shortest_turn: words that an entry which stands alone counts as at
-    least, and that a turn of a conversation does. before, after: weight, in [0, 1], of a turn that
-    stands right before or after another; it falls to 1/e over `scale` words. side: turns on each
-    side that lend. least: weight under which nothing is lent. common, common_least: a word in as
-    large a share of entries, and in as many, is not lent. around: neighbours of a candidate that
-    are candidates too. missing, missing_spread: what of a question a doc lacks counts as if that
-    were so many words more, each in so many docs. Source: `search.policy`.
+    Args:
+        k1: Of BM25: how soon repeating a word adds nothing more.
+        b: Of BM25: how much long texts are held back, in [0, 1].
+        shortest: Words that an entry which stands alone counts as at least.
+        shortest_turn: Words that a turn of a conversation counts as at least.
+        before: Weight, in [0, 1], that the turn right before another lends it.
+        after: Weight, in [0, 1], that the turn right after another lends it.
+        scale: Words over which what is lent falls to 1/e.
+        side: Turns on each side that lend.
+        least: Weight under which nothing is lent.
+        common: Share of the entries from which on a word in them is not lent.
+        common_least: Number of entries that must hold such a word too.
+        around: Neighbours of a candidate that are candidates too.
+        missing: Words by which the part of a question that a doc lacks counts as longer.
+        missing_doc_frequency: Docs that each of those words counts as standing in.
+
+    Source: `search.policy`.
     """
 
     k1: float
@@ -152,23 +167,26 @@ class Weighing:
     common_least: int
     around: int
     missing: float
-    missing_spread: int
+    missing_doc_frequency: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What an index is asked for: words, a query's vector or None, and whom it may look at.
 
-    vector: may still be on its way; asked for once, after the words, and in no transaction.
-    identity: of the encoder behind it; empty for none. limit: the best taken of each leg. leaning:
-    a time of which the best of each leg are taken as well; None for none. newest: the newest
-    `limit` docs are taken instead, whatever they say.
+    Attributes:
+        vector: The query's, perhaps still being made: asked for once, after the words, and in no
+            transaction.
+        identity: The encoder's that made the vector; empty for none.
+        limit: How many of the best are taken of each leg.
+        leaning: A time of which the best of each leg are taken as well; None for none.
+        newest: Whether the newest `limit` docs are taken instead, whatever they say.
     """
 
     words: str
     vector: Callable[[], Vector | None]
     identity: str
-    within: Filter
+    where: Filter
     limit: int
     weighing: Weighing
     leaning: Interval | None = None
@@ -179,13 +197,19 @@ class Asked:
 class Candidates:
     """The docs a search may show, oldest first, in columns of one length n.
 
-    keys: (n,) what `read` takes. words: (n,) BM25 >= 0, context included. matched: (n,) whether a
-    word of the question stands in the doc itself. covered: (n,) how much of the question stands in
-    it or in its date, by idf, in [0, 1]; 1 for all of it. similarity: (n,) cosine of the best
-    chunk, NaN without a vector. nearness: (n,) the same with what neighbours lend, NaN likewise.
-    at_us: (n,) microseconds since the epoch. timed: (n,) whether it names a time. author: (n,)
-    place in `authors`. kind: (n,) place in `kinds`. read: the docs of some keys; one that left is
-    missing.
+    Attributes:
+        keys: (n,) what `read` takes.
+        words: (n,) BM25 >= 0, context included.
+        matched: (n,) whether a word of the question stands in the doc itself.
+        covered: (n,) how much of the question stands in it or in its date, by idf, in [0, 1]; 1 for
+            all of it.
+        similarity: (n,) cosine of the best chunk, NaN without a vector.
+        nearness: (n,) the same with what neighbours lend, NaN likewise.
+        at_us: (n,) microseconds since the epoch.
+        timed: (n,) whether it names a time.
+        author: (n,) place in `authors`.
+        kind: (n,) place in `kinds`.
+        read: Gives the docs of some keys; one that left the index is missing.
     """
 
     keys: Numbers
@@ -216,8 +240,9 @@ class Unencoded:
 class Encoded:
     """The vectors of one doc's chunks, bound to the text they were made from (`Doc.said`).
 
-    spans: (start, end) of each chunk in characters of that text. vectors: (chunks, dimensions),
-    float32, each of length 1.
+    Attributes:
+        spans: (start, end) of each chunk in characters of that text.
+        vectors: (chunks, dimensions), float32, each of length 1.
     """
 
     ref: str
@@ -252,8 +277,10 @@ class Tally:
 class EncoderState:
     """What of an encoder is known without loading it.
 
-    identity: empty where there are no weights. state: `ready` to be used, `loading`, or `missing`;
-    why: a sentence where it is not ready.
+    Attributes:
+        identity: Its name, as vectors carry it; empty where there are no weights.
+        state: `ready` to be used, `loading`, or `missing`.
+        why: The reason as a sentence, where it is not ready.
     """
 
     name: str
@@ -275,9 +302,14 @@ class Glimpse:
 class Page:
     """One entry whole, as its journal has it now, and what stands around it.
 
-    author: empty where nobody knows. text: all of it, never shortened. before, after: its
-    neighbours in time. rollup: the summary it went into, sources: what it is a summary of; both
-    empty where a journal has no summaries.
+    Attributes:
+        author: Who wrote it; empty where that is not known.
+        text: All of it, never shortened.
+        before, after: Its neighbours in time.
+        rollup: The summary it went into; empty where a journal has no summaries.
+        sources: What it is a summary of; empty likewise.
+        supersedes, superseded_by: The ref of the entry whose place it took, and of the one that
+            took its place; empty for none.
     """
 
     ref: str
@@ -292,13 +324,46 @@ class Page:
     after: Glimpse | None = None
     rollup: Glimpse | None = None
     sources: tuple[Glimpse, ...] = ()
+    supersedes: str = ""
+    superseded_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditableText:
+    """The text of an entry as it may be edited; version: a token that changes with the entry."""
+
+    ref: str
+    text: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """What a correction came to.
+
+    Attributes:
+        act: What was done to the entry.
+        ref: Of the entry that holds now; of a deleted one, what it was.
+        text: What stands under that ref now; empty for a deleted one.
+        former: The ref of the entry that it supersedes, which stays; empty otherwise.
+        notes: Sentences on what the caller must know.
+    """
+
+    act: Literal["edited", "deleted", "superseded"]
+    ref: str
+    text: str = ""
+    former: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One thing that is wrong, as `doctor` shows it.
 
-    what: the thing and its state, a sentence. hint: the next step. repairable: `--repair` mends it.
+    Attributes:
+        what: The thing and its state, a sentence.
+        hint: The next step.
+        repairable: Whether `--repair` can put it right.
     """
 
     what: str
@@ -310,13 +375,32 @@ Finding: TypeAlias = Problem | str
 """A problem, or a note: a sentence on what is neither right nor wrong."""
 
 
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """What `doctor` found, each with the part it was found in: weights, settings, folders, ..."""
+
+    problems: list[tuple[str, Problem]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRepairs:
+    """What `doctor --repair` did, and what it could not do, each with its part."""
+
+    done: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, Problem]] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One entry a search returns.
 
-    score: in [0, 1], for display and in the order shown. similarity: cosine on the scale of its
-    encoder, on which unrelated texts have 0 and the same text 1; None without a vector. legs: the
-    share of the score each leg gave. also: refs of near-duplicates folded in.
+    Attributes:
+        score: In [0, 1], for display and in the order shown.
+        similarity: Cosine on the scale of its encoder, on which unrelated texts have 0 and the same
+            text 1; None without a vector.
+        legs: The share of the score each leg gave.
+        also: Refs of near-duplicates that were merged into it.
     """
 
     doc: Doc
@@ -332,9 +416,11 @@ class Hit:
 class Found:
     """What a search returns: hits, best first, and sentences on what a reader must know.
 
-    chance: how likely it is that the best hits are about what was asked, in [0, 1]; None where
-    that cannot be told. vector: the question's, by the encoder of that identity, for whoever
-    compares it with something else as well; None where words alone were searched.
+    Attributes:
+        chance: How likely it is that the best hits are about what was asked, in [0, 1]; None where
+            that cannot be told.
+        vector: The question's, and the identity of its encoder, so that it can be compared with
+            something else as well; None where words alone were searched.
     """
 
     hits: tuple[Hit, ...]
@@ -364,7 +450,9 @@ class Passage:
 class Question:
     """What a language model is asked: our instructions, and apart from them what others wrote.
 
-    max_tokens: the longest answer. is_private: a passage comes from the private journal.
+    Attributes:
+        max_tokens: The length of the longest answer.
+        is_private: Whether a passage comes from the private journal.
     """
 
     instructions: str
@@ -377,8 +465,10 @@ class Question:
 class Completion:
     """What a language model answered; text is never blank.
 
-    model: its name, as the answer gives it. tokens_in, tokens_out: what it cost, estimated where
-    the answer does not say. whole: false where it was cut off at the limit.
+    Attributes:
+        model: Its name, as the answer gives it.
+        tokens_in, tokens_out: What it cost, estimated where the answer does not say.
+        whole: Whether it is complete, and not cut off at the limit.
     """
 
     text: str

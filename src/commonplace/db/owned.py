@@ -27,9 +27,12 @@ _WAL_LIMIT = 4 * 1024 * 1024
 class OwnedDatabase:
     """The file of one journal of one owner, there or not. Thread-safe.
 
-    package, migrations: where its numbered scripts lie. queries: its queries by name. prepare:
-    called before it is made. adopt: called before it is opened, with its path. open_connection: as
-    in `Database`.
+    Args:
+        package, migrations: Where its numbered scripts lie.
+        queries: Gives its queries by name.
+        prepare: Called before it is made.
+        adopt: Called before it is opened, with its path.
+        open_connection: As in `Database`.
     """
 
     def __init__(

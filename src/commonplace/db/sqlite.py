@@ -345,7 +345,10 @@ class Database:
             if held is not None:
                 return held
             self._refuse_closed()
-            self._close_orphans()
+            # Connections of threads that ended without closing them.
+            alive = {thread.ident for thread in threading.enumerate()}
+            for gone in [each for each in self._held if each not in alive]:
+                self._held.pop(gone).conn.close()
         held = _Held(self._open_connection(self.path))
         with self._lock:
             try:
@@ -361,8 +364,3 @@ class Database:
             raise Unavailable(
                 "The database {place} is closed.", hint="Open it again.", place=self.path
             )
-
-    def _close_orphans(self) -> None:
-        alive = {thread.ident for thread in threading.enumerate()}
-        for ident in [i for i in self._held if i not in alive]:
-            self._held.pop(ident).conn.close()

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ENTRIES = {
+_ENTRY_POINTS = {
     "serve_http": "commonplace.doors.http.start:start",
     "mcp_over_http": "commonplace.doors.mcp.server:HttpServer",
     "mcp_over_stdio": "commonplace.doors.mcp.server:serve_stdio",
@@ -18,12 +18,21 @@ _ENTRIES = {
     "announce_stdio": "commonplace.doors.stdio.front:announce",
     "serve_stdio": "commonplace.doors.stdio.handover:take_over",
     "refuse_stdio": "commonplace.doors.stdio.handover:refuse",
+    "keep_snapshot": "commonplace.doors.stdio.snapshot_recorder:keep_snapshot",
+    "check_start": "commonplace.doors.stdio.checks:check_start",
+    "repair_start": "commonplace.doors.stdio.checks:repair_start",
+    "doctor": "commonplace.doors.doctor.checks:Doctor",
+    "clients": "commonplace.doors.setup.clients:CLIENTS",
+    "set_up_client": "commonplace.doors.setup.set_up:set_up_client",
+    "show_client_block": "commonplace.doors.setup.set_up:show_block",
+    "parse_mcp_options": "commonplace.doors.cli.mcp:parse_options",
+    "timeline_demo": "commonplace.doors.demos.timeline:run",
 }
 
 
-def entry(name: str) -> Any:
-    """What one door offers the others under this name, imported now."""
+def entry_point(name: str) -> Any:
+    """Import what one door offers the others under this name."""
     from importlib import import_module
 
-    module, _, attribute = _ENTRIES[name].partition(":")
+    module, _, attribute = _ENTRY_POINTS[name].partition(":")
     return getattr(import_module(module), attribute)

@@ -1,6 +1,6 @@
 """Ctrl-C on a server: the first press ends it, within two seconds, with the status shells expect.
 
-Imports nothing but small builtins: it is in force before anything else is imported.
+Imports nothing but small builtins: it works before anything else is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INTERRUPTED = 130
 """The exit status that shells give to what Ctrl-C ended."""
 
 MOST_S = 1.5
-"""How long the end may take; what was acknowledged is on the disk by then, closed or not."""
+"""How long closing may take; what was acknowledged is on the disk in any case."""
 
 
 def end_at_ctrl_c() -> None:
@@ -26,10 +26,10 @@ def end_at_ctrl_c() -> None:
 
 
 def close_at_ctrl_c(close: Callable[[], object]) -> None:
-    """Have Ctrl-C begin the orderly end; the process ends in time all the same.
+    """Have Ctrl-C begin an orderly end; a second press, or a slow end, ends the process at once.
 
-    close: called in the main thread between any two steps of it, so it must not wait. A second
-    press ends the process at once.
+    Args:
+        close: Called in the main thread between any two steps of it, so it must not wait.
     """
 
     def begin(*_: object) -> None:

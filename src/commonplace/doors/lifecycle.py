@@ -1,4 +1,4 @@
-"""The life of a stdio server: answers it owes, the end of stdin, signals, the parent's death.
+"""How a stdio server ends: after its last answers, at a signal, or when its parent dies.
 
 Never speaks the protocol, and never lets a process outlive the one that started it.
 """
@@ -30,51 +30,51 @@ LAST_CALLS_S = 1.2
 stays under 2 s from the end to the exit."""
 
 LAST_ANSWERS_S = 10.0
-"""How long after the one before each answer may come where only stdin has ended: a pipe's reader
-still waits for it."""
+"""How long each further answer may take where only stdin has ended: the client may still read."""
 
 _HEAD = 40  # an answer of the SDK's has its id there, a request or a notification its method
 
 
 class Lifecycle:
-    """Counts the answers that are owed, and ends the process once, whatever asks first.
+    """Counts the requests that are not answered yet, and ends the process once.
 
-    close: closes indexes and threads; called once, in at most about half a second.
+    Args:
+        close: Closes indexes and threads, in about half a second at most; called once.
     """
 
     def __init__(self, close: Callable[[], None]) -> None:
         self._close = close
-        self._owed = 0
+        self._awaited = 0
         self._changed = threading.Condition()
         self._leaving = threading.Lock()
         self._status = 0
         self._wire: TextIO | None = None
 
-    def owe(self, answers: int) -> None:
-        """Note requests that were read, or with a minus answers that were written."""
+    def expect_answers(self, answers: int) -> None:
+        """Add requests that were read, or subtract answers that were written."""
         with self._changed:
-            self._owed += answers
+            self._awaited += answers
             self._changed.notify_all()
 
-    def settle(self, each_s: float) -> None:
-        """Wait until no answer is owed, or none has come for so long.
+    def wait_for_answers(self, each_s: float) -> None:
+        """Wait until all requests are answered, or no answer was written for `each_s`.
 
         Counted on the wire: a machine under load begins a request long after it was read.
         """
         with self._changed:
-            while (owed := self._owed) > 0:
-                if not self._changed.wait_for(lambda: self._owed != owed, each_s):
+            while (awaited := self._awaited) > 0:
+                if not self._changed.wait_for(lambda: self._awaited != awaited, each_s):
                     return
 
     def leave(self, status: int = 0) -> None:
-        """End the process: open calls may finish, then everything is closed; never returns.
+        """End the process: let open calls finish, then close everything; never returns.
 
-        `os._exit`, because threads blocked in a read of stdin or in the encoder cannot be joined.
+        By `os._exit`: threads blocked in a read of stdin or in the encoder cannot be joined.
         """
         self._status = self._status or status
         if not self._leaving.acquire(blocking=False):
             threading.Event().wait()
-        self.settle(LAST_CALLS_S)
+        self.wait_for_answers(LAST_CALLS_S)
         try:
             self._close()
         except Exception:  # noqa: BLE001  a door's last line
@@ -83,9 +83,10 @@ class Lifecycle:
         os._exit(self._status)
 
     def watch(self, parent: int) -> None:
-        """Leave on SIGTERM, at Ctrl-C, and when the parent dies.
+        """Leave at SIGTERM, at Ctrl-C, and when the parent dies.
 
-        parent: its process id, read as early as possible, so that a death before this is noticed.
+        Args:
+            parent: Its process id, read at the start, so that a death before this is noticed too.
         """
         signal.signal(signal.SIGTERM, lambda *_: self._begin_to_leave(0))
         close_at_ctrl_c(lambda: self._begin_to_leave(INTERRUPTED))
@@ -103,18 +104,22 @@ class Lifecycle:
             time.sleep(PARENT_CHECK_S)
         self.leave()
 
-    def stdin(self, before: Iterator[bytes]) -> TextIO:
-        """Stdin, whose end is seen only after the calls that came before it have been answered.
+    def stdin(self, replayed: Iterator[bytes]) -> TextIO:
+        """Stdin, whose end is seen only after the requests before it have been answered.
 
-        before: what is read first, in place of what was read of it already.
+        Args:
+            replayed: What is read first: the lines that the front has read already.
         """
-        return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self, before)), encoding="utf-8")
+        return io.TextIOWrapper(io.BufferedReader(_SettledStdin(self, replayed)), encoding="utf-8")
 
-    def stdout(self, sieve: Callable[[bytes], bytes] | None = None) -> TextIO:
-        """Stdout for the protocol; what else writes to descriptor 1, up to the very end, is noise.
+    def stdout(self, output_filter: Callable[[bytes], bytes] | None = None) -> TextIO:
+        """Stdout for the protocol alone; whatever else is written to descriptor 1 goes to stderr.
 
-        sieve: what is to be written goes through it first. (The SDK gives the descriptor back when
-        it is done, and late noise would follow the last answer.)
+        Up to the very end: the SDK gives the descriptor back when it is done, and a late print
+        would follow the last answer.
+
+        Args:
+            output_filter: Takes what is to be written, and returns what of it is written.
         """
         wire = os.dup(1)
         try:
@@ -124,33 +129,33 @@ class Lifecycle:
             os.dup2(null, 1)
             os.close(null)
         # Kept: an unreferenced wrapper would close the wire that the SDK writes to.
-        raw = _Wire(wire, self, sieve or bytes)
+        raw = _Wire(wire, self, output_filter or bytes)
         self._wire = io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8")
         return self._wire
 
 
 class _Wire(io.FileIO):
-    """A descriptor to which only that is written which a sieve lets through; counts the answers."""
+    """The descriptor of the protocol: filters what is written to it, and counts the answers."""
 
     def __init__(
-        self, descriptor: int, lifecycle: Lifecycle, sieve: Callable[[bytes], bytes]
+        self, descriptor: int, lifecycle: Lifecycle, output_filter: Callable[[bytes], bytes]
     ) -> None:
         super().__init__(descriptor, "wb")
         self._lifecycle = lifecycle
-        self._sieve = sieve
+        self._output_filter = output_filter
         self._head = b""
 
     def write(self, content: Any) -> int:
-        """Write what is left of the content, whole; its length before."""
+        """Write what the filter leaves of the content; returns the length of all of it."""
         written = bytes(content)
-        rest = memoryview(self._sieve(written))
+        rest = memoryview(self._output_filter(written))
         while rest:
             rest = rest[super().write(rest) :]
-        self._lifecycle.owe(-self._answers(written))
+        self._lifecycle.expect_answers(-self._answers(written))
         return len(written)
 
     def _answers(self, written: bytes) -> int:
-        """How many answers end in it."""
+        """How many answers end in what was written."""
         *lines, last = written.split(b"\n")
         heads = [line[:_HEAD] for line in lines]
         if heads:
@@ -170,14 +175,14 @@ _CHUNK = 1 << 16
 
 
 class _SettledStdin(io.RawIOBase):
-    """Reads whole lines of descriptor 0; at its end waits for the answers that are owed.
+    """Reads whole lines of descriptor 0; at its end waits until all requests are answered.
 
     (The SDK would cancel those, and would drop a message with a lone surrogate in it, unanswered.)
     """
 
-    def __init__(self, lifecycle: Lifecycle, before: Iterator[bytes]) -> None:
+    def __init__(self, lifecycle: Lifecycle, replayed: Iterator[bytes]) -> None:
         self._lifecycle = lifecycle
-        self._before = before
+        self._replayed = replayed
         # A duplicate, so that nothing else in the process that reads stdin takes bytes away.
         self._descriptor = os.dup(0)
         null = os.open(os.devnull, os.O_RDONLY)
@@ -191,8 +196,8 @@ class _SettledStdin(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed: a private Buffer
         if not self._ready:
-            lines = _paired(self._read_lines())
-            self._lifecycle.owe(_requests(lines))
+            lines = _without_lone_surrogates(self._read_lines())
+            self._lifecycle.expect_answers(_requests(lines))
             self._ready = memoryview(lines)
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
@@ -200,8 +205,8 @@ class _SettledStdin(io.RawIOBase):
         return count
 
     def _read_lines(self) -> bytes:
-        """At least one line and what came whole with it; the rest at the end, then nothing."""
-        while chunk := next(self._before, b"") or os.read(self._descriptor, _CHUNK):
+        """Read one or more whole lines; at the end what is left, then nothing."""
+        while chunk := next(self._replayed, b"") or os.read(self._descriptor, _CHUNK):
             end = chunk.rfind(b"\n") + 1
             if end:
                 lines = bytes(self._line) + chunk[:end]
@@ -210,7 +215,7 @@ class _SettledStdin(io.RawIOBase):
             self._line += chunk
         rest, self._line = bytes(self._line), bytearray()
         if not rest:
-            self._lifecycle.settle(LAST_ANSWERS_S)
+            self._lifecycle.wait_for_answers(LAST_ANSWERS_S)
         return rest
 
 
@@ -229,7 +234,7 @@ def _is_request(line: bytes) -> bool:
     return "method" in message and type(message.get("id")) in (int, str)
 
 
-def _paired(lines: bytes) -> bytes:
+def _without_lone_surrogates(lines: bytes) -> bytes:
     """JSON with U+FFFD in place of each surrogate that is escaped alone."""
     if b"\\ud" not in lines and b"\\uD" not in lines:
         return lines

@@ -1,7 +1,7 @@
-"""Where the log goes: to stderr for the server, and to a file where one is asked for.
+"""The log: to stderr for the server, and to a file where the settings name one.
 
-Never writes the text of entries, and nothing happens at import. Of a foreign exception only its
-kind and its place are logged: its message may quote what it choked on.
+Never writes the text of entries, and does nothing at import. Of an exception that is not ours only
+its kind and its place are logged: its message may quote the text that caused it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,15 @@ def set_up_logging(
 ) -> None:
     """Send our log to the configured file, and to a stream where one is given.
 
-    foreign: what libraries warn of goes there too, without their words. May be called again: the
-    last call counts. Raises Invalid where the file cannot be written.
+    May be called again: the last call counts.
+
+    Args:
+        settings: Name the file, if any.
+        stderr: A stream that gets the log too.
+        foreign: Whether the warnings of libraries are logged too, without their words.
+
+    Raises:
+        Invalid: The file cannot be written.
     """
     close_logging()
     logger = logging.getLogger(_LOGGER)
@@ -64,7 +71,7 @@ def close_logging() -> None:
 
 
 def log_failure(exc: BaseException) -> str:
-    """Log an unexpected exception; the name of the log file, empty where there is none."""
+    """Log an unexpected exception; returns the path of the log file, empty where there is none."""
     logger = logging.getLogger(_LOGGER)
     files = [h.baseFilename for h in logger.handlers if isinstance(h, RotatingFileHandler)]
     if files:
@@ -111,9 +118,9 @@ class _LogFile(RotatingFileHandler):
 
 
 class _Foreign(logging.Handler):
-    """Hands on what libraries warn of: who, where and which kind of exception, never their words.
+    """Logs that a library has warned: which, where, and the kind of exception, never its words.
 
-    (What a server or a protocol complains about often quotes what a user wrote.)
+    (The warnings of a server or a protocol often quote what a user wrote.)
     """
 
     def __init__(self, logger: logging.Logger) -> None:
@@ -121,7 +128,7 @@ class _Foreign(logging.Handler):
         self._logger = logger
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log that something was said there."""
+        """Log the place of a warning."""
         place = f"{record.name}, {record.filename}:{record.lineno}"
         self._logger.log(record.levelno, "Said by %s.", place, exc_info=record.exc_info)
 

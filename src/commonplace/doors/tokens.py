@@ -1,6 +1,6 @@
 """The tokens of the HTTP server: whose journals each one opens, what it may do, and until when.
 
-Never stores a token, only the hash of one, and answers alike for an unknown and a wrong one.
+Never stores the text of a token, only its hash, and answers alike for an unknown and a wrong one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import os
 import re
 import secrets
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.core.clock import parse_time, render_time
-from commonplace.core.errors import Invalid, NotFound, Unavailable
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, Unavailable
 from commonplace.core.files import locked, make_folder, may_exist, replace_file, translated
-from commonplace.core.owners import parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.core.text import nearest
 from commonplace.core.when.phrases import parse_until
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Clock
 
 FILE = "tokens.json"
+USES = "token-uses"
+"""The folder with an empty file for each token that was used: its mtime is the last use."""
+
+USE_NOTED_EVERY = timedelta(hours=1)
+LONGEST_LABEL = 60
 SCOPES = ("read", "write")
 _FORMAT = 1
 _SECRET_BYTES = 32
@@ -42,9 +48,18 @@ State = Literal["valid", "expired", "revoked"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """What is known of a token. toolsets: empty for those that the server offers by itself.
+    """The record of a token.
 
-    digest: the sha256 of the whole token. expires_at: None for never.
+    Args:
+        id: Eight hex digits, which its text begins with.
+        owner: Whose journals it opens.
+        scopes: `read`, or `read` and `write`.
+        toolsets: The tools it may call; empty for those that the server offers by default.
+        digest: The sha256 of its text.
+        created_at: When it was made.
+        expires_at: Until when it is valid; None for ever.
+        revoked_at: When it was revoked; None where it was not.
+        label: What it is for, in the words of the user who made it; may be empty.
     """
 
     id: str
@@ -55,6 +70,7 @@ class Token:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    label: str = ""
 
     @property
     def may_write(self) -> bool:
@@ -82,6 +98,7 @@ class TokenFile:
         self._seen: tuple[int, ...] | None = None
         self._tokens: Mapping[str, Token] = {}
         self._ever = False
+        self._uses_noted: dict[str, datetime] = {}
 
     def create(
         self,
@@ -90,8 +107,23 @@ class TokenFile:
         scopes: Sequence[str] = SCOPES,
         toolsets: Sequence[str] = (),
         expires_at: datetime | None = None,
+        label: str = "",
     ) -> tuple[Token, str]:
-        """A new token: its record, and its text, which is kept nowhere. Raises: Invalid."""
+        """Make a token.
+
+        Args:
+            owner: Whose journals it opens.
+            scopes: `read`, or `read` and `write`.
+            toolsets: The tools it may call; empty for those the server offers by default.
+            expires_at: Until when it is valid; None for ever.
+            label: What it is for, one line.
+
+        Returns:
+            Its record, and its text, which is kept nowhere.
+
+        Raises:
+            Invalid: The owner, a scope or the label is malformed, or it would have expired already.
+        """
         made_id = secrets.token_hex(4)
         text = f"cp_{made_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
         now = self._clock()
@@ -103,6 +135,7 @@ class TokenFile:
             digest=_digest(text),
             created_at=now,
             expires_at=expires_at,
+            label=parse_label(label),
         )
         if token.state(now) == "expired":
             raise Invalid("It would have expired already.", hint="Give a time that is to come.")
@@ -132,7 +165,12 @@ class TokenFile:
         return sorted(self.known().values(), key=lambda x: (x.created_at, x.id), reverse=True)
 
     def known(self) -> Mapping[str, Token]:
-        """The tokens by their ids. Raises: Unavailable, Denied where the file cannot be read."""
+        """The tokens by their ids.
+
+        Raises:
+            Unavailable: The file is damaged, or of a newer version.
+            Denied: The file may not be read.
+        """
         with self._lock:
             seen = self._look()
             if seen != self._seen:
@@ -147,13 +185,38 @@ class TokenFile:
         return self._ever
 
     def find(self, presented: str) -> Token | None:
-        """The token that a client presents, valid or not; None for what was never one."""
+        """The token with this text, valid or not; None where there is none."""
         tokens = self.known()
         named = _TOKEN.fullmatch(presented)
         token = tokens.get(named[1]) if named else None
         # Compared even where there is none: the time taken does not tell which ids there are.
         right = hmac.compare_digest(_digest(presented), token.digest if token else _digest(""))
         return token if token is not None and right else None
+
+    def note_use(self, token: Token) -> None:
+        """Note that a token was used now; writes nothing within an hour of the last time.
+
+        A folder that cannot be written to costs no caller an answer: the use is then not noted.
+        """
+        now = self._clock()
+        with self._lock:
+            noted = self._uses_noted.get(token.id)
+            if noted is not None and now - noted < USE_NOTED_EVERY:
+                return
+            self._uses_noted[token.id] = now
+        path = self._home / USES / token.id
+        with suppress(OSError, CommonplaceError):
+            make_folder(path.parent)
+            path.touch(mode=0o600)
+            os.utime(path, (now.timestamp(), now.timestamp()))
+
+    def last_use(self, token: Token) -> datetime | None:
+        """When a token was last used, to the hour; None where it never was."""
+        try:
+            noted = os.stat(self._home / USES / token.id).st_mtime
+        except OSError:
+            return None
+        return datetime.fromtimestamp(noted, UTC)
 
     def _look(self) -> tuple[int, ...] | None:
         try:
@@ -194,8 +257,28 @@ def parse_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in SCOPES if name in scopes)
 
 
+def parse_label(text: str) -> str:
+    """What a token is for: one line of at most 60 characters. Raises: Invalid."""
+    label = text.strip()
+    if len(label) > LONGEST_LABEL or not label.isprintable():
+        raise Invalid(
+            f"Invalid label: {text[:LONGEST_LABEL]!r}.",
+            hint=f"Use one line of at most {LONGEST_LABEL} characters.",
+        )
+    return label
+
+
 def parse_expiry(text: str, *, now: datetime, zone: tzinfo) -> datetime:
-    """When a token expires: after `90d` or `12h`, or at the end of a day. Raises: Invalid."""
+    """Parse when a token expires.
+
+    Args:
+        text: `90d`, `12h`, or a day such as `2027-01-01`, at whose end it expires.
+        now: Where spans begin.
+        zone: Of the day.
+
+    Raises:
+        Invalid: It is none of these.
+    """
     if span := _SPAN.fullmatch(text.strip().lower()):
         return now + timedelta(**{_UNITS[span[2]]: int(span[1])})
     try:
@@ -220,6 +303,7 @@ def _token_of(facts: Mapping[str, Any]) -> Token:
         toolsets=tuple(str(name) for name in facts["toolsets"]),
         digest=str(facts["sha256"]),
         created_at=parse_time(facts["created_at"]),
+        label=str(facts.get("label", "")),
         **times,
     )
 
@@ -228,6 +312,7 @@ def _facts_of(token: Token) -> dict[str, Any]:
     return {
         "id": token.id,
         "owner": token.owner,
+        "label": token.label,
         "scopes": list(token.scopes),
         "toolsets": list(token.toolsets),
         "sha256": token.digest,

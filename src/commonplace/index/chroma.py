@@ -46,9 +46,13 @@ def open_meaning(folder: Path, sql: Queries) -> StoredMeaning:
 
 
 class _StoreNote(NamedTuple):
-    """What lies beside Chroma's data: their folder, a name for each change, and the mark.
+    """What lies beside Chroma's data.
 
-    rows: how many vectors there were, so that what Chroma lost with the power is noticed.
+    Args:
+        data: The folder of the data.
+        change: A name for each change.
+        rows: How many vectors there were, so that what Chroma lost with the power is noticed.
+        mark: The mark of the last change.
     """
 
     data: str
@@ -110,6 +114,17 @@ class ChromaStore:
             )
         return np.array(found["ids"][0], dtype=np.int64)
 
+    def list_ids(self) -> Ids:
+        """The ids of all vectors; see `ListsVectors`. Raises: Unavailable."""
+        with self._lock, _translated(self._folder):
+            if self._note() is None:
+                return np.empty(0, dtype=np.int64)
+            self.close()
+            found = self._connected().get(include=[])["ids"]
+            # What is opened next counts its vectors.
+            self.close()
+        return np.array(found, dtype=np.int64)
+
     def clear(self) -> None:
         """Remove the whole folder; see the port. Raises: Unavailable, Denied."""
         with self._lock:
@@ -128,19 +143,26 @@ class ChromaStore:
                     client.close()
 
     def _open(self) -> Any:
-        """The collection as it is on the disk now, made where there is none."""
+        """The collection as it is on the disk now, made where there is none; counted once."""
         note = self._note()
         if self._client is None or note != self._opened:
             self.close()
-            data = secrets.token_hex(6) if note is None else note.data
-            make_folder(self._folder / data)
-            self._client = _connect(self._folder / data)
-            self._collection = self._client.get_or_create_collection(
-                _COLLECTION, embedding_function=None, configuration={"hnsw": _HNSW}
-            )
-            if note is not None and self._collection.count() != note.rows:
+            collection = self._connected()
+            if note is not None and collection.count() != note.rows:
+                self.close()
                 raise Unavailable(f"{self._folder} lacks vectors.", hint="It is filled again.")
-            self._opened = note or _StoreNote(data, "", 0, "")
+        return self._collection
+
+    def _connected(self) -> Any:
+        """The collection as it is on the disk, whatever it lost."""
+        note = self._note()
+        data = secrets.token_hex(6) if note is None else note.data
+        make_folder(self._folder / data)
+        self._client = _connect(self._folder / data)
+        self._collection = self._client.get_or_create_collection(
+            _COLLECTION, embedding_function=None, configuration={"hnsw": _HNSW}
+        )
+        self._opened = note or _StoreNote(data, "", 0, "")
         return self._collection
 
     def _keep(self, mark: str) -> None:

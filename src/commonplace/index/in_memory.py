@@ -24,7 +24,7 @@ from commonplace.core.text import (
     well_formed,
 )
 from commonplace.core.values import Counts, Doc, Drop, Put, Since, Tally, Unencoded
-from commonplace.index.scoring.doc_table import roll_of
+from commonplace.index.scoring.doc_table import doc_table_of
 from commonplace.index.scoring.score import NO_COSINES, Cosines, Measured, Posting, candidates_of
 from commonplace.index.scoring.stems import stems, tokens
 from commonplace.index.scoring.vectors import checked_passages, checked_query
@@ -49,7 +49,7 @@ class MemoryIndex:
         self._lock = threading.Lock()
         self._owners: dict[str, MemoryOwnerIndex] = {}
 
-    def within(self, owner: str) -> MemoryOwnerIndex:
+    def of_owner(self, owner: str) -> MemoryOwnerIndex:
         """The index of one owner, empty at first. Raises: Invalid for no owner."""
         if not owner:
             raise Invalid("No search without an owner.", hint="Name the owner.")
@@ -63,8 +63,16 @@ class MemoryIndex:
 
 
 @dataclass(slots=True)
-class _Held:
-    """One doc with what was derived from it."""
+class _IndexedDoc:
+    """One doc with what was derived from it.
+
+    Args:
+        doc: The doc.
+        hash: Of what it says.
+        body: How often each word stands in its text.
+        dated: How often each word stands in its date.
+        vectors: Its chunks' vectors, by the encoder's identity.
+    """
 
     doc: Doc
     hash: str
@@ -76,10 +84,12 @@ class _Held:
 class MemoryOwnerIndex:
     """The words and vectors of one owner, in dictionaries. Thread-safe."""
 
+    faster_than_encoding = False
+
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.RLock()
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _IndexedDoc] = {}
         self._marks: dict[str, str] = {}
         self._leases: dict[str, tuple[str, float]] = {}
 
@@ -95,7 +105,8 @@ class MemoryOwnerIndex:
                 if isinstance(change, Drop):
                     self._held.pop(well_formed(change.ref), None)
                 else:
-                    self._put(_stored(change.doc))
+                    doc = change.doc
+                    self._put(replace(doc, ref=well_formed(doc.ref), text=well_formed(doc.text)))
             if mark is not None:
                 self._marks[source] = mark
 
@@ -123,25 +134,22 @@ class MemoryOwnerIndex:
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best by words, by meaning, and around them; see the port."""
-        return candidates_of(self.measured(asked), asked)
-
-    def measured(self, asked: Asked) -> Measured:
-        """What there is to be weighed."""
         vector = asked.vector()
         with self._lock:
-            let_in = [each for each in self._held.values() if _lets_in(asked.within, each.doc)]
+            let_in = [each for each in self._held.values() if _lets_in(asked.where, each.doc)]
             let_in.sort(key=lambda each: (each.doc.at, each.doc.ref))
             cosines = self._cosines(vector, asked.identity, let_in)
-        roll, shelves = _roll(let_in)
+        table, facets = _doc_table(let_in)
         docs = {key: each.doc for key, each in enumerate(let_in)}
-        return Measured(
-            roll=roll,
+        measured = Measured(
+            table=table,
             postings={stem: _posting(stem, let_in) for stem in stems(query_terms(asked.words))},
             near=cosines,
-            authors={number: author for number, (author, _) in enumerate(shelves)},
-            kinds={number: kind for number, (_, kind) in enumerate(shelves)},
+            authors={number: author for number, (author, _) in enumerate(facets)},
+            kinds={number: kind for number, (_, kind) in enumerate(facets)},
             read=lambda keys: {key: docs[key] for key in keys},
         )
+        return candidates_of(measured, asked)
 
     def counts(self, identity: str) -> Counts:
         """How much is held; bytes on disk are 0."""
@@ -160,7 +168,7 @@ class MemoryOwnerIndex:
                 for name, times in sorted(held.items())
             ]
 
-    def former(self, identity: str) -> str:
+    def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made; see the port."""
         with self._lock:
             waiting = [each for each in self._held.values() if identity not in each.vectors]
@@ -198,7 +206,7 @@ class MemoryOwnerIndex:
         if before is not None and before.hash == digest:
             before.doc, before.dated = doc, Counter(tokens(doc.dated))
             return
-        self._held[doc.ref] = _Held(
+        self._held[doc.ref] = _IndexedDoc(
             doc, digest, Counter(tokens(doc.said)), Counter(tokens(doc.dated))
         )
 
@@ -206,7 +214,7 @@ class MemoryOwnerIndex:
         with self._lock:
             return {r: h.doc.stamp for r, h in self._held.items() if r.startswith(prefix)}
 
-    def _pending(self, identity: str) -> list[_Held]:
+    def _pending(self, identity: str) -> list[_IndexedDoc]:
         waiting = [
             h for h in self._held.values() if identity not in h.vectors and h.doc.text.strip()
         ]
@@ -217,7 +225,9 @@ class MemoryOwnerIndex:
         first = next(known, None)
         return None if first is None else first.shape[1]
 
-    def _cosines(self, vector: Vector | None, identity: str, let_in: Sequence[_Held]) -> Cosines:
+    def _cosines(
+        self, vector: Vector | None, identity: str, let_in: Sequence[_IndexedDoc]
+    ) -> Cosines:
         if vector is None:
             return NO_COSINES
         query = checked_query(vector, self._dimensions(identity))
@@ -230,44 +240,40 @@ class MemoryOwnerIndex:
         return Cosines(np.array(keys, dtype=np.int64), np.array(figures, dtype=np.float32))
 
 
-def _roll(held: Sequence[_Held]) -> tuple[DocTable, list[tuple[str, str]]]:
-    """The roll of some docs in order; author and kind of what lies on each shelf."""
-    shelves = sorted({(each.doc.author, each.doc.kind) for each in held})
+def _doc_table(held: Sequence[_IndexedDoc]) -> tuple[DocTable, list[tuple[str, str]]]:
+    """The doc table of some docs in order; author and kind of what lies on each facet."""
+    facets = sorted({(each.doc.author, each.doc.kind) for each in held})
     sessions = sorted({each.doc.session for each in held} - {""})
     columns = [
         range(len(held)),
         [micros(each.doc.at) for each in held],
-        [shelves.index((each.doc.author, each.doc.kind)) for each in held],
+        [facets.index((each.doc.author, each.doc.kind)) for each in held],
         [sessions.index(each.doc.session) + 1 if each.doc.session else 0 for each in held],
         [count_words(each.doc.text) for each in held],
         [names_time(each.doc.text) for each in held],
     ]
-    return roll_of(np.array(columns, dtype=np.int64)), shelves
+    return doc_table_of(np.array(columns, dtype=np.int64)), facets
 
 
-def _posting(stem: Stem, held: Sequence[_Held]) -> Posting:
+def _posting(stem: Stem, held: Sequence[_IndexedDoc]) -> Posting:
     counts = [(_count(each.body, stem), _count(each.dated, stem)) for each in held]
     places = [place for place, count in enumerate(counts) if any(count)]
     found = np.array([counts[place] for place in places], dtype=np.float32).reshape(-1, 2)
     return Posting(np.array(places, dtype=np.int64), found[:, 0], found[:, 1])
 
 
-def _stored(doc: Doc) -> Doc:
-    return replace(doc, ref=well_formed(doc.ref), text=well_formed(doc.text))
-
-
-def _lets_in(within: Filter, doc: Doc) -> bool:
-    sought = [fold_name(heading) for heading in within.headings]
+def _lets_in(where: Filter, doc: Doc) -> bool:
+    sought = [fold_name(heading) for heading in where.headings]
     held = [fold_name(heading) for heading in doc.headings]
     return (
-        within.within.holds(doc.at)
-        and (not within.journals or doc.journal in within.journals)
-        and (not within.kinds or doc.kind in within.kinds)
-        and (not within.scopes or doc.scope in within.scopes)
+        where.interval.holds(doc.at)
+        and (not where.journals or doc.journal in where.journals)
+        and (not where.kinds or doc.kind in where.kinds)
+        and (not where.scopes or doc.scope in where.scopes)
         and (not sought or any(part in heading for part in sought for heading in held))
-        and (not within.tags or any(tag in within.tags for tag in doc.tags))
-        and all(tag in doc.tags for tag in within.required_tags)
-        and not any(tag in doc.tags for tag in within.excluded_tags)
+        and (not where.tags or any(tag in where.tags for tag in doc.tags))
+        and all(tag in doc.tags for tag in where.required_tags)
+        and not any(tag in doc.tags for tag in where.excluded_tags)
     )
 
 

@@ -5,11 +5,23 @@ Only the port lives here: `sqlite/stored.py` is the side of the index, `chroma.p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from commonplace.core.values import Vector
     from commonplace.index.scoring.doc_table import Ids
+
+
+@runtime_checkable
+class ListsVectors(Protocol):
+    """A vector store that can say what it holds, so that `doctor` finds what it lost."""
+
+    def list_ids(self) -> Ids:
+        """The ids of all vectors in the folder, in any order; what was lost is no error.
+
+        Raises: Unavailable.
+        """
+        ...
 
 
 class VectorStore(Protocol):
@@ -33,9 +45,12 @@ class VectorStore(Protocol):
         ...
 
     def put(self, ids: Ids, vectors: Vector, *, mark: str) -> None:
-        """Add vectors, in place of those with the same ids. ids: (n,). vectors: (n, dimensions).
+        """Add vectors, in place of those with the same ids; the mark is kept only once they are.
 
-        The mark is kept after the vectors, and only once they are.
+        Args:
+            ids: (n,).
+            vectors: (n, dimensions).
+            mark: What `mark` gives from now on.
         """
         ...
 

@@ -28,7 +28,7 @@ _ANYTHING = frozenset(
     """
     all anything done entries entry everything going happen happened happening happens latest list
     new newest news noted recent s show something up went whats work worked working written wrote
-    """.split()  # noqa: SIM905  a list of quoted words reads worse
+    """.split()
 )
 _NEWS = frozenset(("happen", "happened", "happening", "happens"))
 _NEWS |= {"latest", "new", "newest", "news", "recent"}
@@ -57,7 +57,7 @@ _OPEN = frozenset(
     all anything else everything find get give got left list need next now open outstanding pending
     please remaining remains remind right see show soon still tell things today tomorrow tonight
     undone unfinished week yet
-    """.split()  # noqa: SIM905  as above
+    """.split()
 )
 _JOURNALING = re.compile(
     r"\b(?:journal(?:s|ed|ing)?|diary|reflect(?:ion|ions|ing|ed)?|grateful|gratitude|thankful"
@@ -71,7 +71,13 @@ OWN_AUTHOR = "user"
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """asks_time: the question wants a time. says_i: it is about the asker. words: folded."""
+    """What a question says beyond its words.
+
+    Args:
+        asks_time: It wants a time.
+        says_i: It is about the asker.
+        words: Its words, without case.
+    """
 
     asks_time: bool = False
     says_i: bool = False

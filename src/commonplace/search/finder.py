@@ -1,6 +1,6 @@
 """The finder: one question in, judged hits out.
 
-Never writes, and never ranks: the index narrows and measures, `rank` and `fold` decide.
+Never writes, and never ranks: the index filters and measures, `rank` and `near_duplicates` decide.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.errors import CommonplaceError, Corrupted, Invalid
-from commonplace.core.ports import Brief
 from commonplace.core.text import excerpt
 from commonplace.core.values import Asked, Filter, Found, Hit
 from commonplace.search import policy as numbers
 from commonplace.search.cues import read_cues
 from commonplace.search.filing.source_indexer import DAMAGED, log_failure
-from commonplace.search.near_duplicates import folded
+from commonplace.search.near_duplicates import without_duplicates
 from commonplace.search.rank import chance, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot, Searched
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Candidates, Interval, Vector
-    from commonplace.search.filing.words_only import Files
+    from commonplace.search.filing.words_only import FilingPort
     from commonplace.search.near_duplicates import Shown
     from commonplace.search.policy import Policy
     from commonplace.search.rank import Ranking
@@ -38,16 +37,23 @@ _WARMING = "a question that nobody asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked: text, the candidates it may look at, how many hits, and by which policy.
+class SearchQuestion:
+    """A question to one index: its text, what it may look at, and how it is judged.
 
-    floor: cosine in [-1, 1] under which a hit by meaning alone is cut. fitting: the kinds that fit
-    the time which is asked for. leaning: the time that the question names, which raises what lies
-    in it and hides nothing. now: from when ages are counted, for a policy that asks for them.
+    Args:
+        text: The question, in words.
+        where: The docs it may look at.
+        limit: How many hits it wants.
+        floor: Cosine in [-1, 1] under which a hit by meaning alone is cut.
+        policy: The numbers it is judged by.
+        fitting: The kinds of entry that fit the time that is asked for.
+        leaning: The time that the question names: what lies in it ranks higher, and nothing is
+            hidden.
+        now: From when ages are counted, for a policy that weighs them.
     """
 
     text: str
-    within: Filter
+    where: Filter
     limit: int
     floor: float
     policy: Policy
@@ -59,7 +65,12 @@ class Question:
 class Finder:
     """Searches one owner's index; by words alone while there is no encoder, and says so.
 
-    lineage: what knows which summaries an entry went into.
+    Args:
+        index: What is searched.
+        encoder: The slot of the encoder for questions.
+        filing: Keeps the index behind the journals, and is asked to before each search.
+        lineage: Knows which summaries an entry went into; None where there are none.
+        notes: Said with the hits of every question.
     """
 
     def __init__(
@@ -67,16 +78,16 @@ class Finder:
         *,
         index: Searched,
         encoder: EncoderSlot,
-        filing: Files,
+        filing: FilingPort,
         lineage: Lineage | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self._index = index
-        # Asked once: to look what an object can takes 20 us.
-        self._brief = index if isinstance(index, Brief) else None
         self._encoder = encoder
         self._filing = filing
         self._lineage = lineage
-        self._aside = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
+        self._notes = notes
+        self._pool = ThreadPoolExecutor(max_workers=_ENCODING_AT_ONCE, thread_name_prefix="query")
 
     @property
     def is_ready(self) -> bool:
@@ -92,21 +103,24 @@ class Finder:
                     words=_WARMING,
                     vector=lambda: None if encoder is None else encoder.encode_query(_WARMING),
                     identity="" if encoder is None else encoder.identity,
-                    within=Filter(),
+                    where=Filter(),
                     limit=1,
                     weighing=numbers.WEIGHING,
                 )
             )
 
-    def find(self, question: Question) -> Found:
-        """The best hits for a question, filters before everything.
+    def find(self, question: SearchQuestion) -> Found:
+        """The best hits for a question; its filter applies before anything is ranked.
 
-        An index that proves damaged is made again from the journals, and asked again.
-        Raises: Invalid for a blank query, or one over 10,000 characters; Unavailable.
+        An index that proves damaged is built again from the journals, and searched again.
+
+        Raises:
+            Invalid: The query is blank, or longer than 10,000 characters.
+            Unavailable: The index cannot be read.
         """
         return _healed(lambda: self._find(question))
 
-    def _find(self, question: Question) -> Found:
+    def _find(self, question: SearchQuestion) -> Found:
         if not question.text.strip():
             raise Invalid(
                 "The query is blank.", hint="Ask in words, such as 'database lock problems'."
@@ -128,12 +142,13 @@ class Finder:
                 words=question.text,
                 vector=lambda: encoding.result().vector,
                 identity=identity,
-                within=question.within,
+                where=question.where,
                 limit=policy.legs(question.limit),
                 weighing=policy.weighing,
                 leaning=question.leaning,
             )
         )
+        notes = (*notes, *self._notes)
         if why := encoding.result().why:
             notes = (*notes, f"Searched by words alone: {why}")
         scale = numbers.scale_of(identity)
@@ -150,7 +165,7 @@ class Finder:
             now=question.now,
         )
         above = None if self._lineage is None else self._lineage.above
-        shown = folded(found, ranking, limit=question.limit, policy=policy, above=above)
+        shown = without_duplicates(found, ranking, limit=question.limit, policy=policy, above=above)
         return Found(
             hits=tuple(_hit(one, found, ranking, question.text) for one in shown),
             notes=notes,
@@ -159,21 +174,21 @@ class Finder:
             identity=identity,
         )
 
-    def newest(self, within: Filter, limit: int) -> Found:
-        """The newest docs of a filter, whatever they say: nothing is encoded, nothing is ranked.
+    def newest(self, where: Filter, limit: int) -> Found:
+        """The newest docs that a filter lets in, whatever they say: no encoder, no ranking.
 
-        An index that proves damaged is made again, as in a search. Raises: Unavailable.
+        An index that proves damaged is built again first. Raises: Unavailable.
         """
-        return _healed(lambda: self._newest(within, limit))
+        return _healed(lambda: self._newest(where, limit))
 
-    def _newest(self, within: Filter, limit: int) -> Found:
+    def _newest(self, where: Filter, limit: int) -> Found:
         notes = self._filing.refresh(numbers.FILING_WAIT_S)
         found = self._index.candidates(
             Asked(
                 words="",
                 vector=lambda: None,
                 identity="",
-                within=within,
+                where=where,
                 limit=limit,
                 weighing=numbers.WEIGHING,
                 newest=True,
@@ -189,12 +204,12 @@ class Finder:
         return Found(hits=tuple(hits), notes=notes)
 
     def _encoding(self, ready: Encoder | None, text: str) -> Future[_Encoded]:
-        """While a question is encoded the journals are looked at, and its words are looked up.
+        """Encode the question while journals and words are looked up, or right now.
 
-        Unless that takes less time than it does.
+        Right now where the index answers sooner than that: a thread of its own would cost more.
         """
-        if ready is None or self._brief is None or not self._brief.is_brief:
-            return self._aside.submit(_encoded, self._encoder, ready, text)
+        if ready is None or not self._index.faster_than_encoding:
+            return self._pool.submit(_encoded, self._encoder, ready, text)
         encoded: Future[_Encoded] = Future()
         encoded.set_result(_encoded(self._encoder, ready, text))
         return encoded

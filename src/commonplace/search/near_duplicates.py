@@ -24,9 +24,14 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class Shown:
-    """A doc to be shown, its row among the candidates, and the refs folded into it.
+    """A doc to be shown.
 
-    above: refs of the summaries that it went into, near and far.
+    Args:
+        doc: The doc.
+        row: Its row among the candidates.
+        bag: Its words.
+        above: Refs of the summaries that it went into, near and far.
+        also: Refs of its near-duplicates.
     """
 
     doc: Doc
@@ -36,7 +41,7 @@ class Shown:
     also: list[str] = field(default_factory=list)
 
 
-def folded(
+def without_duplicates(
     found: Candidates,
     ranking: Ranking,
     *,
@@ -44,11 +49,17 @@ def folded(
     policy: Policy,
     above: Above | None = None,
 ) -> list[Shown]:
-    """The best `limit`, reading no more docs than that needs.
+    """The best hits, of which no two say the same; no more docs are read than that needs.
 
-    Near-duplicates fold into the best of them, a summary and what it was made from into whichever
-    ranks higher; refs are kept. above: tells the summaries that entries went into. A journal whose
-    best hit comes near the best of all gets a place. Of one kind no more than the policy's bound.
+    A near-duplicate leaves its ref with the best of its like, and so do a summary and what it was
+    made from. A journal whose best hit comes near the best of all gets a place.
+
+    Args:
+        found: The candidates.
+        ranking: Their order.
+        limit: How many hits are wanted.
+        policy: What counts as a near-duplicate, and how many hits of one kind are let in.
+        above: Gives the summaries that each ref went into.
     """
     kept: list[Shown] = []
     passed: list[Shown] = []

@@ -45,7 +45,7 @@ SWEEP_EVERY_S = 5.0
 """A search starts a sweep for entries edited in place when the last one is older than this."""
 
 COUNT_EVERY_S = 5.0
-"""How often what is still to make is counted anew: 20 ms at 100,000 entries."""
+"""How often what is still to make is counted again: 20 ms at 100,000 entries."""
 
 ENCODE_BATCH = 64
 """Docs taken from the index at a time while vectors are made, however long they are."""
@@ -92,11 +92,11 @@ ERASING_PAUSE = 20.0
 times as long as that took: 0.3 s at 10,000 entries, 3.3 s at 100,000; no process writes in it."""
 
 TIDY_EVERY_S = 600.0
-"""How often a worker has the database let go of what is deleted, if anything was."""
+"""How often a worker has the database free what is deleted, if anything was."""
 
-FORMER_KEPT_S = 86_400.0
-"""How long the vectors of a former model stay once all are made anew: as long as processes may run
-that ask by it, while they are replaced one after the other."""
+PREVIOUS_KEPT_S = 86_400.0
+"""How long the vectors of a previous model stay once all new ones are made: as long as processes
+may go on asking by it, while they are restarted one after the other."""
 
 APPLY_BATCH = 500
 """Changes filed in one transaction while catching up."""
@@ -149,15 +149,21 @@ WEIGHING = Weighing(
     common_least=30,
     around=2,
     missing=4.0,
-    missing_spread=40,
+    missing_doc_frequency=40,
 )
 """Words and context of every search. Source: configuration A, docs/retrieval.md; of the last two,
 on which the label of a weak match alone rests, "Weak matches" there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lean:
-    """A kind of entry that an intent prefers: a factor of its score; fades: with its age."""
+class PreferredKind:
+    """A kind of entry that an intent prefers.
+
+    Args:
+        kind: As `Doc.kind` has it.
+        factor: What its score is multiplied by.
+        fades: Whether that falls with the age of the entry.
+    """
 
     kind: str
     factor: float
@@ -168,19 +174,30 @@ class Lean:
 class Policy:
     """How one kind of search judges.
 
-    meaning, words: weights of the legs, each divided by its maximum before. clear: cosine that the
-    maximum by meaning counts as at least, so that noise is not blown up to a full score where
-    nothing is near. duplicate: share of words in common, in (0, 1], from which two hits are one;
-    above 1 none ever are.
-    timed: added to an entry that names a time where the question asks for one. inside: factor for
-    entries of the time that a question names, and of `beside_days` before and after it.
-    named: factor for entries of the one author whom the question names. own: factor for entries of
-    `user` where the question says I. lent: whether an entry none of whose own words match is a hit
-    where nothing is known of its meaning. fitting: factor for entries of the kind that fits the
-    time which was asked for, such as a day's summary for a day. diverse: share of the best score
-    from which each journal gets a place; 0 for no such places. recent: what newness adds to a
-    score, as a share of it; it falls to 1/e of that in `recent_days`. leans: to kinds of entries.
-    per_kind: the most hits of one kind; 0 for no such bound.
+    Args:
+        meaning: Weight of the leg by meaning, which is divided by its maximum before.
+        words: Weight of the leg by words, likewise.
+        clear: Cosine that the maximum by meaning counts as at least, so that noise does not get a
+            full score where nothing is near.
+        duplicate: Share of words in common, in (0, 1], from which two hits are one; above 1 for
+            never.
+        timed: Added to an entry that names a time where the question asks for one.
+        inside: Factor for entries of the time that a question names, and of `beside_days` around
+            it.
+        beside_days: Days before and after that time.
+        named: Factor for entries of the one author whom the question names.
+        own: Factor for entries of `user` where the question says I.
+        lent: Whether an entry is a hit that shares no word and has no vector, by its neighbours'
+            words.
+        fitting: Factor for entries of the kind that fits the time asked for: a day's summary for a
+            day.
+        diverse: Share of the best score from which each journal gets a place; 0 for no such places.
+        recent: What newness adds to a score, as a share of it.
+        recent_days: Days in which that falls to 1/e.
+        preferred_kinds: The kinds of entry that are preferred.
+        per_kind: The most hits of one kind; 0 for no bound.
+        weighing: How the index weighs words and context.
+
     Source: weights from the measured fusion (.55 meaning, .45 words), docs/retrieval.md.
     """
 
@@ -198,15 +215,15 @@ class Policy:
     diverse: float = 0.0
     recent: float = 0.0
     recent_days: float = 14.0
-    leans: tuple[Lean, ...] = ()
+    preferred_kinds: tuple[PreferredKind, ...] = ()
     per_kind: int = 0
     weighing: Weighing = WEIGHING
 
-    def most(self, *, leans_to_time: bool) -> float:
+    def max_score(self, *, names_time: bool) -> float:
         """The highest score this policy can give, to a question that names a time or not."""
-        leant = max((lean.factor for lean in self.leans), default=1.0)
-        factors = self.named * self.own * self.fitting * (1 + self.recent) * max(leant, 1.0)
-        inside = self.inside if leans_to_time else 1.0
+        kind_factor = max((preferred.factor for preferred in self.preferred_kinds), default=1.0)
+        factors = self.named * self.own * self.fitting * (1 + self.recent) * max(kind_factor, 1.0)
+        inside = self.inside if names_time else 1.0
         return (self.meaning + self.words + self.timed) * factors * inside
 
     def legs(self, limit: int) -> int:
@@ -272,15 +289,21 @@ NOTEBOOK_VECTORS = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaning:
-    """How the notebook's search weighs its two questions, and how it leans to what is fresh.
+class TwoQuestionWeights:
+    """How the notebook's search weighs its two questions, and how much newness counts.
 
-    context_weight, content_weight: of the two cosines in the combined one. half_life_days,
-    minimum_salience: of an entry's salience. raised: added to the least combined cosine for an
-    entry of the least salience. fresh: weight of salience in the order, words: of matched words.
-    Source: the notebook's design for the first four; what `raised` bounds, `fresh` is equal to, so
-    that age never outweighs a cosine that is 0.1 higher. `words` is about the cosine of a nearest
-    entry, so that words and meaning weigh alike, as in recall: docs/retrieval.md.
+    Args:
+        context_weight: Of the cosine of the work context in the combined one.
+        content_weight: Of the cosine of the content.
+        half_life_days: After so many days half of an entry's salience is left.
+        minimum_salience: What is left of it in the end.
+        raised: Added to the least combined cosine for an entry of the least salience.
+        fresh: Weight of salience in the order.
+        words: Weight of matched words in the order.
+
+    Source: the notebook's design for the first four. `fresh` equals `raised`, so that age never
+    outweighs a cosine that is 0.1 higher. `words` is about the cosine of a nearest entry, so that
+    words and meaning weigh alike, as in recall: docs/retrieval.md.
     """
 
     context_weight: float = 0.5
@@ -347,11 +370,14 @@ MEMORY_TOKENS = 1200
 MEMORY_TOKEN_CHARACTERS = 16
 """The most characters that one token of a snippet counts for."""
 
-MEMORY_LEANS: Mapping[Intent, tuple[Lean, ...]] = {
-    "planning": (Lean(kind="todo", factor=1.25), Lean(kind="message", factor=1.15, fades=True)),
+PREFERRED_KINDS: Mapping[Intent, tuple[PreferredKind, ...]] = {
+    "planning": (
+        PreferredKind(kind="todo", factor=1.25),
+        PreferredKind(kind="message", factor=1.15, fades=True),
+    ),
     "journaling": (
-        Lean(kind="journal", factor=1.25, fades=True),
-        Lean(kind="gratitude", factor=1.15, fades=True),
+        PreferredKind(kind="journal", factor=1.25, fades=True),
+        PreferredKind(kind="gratitude", factor=1.15, fades=True),
     ),
 }
 """What an intent prefers: to-dos, then recent messages; recent journals, then gratitude."""
@@ -365,17 +391,17 @@ _LEVELS = (
 )
 
 
-def fitting_level(within: Interval | None) -> int | None:
+def fitting_level(interval: Interval | None) -> int | None:
     """The level whose periods fill a span, by its number: months for five weeks; None for none."""
-    if within is None or within.start is None or within.end is None:
+    if interval is None or interval.start is None or interval.end is None:
         return None
-    length = within.end - within.start
+    length = interval.end - interval.start
     return next((level for least, level, _ in _LEVELS if length >= least), None)
 
 
-def fitting_kinds(within: Interval | None) -> tuple[str, ...]:
+def fitting_kinds(interval: Interval | None) -> tuple[str, ...]:
     """The kind of entry that fits a span, as `Doc.kind` has it."""
-    level = fitting_level(within)
+    level = fitting_level(interval)
     return tuple(kind for _, each, kind in _LEVELS if each == level)
 
 
@@ -399,5 +425,5 @@ def holds_all_same(hits: Sequence[Hit], limit: int) -> bool:
     if all(hit.similarity is None for hit in hits):
         return True  # words alone were asked
     near = sum(1 + len(hit.also) for hit in hits if is_same_thing(hit))
-    least = CHRONICLE.meaning * _SAME_THING / CHRONICLE.most(leans_to_time=False)
+    least = CHRONICLE.meaning * _SAME_THING / CHRONICLE.max_score(names_time=False)
     return near < CHRONICLE.legs(limit) and (len(hits) < limit or hits[-1].score < least)

@@ -1,4 +1,4 @@
-"""Which encoder a question is encoded by: the one in use, or the former one while it is replaced.
+"""Which encoder a question is encoded by: the one in use, or the previous one while it is replaced.
 
 Never mixes them: a question is compared with the vectors of its own encoder alone.
 """
@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import Succeeding
+from commonplace.core.ports import NamesPreviousEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,13 +22,17 @@ _LOOK_AGAIN_S = 60.0
 
 
 class FallbackEncoder:
-    """An encoder's slot for the questions to one index; see `core.ports.EncoderSlot`. Thread-safe.
+    """Chooses the encoder for questions to one index while its vectors are replaced. Thread-safe.
 
-    After another model was set, the one answers of which more docs have vectors, and the set one
-    where they are as many: so the former at first, and the new for whoever still runs with the
-    former at last. What has no vector of it is found by words meanwhile. former: other models that
-    are on this machine, by identity; asked for only where they are needed. monotonic: tells when to
-    look again.
+    After a switch of models, questions are encoded by the one that has vectors of more docs: the
+    previous one at first, the new one in the end (also where both have as many). Docs without a
+    vector of the chosen one are found by words.
+
+    Args:
+        index: What is searched; it says which other encoder has vectors in it.
+        present: The encoder that the settings name.
+        previous: The other models on this machine, by identity; called only when one is needed.
+        monotonic: Seconds; the index is asked again a minute after it had all vectors.
     """
 
     def __init__(
@@ -36,12 +40,12 @@ class FallbackEncoder:
         index: Searched,
         present: EncoderSlot,
         *,
-        former: Callable[[], Mapping[str, EncoderSlot]],
+        previous: Callable[[], Mapping[str, EncoderSlot]],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._index = index
         self._present = present
-        self._former = former
+        self._previous = previous
         self._monotonic = monotonic
         self._whole = ("", 0.0)
         self._using = present
@@ -53,16 +57,19 @@ class FallbackEncoder:
     def get(self, timeout_s: float = 0.0) -> Encoder | None:
         """The encoder to ask by, waiting at most so long for one that is being loaded.
 
-        Whoever waits for the former one has asked before: the index is left alone meanwhile, whose
-        only connection the thread may have that waits for this one.
+        A call that waits does not ask the index: the thread that waits for this encoder may hold
+        the index's only connection.
         """
         using = self._using
         if timeout_s and using is not self._present:
             return using.get(timeout_s)
         encoder = self._present.get(timeout_s)
-        if encoder is None or self._is_whole(encoder.identity):
+        if encoder is None:
+            return None
+        whole, at = self._whole
+        if whole == encoder.identity and self._monotonic() - at < _LOOK_AGAIN_S:
             return encoder
-        slot = self._find_former(encoder.identity)
+        slot = self._find_previous(encoder.identity)
         self._using = slot or self._present
         if slot is None:
             return encoder
@@ -78,23 +85,23 @@ class FallbackEncoder:
         return self._using.is_loading()
 
     def close(self, timeout_s: float = 0.0) -> None:
-        """Nothing: whoever made the slots closes them."""
+        """Nothing: the slots are closed by those who opened them."""
 
-    def _is_whole(self, identity: str) -> bool:
-        known, at = self._whole
-        return known == identity and self._monotonic() - at < _LOOK_AGAIN_S
-
-    def _find_former(self, identity: str) -> EncoderSlot | None:
-        # An index that cannot be asked tells so when it is searched.
+    def _find_previous(self, identity: str) -> EncoderSlot | None:
+        # An index that cannot be read says so when it is searched.
         with suppress(CommonplaceError):
             if other := self._other_of_more(identity):
-                return self._former().get(other)
+                return self._previous().get(other)
             self._whole = (identity, self._monotonic())
         return None
 
     def _other_of_more(self, identity: str) -> str:
         """The other encoder of which more docs have vectors, if there is one."""
-        other = self._index.former(identity) if isinstance(self._index, Succeeding) else ""
+        other = (
+            self._index.previous_encoder(identity)
+            if isinstance(self._index, NamesPreviousEncoder)
+            else ""
+        )
         if not other:
             return ""
         is_more = self._index.counts(other).pending < self._index.counts(identity).pending

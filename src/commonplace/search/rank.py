@@ -31,9 +31,14 @@ _DAY_US = 86_400 * 1_000_000
 
 
 class Ranking(NamedTuple):
-    """rows: of the candidates, best first. The rest by row: shares of the score, and `near`.
+    """An order of candidates, best first, and how each score came about.
 
-    score: in [0, 1], the sum of meaning, words and priors. near: not under the floor.
+    Args:
+        rows: Rows of the candidates, best first.
+        score: By row, in [0, 1]: the sum of meaning, words and priors.
+        meaning: By row, the share of meaning in the score.
+        words: By row, the share of words.
+        near: By row, whether its cosine reaches the floor.
     """
 
     rows: Numbers
@@ -61,11 +66,16 @@ def rank(
 ) -> Ranking:
     """Order candidates by meaning and words, each divided by its maximum, then added, with priors.
 
-    floor: cosine under which a candidate is cut; one that a word matches is never cut. fitting:
-    the kinds that fit the time which was asked for. leaning: the time that the question names. now:
-    from when ages are counted, for a policy that leans to what is recent.
-    A candidate without a similarity, whose vector is not made yet, is judged by words alone.
-    Ties: newer first.
+    A candidate whose vector is not made yet is judged by words alone. Ties: newer first.
+
+    Args:
+        found: The candidates.
+        floor: Cosine under which one is cut, unless a word of the question stands in it.
+        policy: The weights and priors.
+        cues: What the wording of the question says beyond its words.
+        fitting: The kinds of entry that fit the time that is asked for.
+        leaning: The time that the question names.
+        now: From when ages are counted, for a policy that weighs them.
     """
     known = ~np.isnan(found.similarity)
     near = known & (np.nan_to_num(found.similarity, nan=-1.0).clip(min=0.0) >= floor)
@@ -87,12 +97,14 @@ def rank(
         score = score * np.where(np.isin(found.kind, fits), policy.fitting, 1.0)
     if leaning is not None:
         score = score * np.where(_inside(found, leaning, policy), policy.inside, 1.0)
-    if now is not None and (policy.recent or policy.leans):
-        score = score * _leant(found, policy, now)
+    if now is not None and (policy.recent or policy.preferred_kinds):
+        score = score * _age_and_kind_factor(found, policy, now)
+    most = policy.max_score(names_time=leaning is not None)
+    # Rounded once, for the order and for what is shown: equals in the one are equal in the other.
+    score = (score / most).round(_TIE_DECIMALS)
     rows = np.flatnonzero(kept)
-    order = np.lexsort((-rows, -score[rows].round(_TIE_DECIMALS)))
-    most = policy.most(leans_to_time=leaning is not None)
-    return Ranking(rows[order], score / most, meaning / most, words / most, near)
+    order = np.lexsort((-rows, -score[rows]))
+    return Ranking(rows[order], score, meaning / most, words / most, near)
 
 
 def _with_priors(score: Scores, found: Candidates, policy: Policy, cues: Cues) -> Scores:
@@ -116,15 +128,15 @@ def _inside(found: Candidates, leaning: Interval, policy: Policy) -> Mask:
     return inside
 
 
-def _leant(found: Candidates, policy: Policy, now: datetime) -> Scores:
+def _age_and_kind_factor(found: Candidates, policy: Policy, now: datetime) -> Scores:
     """The factor of each candidate by its age and its kind; one from ahead of now counts as new."""
     days = (now.timestamp() * 1e6 - found.at_us) / _DAY_US
     fresh: Scores = np.exp(-np.maximum(days, 0.0) / policy.recent_days)
     factor = 1.0 + policy.recent * fresh
-    for lean in policy.leans:
-        if lean.kind in found.kinds:
-            is_kind = found.kind == found.kinds.index(lean.kind)
-            more = (lean.factor - 1.0) * (fresh if lean.fades else 1.0)
+    for preferred in policy.preferred_kinds:
+        if preferred.kind in found.kinds:
+            is_kind = found.kind == found.kinds.index(preferred.kind)
+            more = (preferred.factor - 1.0) * (fresh if preferred.fades else 1.0)
             factor = factor * np.where(is_kind, 1.0 + more, 1.0)
     return factor
 

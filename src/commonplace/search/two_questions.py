@@ -1,7 +1,7 @@
 """Search with two questions: what kind of work it was, and what was written; each has a cosine.
 
-Never writes, and holds no number: `policy` does. Reads no journal: what an entry's two sides are is
-told by whoever asks.
+Never writes, and holds no number: `policy` does. Reads no journal: its caller says which texts of
+an entry are compared.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import text_hash
 from commonplace.search import policy as numbers
-from commonplace.search.finder import Question
+from commonplace.search.finder import SearchQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from commonplace.core.ports import Encoder, EncoderSlot
-    from commonplace.core.values import Doc, Filter, Found, Hit, Vector
+    from commonplace.core.values import Doc, Filter, Found, Vector
     from commonplace.search.finder import Finder
-    from commonplace.search.policy import Leaning
+    from commonplace.search.policy import TwoQuestionWeights
 
 _LEAST_COSINE = -1.0
 _ASIDE = 4
@@ -33,8 +33,14 @@ _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """What of an entry is compared with which question, and when it was written."""
+class ComparedTexts:
+    """The two texts of an entry that are compared with the two questions.
+
+    Args:
+        context: Compared with the work context.
+        content: Compared with the content.
+        at: When the entry was written.
+    """
 
     context: str
     content: str
@@ -43,32 +49,48 @@ class Sides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoQuestions:
-    """What is asked. work_context, content: one of them may be blank, and does not count then.
+    """Two questions at once; one of them may be blank, and does not count then.
 
-    min_score: combined cosine under which a hit by meaning alone is cut. salience_threshold: in
-    [0, 1], the salience under which that bar begins to rise; 0 for never. now: aware.
+    Args:
+        work_context: What kind of work it was.
+        content: What was written.
+        where: The docs that may be looked at.
+        limit: How many entries are wanted.
+        min_score: Combined cosine under which a hit by meaning alone is cut.
+        salience_threshold: In [0, 1]: the salience under which that least cosine rises; 0 for
+            never.
+        weights: How the two questions and the age of an entry weigh.
+        now: Aware; from when ages are counted.
     """
 
     work_context: str
     content: str
-    within: Filter
+    where: Filter
     limit: int
     min_score: float
     salience_threshold: float
-    leaning: Leaning
+    weights: TwoQuestionWeights
     now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SidedHit:
-    """One entry that was found, with its cosines as they are.
+class TwoQuestionHit:
+    """One entry that was found, with its cosines.
 
-    score: in [0, 1], the order shown. A cosine is None where its side was not asked for, or there
-    is no encoder. matched: a word of a question stands in the entry.
+    Args:
+        doc: The entry in the index.
+        compared: Its two texts.
+        score: In [0, 1]; the order shown.
+        salience: How easily it still comes to mind, in [0, 1].
+        matched: Whether a word of a question stands in it.
+        work_context_score: Cosine of its context; None where that was not asked, or without an
+            encoder.
+        content_score: Cosine of its content, likewise.
+        combined_score: Both by their weights, likewise.
     """
 
     doc: Doc
-    sides: Sides
+    compared: ComparedTexts
     score: float
     salience: float
     matched: bool
@@ -78,43 +100,54 @@ class SidedHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SidedFound:
+class TwoQuestionFound:
     """Hits, best first, and sentences on what a reader must know."""
 
-    hits: tuple[SidedHit, ...]
+    hits: tuple[TwoQuestionHit, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class _Candidate:
-    """words: its share of the score by words. known: the index's cosine with the content."""
+    """An entry that a question brought up.
+
+    Args:
+        doc: The entry in the index.
+        compared: Its two texts.
+        words: The share of words in its score.
+        ranked: Its score as the index ranked it.
+        matched: Whether a word of a question stands in it.
+        index_cosine: The cosine of its nearest chunk with the content.
+    """
 
     doc: Doc
-    sides: Sides
+    compared: ComparedTexts
     words: float = 0.0
     ranked: float = 0.0
     matched: bool = False
-    known: float | None = None
+    index_cosine: float | None = None
 
 
-def salience(age_days: float, leaning: Leaning) -> float:
+def salience(age_days: float, weights: TwoQuestionWeights) -> float:
     """How easily an entry still comes to mind, in [minimum_salience, 1]; 0.5 at one half-life."""
-    faded = float(0.5 ** (max(age_days, 0.0) / leaning.half_life_days))
-    return max(faded, leaning.minimum_salience)
+    faded = float(0.5 ** (max(age_days, 0.0) / weights.half_life_days))
+    return max(faded, weights.minimum_salience)
 
 
-def bar(min_score: float, fresh: float, threshold: float, leaning: Leaning) -> float:
+def least_cosine(
+    min_score: float, fresh: float, threshold: float, weights: TwoQuestionWeights
+) -> float:
     """The combined cosine that an entry of this salience needs.
 
     It is `min_score` down to the threshold, and rises evenly to `raised` more at the least one.
     """
-    span = threshold - leaning.minimum_salience
+    span = threshold - weights.minimum_salience
     if fresh >= threshold or span <= 0:
         return min_score
-    return min_score + leaning.raised * min((threshold - fresh) / span, 1.0)
+    return min_score + weights.raised * min((threshold - fresh) / span, 1.0)
 
 
-class SidedFinder:
+class TwoQuestionFinder:
     """Finds entries by two questions at once; by words alone while there is no encoder.
 
     The index holds one vector a chunk of an entry, made of all it says. So the entries that either
@@ -127,12 +160,19 @@ class SidedFinder:
         self._encoder = encoder
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-        self._aside = ThreadPoolExecutor(_ASIDE, thread_name_prefix="second question")
+        self._pool = ThreadPoolExecutor(_ASIDE, thread_name_prefix="second question")
 
-    def find(self, asked: TwoQuestions, *, sides: Callable[[Doc], Sides | None]) -> SidedFound:
-        """The best entries. sides: of a doc; None for one that is gone.
+    def find(
+        self, asked: TwoQuestions, *, compared: Callable[[Doc], ComparedTexts | None]
+    ) -> TwoQuestionFound:
+        """The best entries for two questions.
 
-        Raises: Invalid where both questions are blank, or one is too long.
+        Args:
+            asked: The questions.
+            compared: Gives the two texts of a doc; None for one that is gone.
+
+        Raises:
+            Invalid: Both questions are blank, or one is too long.
         """
         if not asked.work_context.strip() and not asked.content.strip():
             raise Invalid(
@@ -142,15 +182,15 @@ class SidedFinder:
         notes: dict[str, None] = {}
         queries: dict[tuple[str, str], Vector] = {}
         for text, found in self._search(asked):
-            _gather(found, candidates, sides, is_content=text is asked.content)
+            _gather(found, candidates, compared, is_content=text is asked.content)
             notes |= dict.fromkeys(found.notes)
             if found.vector is not None:
                 queries[found.identity, text] = found.vector
         hits, why = self._judged(asked, list(candidates.values()), queries)
         if why:
             notes[why] = None
-        hits.sort(key=lambda hit: (-hit.score, -hit.sides.at.timestamp(), hit.doc.ref))
-        return SidedFound(hits=tuple(hits[: asked.limit]), notes=tuple(notes))
+        hits.sort(key=lambda hit: (-hit.score, -hit.compared.at.timestamp(), hit.doc.ref))
+        return TwoQuestionFound(hits=tuple(hits[: asked.limit]), notes=tuple(notes))
 
     def _search(self, asked: TwoQuestions) -> list[tuple[str, Found]]:
         """What each question brings up, the content's first; two are asked side by side."""
@@ -158,9 +198,9 @@ class SidedFinder:
             min(numbers.NOTEBOOK_POOL * asked.limit, numbers.NOTEBOOK_POOL_MOST), asked.limit
         )
         questions = [
-            Question(
+            SearchQuestion(
                 text=text,
-                within=asked.within,
+                where=asked.where,
                 limit=pool,
                 floor=_LEAST_COSINE,
                 policy=numbers.NOTEBOOK,
@@ -169,7 +209,7 @@ class SidedFinder:
             if text.strip()
         ]
         # Most of a search is spent where other threads may go on: in the index and in products.
-        others = [self._aside.submit(self._finder.find, each) for each in questions[1:]]
+        others = [self._pool.submit(self._finder.find, each) for each in questions[1:]]
         found = [self._finder.find(questions[0]), *(each.result() for each in others)]
         return [(each.text, one) for each, one in zip(questions, found, strict=True)]
 
@@ -178,7 +218,7 @@ class SidedFinder:
         asked: TwoQuestions,
         candidates: Sequence[_Candidate],
         queries: Mapping[tuple[str, str], Vector],
-    ) -> tuple[list[SidedHit], str]:
+    ) -> tuple[list[TwoQuestionHit], str]:
         """The candidates that are hits, with their scores; and why there are no cosines, if so."""
         encoder = self._encoder.get()
         if encoder is None:
@@ -204,9 +244,13 @@ class SidedFinder:
         candidates: Sequence[_Candidate],
         queries: Mapping[tuple[str, str], Vector],
     ) -> tuple[list[float | None], list[float | None]]:
-        """Of each candidate: its context with the one question, its content with the other.
+        """The cosines of each candidate's two texts with the two questions.
 
-        queries: the questions' vectors that are known, by the encoder and the text.
+        Args:
+            encoder: Makes the vectors that are missing.
+            asked: The questions.
+            candidates: What they brought up.
+            queries: The vectors of questions that are known, by identity and text.
         """
 
         def query_of(text: str) -> Vector:
@@ -218,8 +262,8 @@ class SidedFinder:
         scale = numbers.scale_of(encoder.identity)
         by_context = bool(asked.work_context.strip())
         by_content = bool(asked.content.strip())
-        chunks = [_chunks(encoder, x.sides.content) if by_content else [] for x in candidates]
-        lines = [x.sides.context for x in candidates] if by_context else []
+        chunks = [_chunks(encoder, x.compared.content) if by_content else [] for x in candidates]
+        lines = [x.compared.context for x in candidates] if by_context else []
         kept = self._vectors(encoder, [*lines, *(part for each in chunks for part in each)])
         if by_context:
             query = query_of(asked.work_context)
@@ -231,7 +275,7 @@ class SidedFinder:
             contents = [
                 _best(
                     [scale.of(float(kept[part] @ query)) for part in parts],
-                    candidate.known,
+                    candidate.index_cosine,
                     len(parts),
                 )
                 for candidate, parts in zip(candidates, chunks, strict=True)
@@ -259,7 +303,7 @@ class SidedFinder:
 def _gather(
     found: Found,
     candidates: dict[str, _Candidate],
-    sides: Callable[[Doc], Sides | None],
+    compared: Callable[[Doc], ComparedTexts | None],
     *,
     is_content: bool,
 ) -> None:
@@ -269,19 +313,16 @@ def _gather(
         for ref in (hit.doc.ref, *hit.also):
             if ref not in candidates:
                 doc = replace(hit.doc, ref=ref)
-                own = sides(doc)
+                own = compared(doc)
                 if own is None:
                     continue
-                candidates[ref] = _Candidate(doc=doc, sides=own)
-            _note(candidates[ref], hit, is_content=is_content)
-
-
-def _note(candidate: _Candidate, hit: Hit, *, is_content: bool) -> None:
-    candidate.words = max(candidate.words, hit.legs.get("words", 0.0))
-    candidate.ranked = max(candidate.ranked, hit.score)
-    candidate.matched = candidate.matched or hit.by != "meaning"
-    if is_content:
-        candidate.known = hit.similarity
+                candidates[ref] = _Candidate(doc=doc, compared=own)
+            candidate = candidates[ref]
+            candidate.words = max(candidate.words, hit.legs.get("words", 0.0))
+            candidate.ranked = max(candidate.ranked, hit.score)
+            candidate.matched = candidate.matched or hit.by != "meaning"
+            if is_content:
+                candidate.index_cosine = hit.similarity
 
 
 def _chunks(encoder: Encoder, text: str) -> list[str]:
@@ -290,28 +331,28 @@ def _chunks(encoder: Encoder, text: str) -> list[str]:
     return [text[start:end] for start, end in encoder.split(text, most=numbers.NOTEBOOK_CHUNKS)]
 
 
-def _best(cosines: Sequence[float], known: float | None, parts: int) -> float | None:
-    """The cosine of the nearest chunk; of chunks that were not encoded the index tells."""
-    if parts == numbers.NOTEBOOK_CHUNKS and known is not None:
-        cosines = [*cosines, known]
+def _best(cosines: Sequence[float], index_cosine: float | None, parts: int) -> float | None:
+    """The cosine of the nearest chunk; the index knows those of chunks not encoded here."""
+    if parts == numbers.NOTEBOOK_CHUNKS and index_cosine is not None:
+        cosines = [*cosines, index_cosine]
     return max(cosines, default=None)
 
 
-def _is_near(hit: SidedHit, asked: TwoQuestions) -> bool:
-    least = bar(asked.min_score, hit.salience, asked.salience_threshold, asked.leaning)
+def _is_near(hit: TwoQuestionHit, asked: TwoQuestions) -> bool:
+    least = least_cosine(asked.min_score, hit.salience, asked.salience_threshold, asked.weights)
     return hit.combined_score is not None and hit.combined_score >= least
 
 
-def _age(candidate: _Candidate, asked: TwoQuestions) -> float:
-    return salience((asked.now - candidate.sides.at) / _DAY, asked.leaning)
+def _salience_of(candidate: _Candidate, asked: TwoQuestions) -> float:
+    return salience((asked.now - candidate.compared.at) / _DAY, asked.weights)
 
 
-def _by_words(candidate: _Candidate, asked: TwoQuestions) -> SidedHit:
-    leaning, fresh = asked.leaning, _age(candidate, asked)
-    return SidedHit(
+def _by_words(candidate: _Candidate, asked: TwoQuestions) -> TwoQuestionHit:
+    weights, fresh = asked.weights, _salience_of(candidate, asked)
+    return TwoQuestionHit(
         doc=candidate.doc,
-        sides=candidate.sides,
-        score=(candidate.ranked + leaning.fresh * fresh) / (1 + leaning.fresh),
+        compared=candidate.compared,
+        score=(candidate.ranked + weights.fresh * fresh) / (1 + weights.fresh),
         salience=fresh,
         matched=candidate.matched,
         work_context_score=None,
@@ -322,15 +363,17 @@ def _by_words(candidate: _Candidate, asked: TwoQuestions) -> SidedHit:
 
 def _hit(
     candidate: _Candidate, asked: TwoQuestions, context: float | None, content: float | None
-) -> SidedHit:
-    leaning, fresh = asked.leaning, _age(candidate, asked)
+) -> TwoQuestionHit:
+    weights, fresh = asked.weights, _salience_of(candidate, asked)
     combined = _combined(asked, context, content)
-    words = candidate.words / (numbers.NOTEBOOK.words / numbers.NOTEBOOK.most(leans_to_time=False))
-    total = max(combined or 0.0, 0.0) + leaning.fresh * fresh + leaning.words * min(words, 1.0)
-    return SidedHit(
+    words = candidate.words / (
+        numbers.NOTEBOOK.words / numbers.NOTEBOOK.max_score(names_time=False)
+    )
+    total = max(combined or 0.0, 0.0) + weights.fresh * fresh + weights.words * min(words, 1.0)
+    return TwoQuestionHit(
         doc=candidate.doc,
-        sides=candidate.sides,
-        score=min(total / (1 + leaning.fresh + leaning.words), 1.0),
+        compared=candidate.compared,
+        score=min(total / (1 + weights.fresh + weights.words), 1.0),
         salience=fresh,
         matched=candidate.matched,
         work_context_score=context,
@@ -344,12 +387,12 @@ def _combined(asked: TwoQuestions, context: float | None, content: float | None)
 
     A side that the entry does not have counts as 0: it is not what was asked for.
     """
-    leaning = asked.leaning
-    sides = [
-        (leaning.context_weight, asked.work_context, context),
-        (leaning.content_weight, asked.content, content),
+    weights = asked.weights
+    compared = [
+        (weights.context_weight, asked.work_context, context),
+        (weights.content_weight, asked.content, content),
     ]
-    counted = [(weight, cosine or 0.0) for weight, text, cosine in sides if text.strip()]
+    counted = [(weight, cosine or 0.0) for weight, text, cosine in compared if text.strip()]
     whole = sum(weight for weight, _ in counted)
     if whole <= 0:  # the one question that was asked has no weight: it is all there is
         return max(cosine for _, cosine in counted)

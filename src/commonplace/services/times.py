@@ -50,7 +50,7 @@ def read_at(service: Clocked, at: str) -> datetime | None:
             return parse_since(at, now=service.clock(), zone=service.zone)
         except Invalid as exc:
             if exc.message.startswith(_NO_INSTANT):
-                raise Invalid(exc.message, hint=_AT_HINT) from exc
+                raise exc.as_kind(Invalid, hint=_AT_HINT) from exc
             raise
 
 

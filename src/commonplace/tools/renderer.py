@@ -6,7 +6,7 @@ Pure: never asks a journal or a clock, and never drops a hit without saying so.
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_instant
@@ -14,7 +14,14 @@ from commonplace.core.fence import fenced, visible, visible_line
 from commonplace.core.text import excerpt, query_terms
 from commonplace.core.tokens import TOKEN_BYTES
 from commonplace.core.values import Answer
-from commonplace.tools.answers import CAUTION, answer_of, first_refs, rounded, tokens_of
+from commonplace.tools.answers import (
+    CAUTION,
+    answer_of,
+    explanation_facts,
+    explanation_of,
+    first_refs,
+    tokens_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +37,25 @@ _SOURCES_SHOWN = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFrame:
-    """What stands around the hits of an answer: lines before, facts of the whole, notes behind."""
+    """What stands around the hits of an answer, and what is said of each.
+
+    Attributes:
+        head: Lines before the hits.
+        facts: Facts of the whole.
+        notes: Lines behind the hits.
+        explains: Whether each hit says how its score came about.
+        is_list: Whether the hits are a page of a list in the order of time, and have no scores.
+        start: How many of a list were passed over.
+        has_more: Whether a list goes on after these.
+    """
 
     head: tuple[str, ...]
     facts: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    explains: bool = False
+    is_list: bool = False
+    start: int = 0
+    has_more: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +77,9 @@ class Renderer:
 
         Args:
             frame: Its notes are dropped last, where nothing else is left to leave out.
-            hits: Best first.
+            hits: Best first; those of a list newest first.
             about: The question: an excerpt shows the part that bears most of its words.
-            budget_tokens: For the text and for the facts, each.
+            budget_tokens: For the text; JSON beside it is for programs.
         """
         words = " ".join(term.text for term in query_terms(about))
         shown: list[tuple[Hit, str]] = []
@@ -80,7 +101,7 @@ class Renderer:
         answer = cut(fitting)
         if tokens_of(answer) <= budget_tokens:
             return answer
-        bare = AnswerFrame(head=frame.head[:1], facts=frame.facts)
+        bare = replace(frame, head=frame.head[:1], notes=())
         return self._answer(bare, [], left_out=len(hits))
 
     def _answer(
@@ -90,8 +111,12 @@ class Renderer:
         if hits:
             lines += [CAUTION]
         for number, (hit, text) in enumerate(hits, 1):
-            lines += ["", *self._hit_lines(number, hit, text)]
-        if left_out:
+            lines += ["", *self._hit_lines(frame, number, hit, text)]
+        following = frame.start + len(hits)
+        goes_on = frame.is_list and (frame.has_more or left_out)
+        if goes_on:
+            lines += ["", f"More with start {following}."]
+        elif left_out:
             more = f"{left_out} more left out to stay within budget_tokens."
             lines += ["", more]
         facts = {
@@ -99,19 +124,25 @@ class Renderer:
             "count": len(hits),
             "left_out": left_out,
             "caution": _CAUTION_FACTS,
-            "results": [self._hit_facts(hit, text) for hit, text in hits],
+            "results": [self._hit_facts(frame, hit, text) for hit, text in hits],
         }
+        if frame.is_list:
+            facts["next_start"] = following if goes_on else None
         return answer_of(lines, facts, frame.notes)
 
-    def _hit_lines(self, number: int, hit: Hit, text: str) -> list[str]:
+    def _hit_lines(self, frame: AnswerFrame, number: int, hit: Hit, text: str) -> list[str]:
         doc = hit.doc
         head = self._head(doc.at, doc.kind, doc.author, self.place_of(doc.journal, doc.scope))
-        lines = [f"{number}. [{hit.score:.3f}] {head}", fenced(text, doc.ref)]
+        score = "" if frame.is_list else f"[{hit.score:.3f}] "
+        lines = [f"{frame.start + number}. {score}{head}"]
+        if frame.explains:
+            lines.append(explanation_of(hit))
+        lines.append(fenced(text, doc.ref))
         if hit.also:
             lines.append(f"Same: {', '.join(first_refs(hit.also))}")
         return lines
 
-    def _hit_facts(self, hit: Hit, text: str) -> dict[str, Any]:
+    def _hit_facts(self, frame: AnswerFrame, hit: Hit, text: str) -> dict[str, Any]:
         doc = hit.doc
         return {
             "ref": doc.ref,
@@ -121,10 +152,8 @@ class Renderer:
             "when": render_instant(doc.at, self.zone),
             "author": visible_line(doc.author),
             "where": visible_line(self.place_of(doc.journal, doc.scope)),
-            "score": round(hit.score, 3),
-            "similarity": rounded(hit.similarity),
-            "by": hit.by,
-            "legs": {name: round(part, 3) for name, part in hit.legs.items()},
+            **({} if frame.is_list else {"score": round(hit.score, 3)}),
+            **(explanation_facts(hit) if frame.explains else {}),
             "excerpt": visible(text),
             "also": first_refs(hit.also),
         }
@@ -140,6 +169,10 @@ class Renderer:
         lines = [self._head(page.at, page.kind, page.author, place)]
         if page.tags:
             lines.append(visible_line(f"Tags: {', '.join(page.tags)}"))
+        if page.superseded_by:
+            lines.append(visible_line(f"It holds no more: {page.superseded_by} took its place."))
+        if page.supersedes:
+            lines.append(visible_line(f"It took the place of {page.supersedes}."))
         lines += [CAUTION, fenced(page.text, page.ref)]
         near = [
             *(("before", x) for x in (page.before,) if x),
@@ -163,6 +196,8 @@ class Renderer:
             "tags": [visible_line(tag) for tag in page.tags],
             "caution": _CAUTION_FACTS,
             "text": visible(page.text),
+            "supersedes": visible_line(page.supersedes),
+            "superseded_by": visible_line(page.superseded_by),
             "before": self._glimpse_facts(page.before),
             "after": self._glimpse_facts(page.after),
             "rollup": self._glimpse_facts(page.rollup),

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from commonplace.core.errors import Invalid
-from commonplace.core.text import nearest
+from commonplace.tools.answers import either, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Language
     from commonplace.core.values import Answer
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 SAMPLER = "sampler"
 """The parameter in which a door hands in the client's own model."""
@@ -53,13 +57,27 @@ class Tool:
     Every parameter is `Annotated[type, Arg(...)]` and has a default unless it is required; where
     the default is a setting's, the type is `type | None` and the default None. A parameter named
     `sampler` is no argument: a door hands in the client's own model there, where it has one.
-    aliases: other names under which a call is answered; none of them is listed.
+
+    Attributes:
+        run: What is called.
+        title: For people.
+        effects: What calling it does.
+        aliases: Other names under which a call is answered; none of them is listed.
+        twin_of: The tool that does the same beside the default tools, where there is one.
+        listed: Whether a client is shown it; it can be called in any case.
+        about: The journals it is about, before what its docstring says; empty where that says it.
+        quotes: Whether its text holds stored text outside a fence: where a model reads it, the door
+            puts one around all of it. People read it as it is.
     """
 
     run: Callable[..., Answer]
     title: str
     effects: Effects = Effects()
     aliases: tuple[str, ...] = ()
+    twin_of: str = ""
+    listed: bool = True
+    about: str = ""
+    quotes: bool = False
 
     @property
     def name(self) -> str:
@@ -69,7 +87,8 @@ class Tool:
     @property
     def description(self) -> str:
         """The function's docstring: what it does, when to use it, what comes back."""
-        return inspect.cleandoc(self.run.__doc__ or "")
+        said = inspect.cleandoc(self.run.__doc__ or "")
+        return f"{self.about}: {said[:1].lower()}{said[1:]}" if self.about else said
 
     @property
     def samples(self) -> bool:
@@ -96,20 +115,41 @@ class Tool:
         """Check raw arguments against the signature, then run.
 
         Null is an absent argument; a list or an object that arrives as JSON text is read as one.
-        sampler: the client's own model, for a tool that samples.
-        Raises: Invalid, naming the argument, its value and what fits.
-        """
-        from pydantic import ValidationError
 
+        Args:
+            arguments: As a client sent them, by name.
+            sampler: The client's own model, for a tool that samples.
+
+        Raises:
+            Invalid: Names the argument, its value and what fits.
+        """
         given = {name: value for name, value in arguments.items() if value is not None}
         for name in given:
             self._refuse_unknown(name)
+        return self.run(**self._checked(given), **({SAMPLER: sampler} if self.samples else {}))
+
+    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every argument of the signature, checked.
+
+        What is of a plain type needs no pydantic, whose import and models take longer than
+        a command that lists does otherwise.
+        """
+        signature = inspect.signature(self.run).parameters
+        defaults = {name: signature[name].default for name in self._parameters}
+        if all(
+            _fits(self._parameters[name], given[name])
+            if name in given
+            else default is not inspect.Parameter.empty
+            for name, default in defaults.items()
+        ):
+            return {**defaults, **given}
+        from pydantic import ValidationError
+
         try:
             parsed = self._model.model_validate(given)
         except ValidationError as exc:
             raise self._explained(exc.errors()[0]) from exc
-        checked = {name: getattr(parsed, name) for name in self._parameters}
-        return self.run(**checked, **({SAMPLER: sampler} if self.samples else {}))
+        return {name: getattr(parsed, name) for name in self._parameters}
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
@@ -146,11 +186,8 @@ class Tool:
     def _refuse_unknown(self, name: str) -> None:
         if name in self._parameters:
             return
-        known = list(self._parameters)
-        near = nearest(name, known)
-        guess = f"Did you mean {near}? " if near else ""
-        raise Invalid(
-            f"Unknown argument of {self.name}: {name!r}.", hint=f"{guess}Use {_either(known)}."
+        raise unknown_name(
+            f"Unknown argument of {self.name}: {name!r}.", name, list(self._parameters)
         )
 
     def _explained(self, error: ErrorDetails) -> Invalid:
@@ -168,7 +205,7 @@ class Tool:
         if get_origin(kind) is dict:
             return "Use an object."
         if choices := get_args(kind):
-            return f"Use {_either([str(c) for c in choices])}."
+            return f"Use {either([str(c) for c in choices])}."
         if arg.least is not None and arg.most is not None:
             return f"Use {arg.least} to {arg.most}."
         return {str: "Use text.", bool: "Use true or false."}.get(kind, "Use a number.")
@@ -180,6 +217,28 @@ def _annotated(hint: Any) -> tuple[Any, Arg]:
     if isinstance(kind, UnionType):
         (kind,) = (each for each in get_args(kind) if each is not NoneType)
     return kind, arg
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    """Whether a value is of a plain type and in its range already."""
+    kind, arg = _annotated(hint)
+    if kind is int:
+        low = -math.inf if arg.least is None else arg.least
+        return type(value) is int and low <= value <= (math.inf if arg.most is None else arg.most)
+    if kind is bool:
+        return type(value) is bool
+    if kind == list[str]:
+        return type(value) is list and all(_is_text(each) for each in value)
+    if kind == dict[str, Any]:
+        return type(value) is dict and all(_is_text(each) for each in value)
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    return kind is str and _is_text(value)
+
+
+def _is_text(value: Any) -> bool:
+    # A lone surrogate is not text: pydantic refuses it, with the words for it.
+    return type(value) is str and _SURROGATE.search(value) is None
 
 
 def _number(value: Any) -> Any:
@@ -207,10 +266,6 @@ def _object(value: Any) -> Any:
         return value
 
 
-def _either(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """A page that a host may fetch by its address; `read` makes its text at each call."""
@@ -236,7 +291,12 @@ class Prompt:
 class Toolset:
     """The tools of one journal, with its resources and prompts, offered or left out as a whole.
 
-    guide: when a model should write and when it should search; part of the server's instructions.
+    Attributes:
+        name: As settings and tokens name it.
+        guide: When a model should write and when it should search; part of the instructions.
+        tools: All that can be called, in the order of the list.
+        resources: Pages that a host may fetch.
+        prompts: Texts that a host offers its user.
     """
 
     name: str

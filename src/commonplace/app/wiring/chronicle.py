@@ -7,14 +7,14 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import locked_cached_property
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.chronicle.journal import Author, Chronicle
     from commonplace.journals.chronicle.source import ChronicleSource
@@ -29,43 +29,44 @@ class ChronicleWiring:
     name = "chronicle"
     title = "Chronicle"
 
-    def __init__(self, own: OwnerContext) -> None:
-        self._own = own
-        self.wiring = own.wiring
+    def __init__(self, context: OwnerContext) -> None:
+        self._context = context
+        self.wiring = context.wiring
 
-    @made_once
+    @locked_cached_property
     def journal(self) -> Chronicle:
         """Chronicle on its own database, wherever that is."""
         from commonplace.journals.chronicle.journal import Chronicle
         from commonplace.journals.chronicle.places import resolve_chronicle
 
-        own, settings = self._own, self._own.settings
+        context, settings = self._context, self._context.settings
         place = resolve_chronicle(
             db_path=settings.chronicle.path,
             config_home=_folder(os.environ.get("XDG_CONFIG_HOME")),
             data_home=_folder(os.environ.get("XDG_DATA_HOME")),
-            home=own.user_home,
+            home=context.user_home,
         )
         return Chronicle(
             place,
             owner=settings.owner,
             zone=settings.timezone,
-            clock=own.clock,
+            clock=context.clock,
             author=self._author(),
-            imported=own.reach / "chronicle-import.jsonl",
+            imported=context.reach / "chronicle-import.jsonl",
         )
 
     def _author(self) -> Author:
         """Who logs: nothing of the server's surroundings where another user is served."""
         from commonplace.journals.chronicle.journal import author_here
 
-        own, owner = self._own, self._own.settings.owner
-        if own.is_served and owner != own.shared.settings.owner:
+        context, owner = self._context, self._context.settings.owner
+        is_server = context.shared.serves_owners
+        if is_server and owner != context.shared.settings.owner:
             return author_here({"USER": owner}, hostname="", directory=None)
-        here = None if own.is_served else own.settings.project or _working_folder()
+        here = None if is_server else context.settings.project or _working_folder()
         return author_here(os.environ, hostname=socket.gethostname(), directory=here)
 
-    @made_once
+    @locked_cached_property
     def tools(self) -> ChronicleTools:
         """Chronicle's tools."""
         from commonplace.tools.chronicle.tools import ChronicleTools
@@ -76,21 +77,21 @@ class ChronicleWiring:
         """Chronicle's verbs."""
         return self._service
 
-    @made_once
+    @locked_cached_property
     def _service(self) -> ChronicleService:
         from commonplace.journals.chronicle.trust import TrustedLogs
         from commonplace.services.chronicle.service import ChronicleService
 
-        own = self._own
+        context = self._context
         return ChronicleService(
             chronicle=self.journal,
-            filing=own.filing,
-            finder=own.finder,
-            clock=own.clock,
-            zone=own.settings.timezone,
-            folder=own.settings.project,
-            home=own.user_home,
-            trusted=TrustedLogs(own.reach / "trusted"),
+            filing=context.service_filing,
+            finder=context.service_finder,
+            clock=context.clock,
+            zone=context.settings.timezone,
+            folder=context.settings.project,
+            home=context.user_home,
+            trusted=TrustedLogs(context.reach / "trusted"),
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -103,15 +104,21 @@ class ChronicleWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        from commonplace.journals.chronicle.open import ChroniclePages
+        from commonplace.journals.chronicle.pages import ChroniclePages
 
         return ChroniclePages(self.journal)
+
+    def amender(self) -> AmendsRefs:
+        """What corrects its entries."""
+        from commonplace.services.chronicle.amend import ChronicleAmender
+
+        return ChronicleAmender(self.service())
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
         return [self._source]
 
-    @made_once
+    @locked_cached_property
     def _source(self) -> ChronicleSource:
         from commonplace.journals.chronicle.source import ChronicleSource
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import awaited
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import locked_cached_property
+from commonplace.app.context import late_source
 from commonplace.core.files import may_exist
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.services.notebook.service import NotebookService
@@ -31,32 +31,32 @@ class NotebookWiring:
     name = "notebook"
     title = "The notebook"
 
-    def __init__(self, own: OwnerContext) -> None:
-        self._own = own
-        self.wiring = own.wiring
+    def __init__(self, context: OwnerContext) -> None:
+        self._context = context
+        self.wiring = context.wiring
 
     @property
     def _folder(self) -> Path:
-        return self._own.settings.notebook.path or self._own.folder / "notebook"
+        return self._context.settings.notebook.path or self._context.folder / "notebook"
 
-    @made_once
+    @locked_cached_property
     def journal(self) -> Notebook:
         """The notebook of this owner, there or not."""
         from commonplace.journals.notebook.journal import Notebook
 
-        own, settings, folder = self._own, self._own.settings, self._folder
+        context, settings, folder = self._context, self._context.settings, self._folder
         place = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
         return Notebook(
             folder,
-            ledger=own.folder / "ledgers" / f"{place}.db",
+            ledger=context.folder / "ledgers" / f"{place}.db",
             owner=settings.owner,
             zone=settings.timezone,
-            clock=own.clock,
+            clock=context.clock,
             author=settings.notebook.author,
             auto_gc=settings.notebook.auto_gc,
         )
 
-    @made_once
+    @locked_cached_property
     def tools(self) -> NotebookTools:
         """The notebook's tools."""
         from commonplace.tools.notebook.tools import NotebookTools
@@ -67,12 +67,12 @@ class NotebookWiring:
         """The notebook's verbs, for tools, command line and page."""
         return self._service
 
-    @made_once
+    @locked_cached_property
     def _service(self) -> NotebookService:
         from commonplace.search import policy
         from commonplace.services.notebook.service import NotebookService
 
-        own, settings = self._own, self._own.settings
+        context, settings = self._context, self._context.settings
         asked = {
             "context_weight": settings.notebook.context_weight,
             "content_weight": settings.notebook.content_weight,
@@ -82,15 +82,15 @@ class NotebookWiring:
         least, most = settings.notebook.min_score, settings.notebook.max_results
         return NotebookService(
             notebook=self.journal,
-            filing=lambda: own.filing,
-            finder=lambda: own.sided_finder,
-            clock=own.clock,
+            filing=lambda: context.service_filing,
+            finder=lambda: context.two_question_finder,
+            clock=context.clock,
             zone=settings.timezone,
-            leaning=policy.Leaning(**{k: x for k, x in asked.items() if x is not None}),
+            weights=policy.TwoQuestionWeights(**{k: x for k, x in asked.items() if x is not None}),
             min_score=policy.NOTEBOOK_FLOOR if least is None else least,
             most=policy.NOTEBOOK_MOST if most is None else int(most),
             is_own=settings.notebook.path is None,
-            language=lambda: own.languages.find(better=True, within_s=MERGE_S),
+            language=lambda: context.languages.find(better=True, within_s=MERGE_S),
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -103,13 +103,19 @@ class NotebookWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        from commonplace.journals.notebook.open import NotebookPages
+        from commonplace.journals.notebook.pages import NotebookPages
 
         return NotebookPages(self.journal)
 
+    def amender(self) -> AmendsRefs:
+        """What corrects its entries."""
+        from commonplace.services.notebook.amend import NotebookAmender
+
+        return NotebookAmender(self.service())
+
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is made while a server runs."""
-        return [awaited(self, self._source)]
+        return [late_source(self, self._source)]
 
     def _source(self) -> Source:
         from commonplace.journals.notebook.source import NotebookSource

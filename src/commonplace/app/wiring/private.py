@@ -9,17 +9,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import is_leftover, may_exist, remove_leftovers
-from commonplace.services.private import PrivateService
+from commonplace.services.private.service import PrivateService
 from commonplace.tools.private.tools import PrivateTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.private.journal import PrivateJournal
     from commonplace.tools.toolset import Toolset
@@ -31,19 +31,19 @@ class PrivateWiring:
     name = "private"
     title = "The private journal"
 
-    def __init__(self, own: OwnerContext) -> None:
-        self._own = own
-        self.wiring = own.wiring
+    def __init__(self, context: OwnerContext) -> None:
+        self._context = context
+        self.wiring = context.wiring
 
-    @made_once
+    @locked_cached_property
     def journal(self) -> PrivateJournal:
         """The private journal of this owner and this project."""
         from commonplace.journals.private.journal import PrivateJournal
         from commonplace.journals.private.roots import resolve_roots
 
-        own, settings = self._own, self._own.settings
+        context, settings = self._context, self._context.settings
         roots = resolve_roots(
-            home=own.user_home,
+            home=context.user_home,
             project=settings.project,
             journal_path=_text(settings.private.path),
             journal_base=settings.project_folders.get("private.path"),
@@ -54,13 +54,13 @@ class PrivateWiring:
         return PrivateJournal(
             roots=roots,
             zone=settings.timezone,
-            clock=own.clock,
-            keys=own.reach / "keys" / "private",
+            clock=context.clock,
+            keys=context.reach / "keys" / "private",
             random_micros=lambda: random.randrange(1000),  # noqa: S311  a file name, no secret
-            known=own.reach / "projects",
+            known=context.reach / "projects",
         )
 
-    @made_once
+    @locked_cached_property
     def tools(self) -> PrivateTools:
         """The private journal's tools."""
         return PrivateTools(service=self.service)
@@ -69,16 +69,16 @@ class PrivateWiring:
         """The private journal's verbs."""
         return self._service
 
-    @made_once
+    @locked_cached_property
     def _service(self) -> PrivateService:
-        self.journal.keep_roots()
+        self.journal.record_project_root()
         return PrivateService(
             journal=self.journal,
-            filing=self._own.filing,
-            finder=self._own.finder,
-            clock=self._own.clock,
-            zone=self._own.settings.timezone,
-            shows_paths=not self._own.is_served,
+            filing=self._context.service_filing,
+            finder=self._context.service_finder,
+            clock=self._context.clock,
+            zone=self._context.settings.timezone,
+            shows_paths=self._context.shows_paths,
         )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -91,15 +91,21 @@ class PrivateWiring:
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        from commonplace.journals.private.open import PrivatePages
+        from commonplace.journals.private.pages import PrivatePages
 
         return PrivatePages(self.journal)
+
+    def amender(self) -> AmendsRefs:
+        """What corrects its entries."""
+        from commonplace.services.private.amend import PrivateAmender
+
+        return PrivateAmender(self.service())
 
     def sources(self) -> Sequence[Source]:
         """What the index follows."""
         return self._sources
 
-    @made_once
+    @locked_cached_property
     def _sources(self) -> Sequence[Source]:
         from commonplace.journals.private.source import sources_of
 
@@ -135,7 +141,7 @@ class PrivateWiring:
                 yield f"Removed {_leftover(removed)} of killed writes from {folder}."
 
     def _leftovers(self) -> Iterator[tuple[Path, int]]:
-        folders = [self._own.reach / "keys" / "private"]
+        folders = [self._context.reach / "keys" / "private"]
         for root in (x for x in self.journal.roots if x.link() is None):
             folders += [root.path, *(x for x in _list_folder(root.path) if x.is_dir())]
         for folder in folders:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import locked_cached_property
+from commonplace.app.wiring.memory.wiring import memories_of
 from commonplace.core.errors import CommonplaceError
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from commonplace.app.context import JournalWiring, OwnerContext
     from commonplace.core.ports import OpensRefs, Searched
     from commonplace.search.finder import Finder
+    from commonplace.services.amend import AmendService
     from commonplace.services.recall.service import RecallService
     from commonplace.tools.recall.tools import RecallTools
     from commonplace.tools.toolset import Toolset
@@ -21,71 +23,77 @@ if TYPE_CHECKING:
 class RecallWiring:
     """What asks all journals at once: its service and its tools."""
 
-    def __init__(self, own: OwnerContext, *, journals: Sequence[JournalWiring]) -> None:
-        self._own = own
-        self.wiring = own.wiring
+    def __init__(
+        self,
+        context: OwnerContext,
+        *,
+        journals: Sequence[JournalWiring],
+        amend: Callable[[], AmendService],
+    ) -> None:
+        self._context = context
+        self._amend = amend
+        self.wiring = context.wiring
         self._journals = journals
 
-    @made_once
+    @locked_cached_property
     def tools(self) -> RecallTools:
         """What asks all journals at once."""
+        from commonplace.tools.amend import AmendTools
         from commonplace.tools.recall.tools import RecallTools
 
-        return RecallTools(service=self.service)
+        return RecallTools(service=self.service, amend=AmendTools(self._amend))
 
     def service(self) -> RecallService:
         """The verbs over all journals; made again once there is a journal that was not there."""
-        with self._own.wiring:
-            known = {*self._service.journals, *self._service.lost}
-            if not known.issuperset(each.name for each in self._there()):
+        with self._context.wiring:
+            service = self._service
+            known = {*service.journals, *service.lost}
+            if any(each.name not in known and each.is_there() for each in self._journals):
                 del self.__dict__["_service"]
             return self._service
 
-    @made_once
+    @locked_cached_property
     def _service(self) -> RecallService:
         from commonplace.services.recall.service import RecallService
 
         journals: dict[str, OpensRefs] = {}
         lost: dict[str, str] = {}
-        for each in self._there():
+        for each in self._journals:
+            if not each.is_there():
+                continue
             try:
                 journals[each.name] = each.pages()
             except CommonplaceError as exc:
-                lost[each.name] = exc.explained(shows_paths=not self._own.is_served)
-        own = self._own
+                lost[each.name] = exc.explained(shows_paths=self._context.shows_paths)
+        context = self._context
         finder, index = self._searched()
         return RecallService(
             finder=finder,
-            filing=own.filing,
+            filing=context.filing,
             index=index,
             journals=journals,
             lost=lost,
-            encoder=own.shared.encoder_state,
-            clock=own.clock,
-            zone=own.settings.timezone,
-            shows_paths=not own.is_served,
-            left_out=() if own.is_served else own.settings.left_out,
+            encoder=context.shared.encoder_state,
+            clock=context.clock,
+            zone=context.settings.timezone,
+            shows_paths=context.shows_paths,
+            left_out=() if context.shared.serves_owners else context.settings.left_out,
         )
 
     def _searched(self) -> tuple[Finder, Searched]:
-        """What finds in all journals: in two indexes as in one, where memory has its own."""
-        from commonplace.index.scoring.joint import JointIndex, Measures
-        from commonplace.search.filing.joint import JointFiling
+        """What finds in all journals: one index, or two where memory has its own."""
+        from commonplace.index.merged import MergedIndex
+        from commonplace.search.filing.merged import MergedFiling
 
-        own = self._own
+        context = self._context
         try:
-            beside = own.shared.memories.beside(own)
+            beside = memories_of(context.shared).beside(context)
         except CommonplaceError:
             beside = None  # what cannot be opened is named as lost
         if beside is None:
-            return own.finder, own.index
-        assert isinstance(own.index, Measures)
-        assert isinstance(beside.index, Measures)
-        joint = JointIndex(own.index, beside.index)
-        return own.finder_over(joint, JointFiling(own.filing, beside.filing)), joint
-
-    def _there(self) -> list[JournalWiring]:
-        return [each for each in self._journals if each.is_there()]
+            return context.finder, context.index
+        merged = MergedIndex(context.index, beside.index)
+        return context.finder_over(merged, MergedFiling(context.filing, beside.filing)), merged
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""

@@ -6,18 +6,19 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import awaited, found_sources
-from commonplace.app.lazy import made_once
+from commonplace.app.cached import locked_cached_property
+from commonplace.app.context import found_sources, late_source
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import may_exist
-from commonplace.core.owners import make_owner_folder, parse_owner
+from commonplace.core.owner_folders import make_owner_folder, parse_owner
+from commonplace.journals.table import with_parts
 from commonplace.journals.timeline.retention import parse_retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import OwnerContext
-    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.rollups import Lineage
     from commonplace.core.values import Finding
     from commonplace.journals.timeline.feed import Feeding
@@ -37,41 +38,41 @@ class TimelineWiring:
     name = "timeline"
     title = "The timeline"
 
-    def __init__(self, own: OwnerContext) -> None:
-        self._own = own
-        self.wiring = own.wiring
+    def __init__(self, context: OwnerContext) -> None:
+        self._context = context
+        self.wiring = context.wiring
 
-    @made_once
+    @locked_cached_property
     def journal(self) -> TimelineJournal:
         """The timeline of this owner, there or not."""
-        return self._journal_of(self._own.settings.owner)
+        return self._journal_of(self._context.settings.owner)
 
-    @made_once
+    @locked_cached_property
     def rollups(self) -> Rollups:
         """What rolls this owner's timeline up."""
         return self._rollups_of(self.journal, feed=self.feeding)
 
-    @made_once
+    @locked_cached_property
     def feeding(self) -> Feeding | None:
         """What lets entries of other journals count in this owner's rollups."""
-        if not self._own.fed():
+        if not self._context.fed():
             return None
         from commonplace.journals.timeline.feed import Feeding
 
         return Feeding(self.journal, sources=self._fed_sources, openers=self._fed_pages)
 
     def _fed_sources(self) -> list[Source]:
-        return list(found_sources(self._own.fed()))
+        return list(found_sources(self._context.fed()))
 
     def _fed_pages(self) -> dict[str, OpensRefs]:
         found: dict[str, OpensRefs] = {}
-        for each in self._own.fed():
+        for each in self._context.fed():
             with suppress(CommonplaceError):
                 if each.is_there():
                     found[each.name] = each.pages()
         return found
 
-    @made_once
+    @locked_cached_property
     def tools(self) -> TimelineTools:
         """The timeline's tools."""
         from commonplace.tools.timeline.tools import TimelineTools
@@ -82,20 +83,20 @@ class TimelineWiring:
         """What the timeline's tools work with."""
         return self._service
 
-    @made_once
+    @locked_cached_property
     def _service(self) -> TimelineService:
         from commonplace.services.timeline.service import TimelineService
 
-        own = self._own
+        context = self._context
         return TimelineService(
             journal=self.journal,
             rollups=self.rollups,
-            filing=lambda: own.filing,
-            finder=lambda: own.finder,
-            clock=own.clock,
-            retention=parse_retention(own.settings.timeline.retention),
+            filing=lambda: context.service_filing,
+            finder=lambda: context.finder,
+            clock=context.clock,
+            retention=parse_retention(context.settings.timeline.retention),
             feeding=self.feeding,
-            rolls_up=not own.settings.read_only,
+            rolls_up=not context.settings.read_only,
         )
 
     def service_of(self, owner: str) -> TimelineService:
@@ -106,16 +107,16 @@ class TimelineWiring:
         from commonplace.journals.timeline.source import TimelineSource
         from commonplace.services.timeline.service import TimelineService
 
-        own = self._own
+        context = self._context
         journal = self._journal_of(parse_owner(owner))
-        alone = own.alone(journal.owner, TimelineSource(journal), lineage=journal)
+        alone = context.alone(journal.owner, TimelineSource(journal), lineage=journal)
         return TimelineService(
             journal=journal,
             rollups=self._rollups_of(journal),
             filing=lambda: alone.filing,
             finder=lambda: alone.finder,
-            clock=own.clock,
-            retention=parse_retention(own.settings.timeline.retention),
+            clock=context.clock,
+            retention=parse_retention(context.settings.timeline.retention),
         )
 
     def background_rewording(self, service: TimelineService) -> Rewording | None:
@@ -123,13 +124,15 @@ class TimelineWiring:
 
         None unless `llm.background` is true and a model is set. Raises: as `Languages.client`.
         """
-        own = self._own
-        if not own.settings.llm.background:
+        context = self._context
+        if not context.settings.llm.background:
             return None
         from commonplace.app.languages import Languages
 
-        folder = own.shared.folder_of(service.journal.owner) / "llm"
-        return Languages(own.settings, folder=folder, clock=own.clock).rewording(service.rollups)
+        folder = context.shared.folder_of(service.journal.owner) / "llm"
+        return Languages(context.settings, folder=folder, clock=context.clock).rewording(
+            service.rollups
+        )
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
         """Its toolsets by name; making one opens nothing."""
@@ -137,18 +140,24 @@ class TimelineWiring:
 
     def is_there(self) -> bool:
         """Whether there may be one; a look at one file."""
-        offered = "timeline" in self._own.settings.toolsets
-        return offered or may_exist(self._own.folder / FOLDER / "journal.db")
+        offered = "timeline" in with_parts(self._context.settings.toolsets)
+        return offered or may_exist(self._context.folder / FOLDER / "journal.db")
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        from commonplace.journals.timeline.open import TimelinePages
+        from commonplace.journals.timeline.pages import TimelinePages
 
         return TimelinePages(self.journal)
 
+    def amender(self) -> AmendsRefs:
+        """What corrects its entries."""
+        from commonplace.services.timeline.amend import TimelineAmender
+
+        return TimelineAmender(self.service())
+
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
-        return [awaited(self, self._source)]
+        return [late_source(self, self._source)]
 
     def _source(self) -> Source:
         from commonplace.journals.timeline.source import TimelineSource
@@ -186,12 +195,12 @@ class TimelineWiring:
     def _journal_of(self, owner: str) -> TimelineJournal:
         from commonplace.journals.timeline.journal import TimelineJournal
 
-        settings = self._own.settings
+        settings = self._context.settings
         return TimelineJournal(
-            self._own.shared.folder_of(owner) / FOLDER,
+            self._context.shared.folder_of(owner) / FOLDER,
             owner=owner,
             zone=settings.timezone,
-            clock=self._own.clock,
+            clock=self._context.clock,
             prepare=lambda: make_owner_folder(settings.home / "users", owner),
         )
 
@@ -199,5 +208,5 @@ class TimelineWiring:
         from commonplace.inference.language.extract import Extractive
         from commonplace.journals.timeline.rollups import Rollups
 
-        grace = timedelta(minutes=self._own.settings.timeline.grace_minutes)
+        grace = timedelta(minutes=self._context.settings.timeline.grace_minutes)
         return Rollups(journal, Extractive(), grace=grace, feed=feed)

@@ -1,6 +1,6 @@
 """The names of one local day (`yesterday`, `two fridays ago`, `nov 3`), and what a reading is.
 
-Knows no clock times and no longer spans (`core.when_spans`); never matches a part of a phrase.
+Knows no clock times and no longer spans (`core.when.spans`); never matches a part of a phrase.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class TimeContext:
     """From where a phrase is read; no bare name begins after `latest`. Instants are aware UTC."""
 
     now: datetime
@@ -37,10 +37,12 @@ class Frame:
 class Reading:
     """The span [start, end) that a phrase names, and what else it can stand for.
 
-    at: the very instant, where the phrase names one; a bound is then exact. edge: what `before` and
-    `after` it mean, where that is neither its start nor its end (`before the end of october`). day:
-    the date, where it names one local day. dated: it bears its own year, and so may lie ahead of
-    now.
+    Attributes:
+        at: The very instant, where the phrase names one; a bound is then exact.
+        edge: What `before` and `after` it mean, where that is neither its start nor its end
+            (`before the end of october`).
+        day: The date, where it names one local day.
+        dated: Whether it names its year, and so may lie ahead of now.
     """
 
     start: datetime
@@ -71,7 +73,7 @@ class Reading:
         return self.edge or self.until
 
 
-Reader: TypeAlias = "Callable[[re.Match[str], Frame], Reading | None]"
+Reader: TypeAlias = "Callable[[re.Match[str], TimeContext], Reading | None]"
 Rules: TypeAlias = "Sequence[tuple[str, Reader]]"
 Bounds: TypeAlias = "Callable[[int], tuple[date, date] | None]"
 
@@ -153,38 +155,38 @@ YEAR = r"(?: (?:of )?(?:(?P<year>[0-9]{4})|(?P<that>last|this) year))?"
 _DOM = r"(?:the )?(?P<dom>[0-9]{1,2})(?:st|nd|rd|th)?"
 
 
-def match_rules(rules: Rules, text: str, frame: Frame) -> Reading | None:
+def match_rules(rules: Rules, text: str, context: TimeContext) -> Reading | None:
     """What the first rule says that takes the whole text; None where none does."""
     for pattern, reader in rules:
         found = re.fullmatch(pattern, text)
-        reading = reader(found, frame) if found else None
+        reading = reader(found, context) if found else None
         if reading:
             return reading
     return None
 
 
-def span_of(first: date, after: date, frame: Frame, *, dated: bool = False) -> Reading:
+def span_of(first: date, after: date, context: TimeContext, *, dated: bool = False) -> Reading:
     """The local days [first, after). Raises Invalid where the zone skipped all of them."""
-    start, end = start_of_day(first, frame.zone), start_of_day(after, frame.zone)
+    start, end = start_of_day(first, context.zone), start_of_day(after, context.zone)
     if start == end:
         raise Invalid(
-            f"No such day in {frame.zone}: {first.isoformat()}.",
+            f"No such day in {context.zone}: {first.isoformat()}.",
             hint="Name the day before or after; the calendar skipped this one.",
         )
     day = first if after - first == DAY else None
     return Reading(start=start, end=end, day=day, dated=dated)
 
 
-def one_day(day: date, frame: Frame, *, dated: bool = False) -> Reading:
+def one_day(day: date, context: TimeContext, *, dated: bool = False) -> Reading:
     """A local day. Raises Invalid where the zone skipped it."""
-    return span_of(day, day + DAY, frame, dated=dated)
+    return span_of(day, day + DAY, context, dated=dated)
 
 
-def lived_day(day: date, frame: Frame, *, step: int = 1) -> Reading:
+def lived_day(day: date, context: TimeContext, *, step: int = 1) -> Reading:
     """The day or, where the zone skipped it, the one so many days before."""
-    while start_of_day(day, frame.zone) == start_of_day(day + DAY, frame.zone):
+    while start_of_day(day, context.zone) == start_of_day(day + DAY, context.zone):
         day -= step * DAY
-    return one_day(day, frame)
+    return one_day(day, context)
 
 
 def count_of(found: re.Match[str]) -> int:
@@ -196,73 +198,73 @@ def count_of(found: re.Match[str]) -> int:
     return number
 
 
-def read_named(bounds: Bounds, found: re.Match[str], frame: Frame) -> Reading | None:
+def read_named(bounds: Bounds, found: re.Match[str], context: TimeContext) -> Reading | None:
     """Which year's turn of a name is meant; None where no year has it.
 
     bounds: the first date and the date after, in a given year. The groups say which: `last` the
     latest wholly past, `this` the present year's, a year, or none: the latest begun by
-    `frame.latest`.
+    `context.latest`.
     """
     groups = found.groupdict()
     which, year, that = groups.get("which"), groups.get("year"), groups.get("that")
     if which and (year or that):
         return None
     if year or that or which == "this":
-        chosen = bounds(int(year) if year else frame.today.year - (that == "last"))
-        return span_of(*chosen, frame, dated=bool(year)) if chosen else None
-    limit = frame.now if which else frame.latest
-    newest = to_local(limit, frame.zone).year
+        chosen = bounds(int(year) if year else context.today.year - (that == "last"))
+        return span_of(*chosen, context, dated=bool(year)) if chosen else None
+    limit = context.now if which else context.latest
+    newest = to_local(limit, context.zone).year
     # Nine years hold a 29 February, even around 1900; a year's first ISO week begins before it.
     for candidate in range(newest + 1, newest - 9, -1):
         chosen = bounds(candidate)
         if chosen is None:
             continue
-        start, end = (start_of_day(day, frame.zone) for day in chosen)
+        start, end = (start_of_day(day, context.zone) for day in chosen)
         # A date that the zone skipped has no length and never was.
         if start < end and (end if which else start) <= limit:
-            return span_of(*chosen, frame)
+            return span_of(*chosen, context)
     return None
 
 
-def _read_today(found: re.Match[str], frame: Frame) -> Reading:
+def _read_today(found: re.Match[str], context: TimeContext) -> Reading:
     back = {"today": 0, "yesterday": 1, "day before yesterday": 2}[found[0]]
-    return lived_day(frame.today - back * DAY, frame)
+    return lived_day(context.today - back * DAY, context)
 
 
-def _read_days_ago(found: re.Match[str], frame: Frame) -> Reading:
-    return lived_day(frame.today - count_of(found) * DAY, frame)
+def _read_days_ago(found: re.Match[str], context: TimeContext) -> Reading:
+    return lived_day(context.today - count_of(found) * DAY, context)
 
 
-def _read_weekday(found: re.Match[str], frame: Frame) -> Reading:
+def _read_weekday(found: re.Match[str], context: TimeContext) -> Reading:
     number = WEEKDAYS[found["weekday"]]
     which = found["which"]
     if which == "this":
-        return one_day(days_of(frame.today, "week")[0] + number * DAY, frame)
-    base = frame.today - DAY if which else day_of(frame.latest, frame.zone)
-    return lived_day(base - (base.weekday() - number) % 7 * DAY, frame, step=7)
+        return one_day(days_of(context.today, "week")[0] + number * DAY, context)
+    base = context.today - DAY if which else day_of(context.latest, context.zone)
+    return lived_day(base - (base.weekday() - number) % 7 * DAY, context, step=7)
 
 
-def _read_weekday_of_week(found: re.Match[str], frame: Frame) -> Reading:
-    week = days_of(frame.today if found["back"] == "this" else frame.today - 7 * DAY, "week")
-    return one_day(week[0] + WEEKDAYS[found["weekday"]] * DAY, frame)
+def _read_weekday_of_week(found: re.Match[str], context: TimeContext) -> Reading:
+    week = days_of(context.today if found["back"] == "this" else context.today - 7 * DAY, "week")
+    return one_day(week[0] + WEEKDAYS[found["weekday"]] * DAY, context)
 
 
-def _read_weekdays_ago(found: re.Match[str], frame: Frame) -> Reading:
-    base = frame.today - DAY
+def _read_weekdays_ago(found: re.Match[str], context: TimeContext) -> Reading:
+    base = context.today - DAY
     nearest = base - (base.weekday() - WEEKDAYS[found["weekday"]]) % 7 * DAY
-    return lived_day(nearest - (count_of(found) - 1) * 7 * DAY, frame, step=7)
+    return lived_day(nearest - (count_of(found) - 1) * 7 * DAY, context, step=7)
 
 
-def _read_iso_day(found: re.Match[str], frame: Frame) -> Reading:
-    return one_day(date.fromisoformat(found[0]), frame, dated=True)
+def _read_iso_day(found: re.Match[str], context: TimeContext) -> Reading:
+    return one_day(date.fromisoformat(found[0]), context, dated=True)
 
 
-def _read_iso_weekday(found: re.Match[str], frame: Frame) -> Reading:
+def _read_iso_weekday(found: re.Match[str], context: TimeContext) -> Reading:
     year, week, day = int(found["year"]), int(found["week"]), int(found["day"])
-    return one_day(date.fromisocalendar(year, week, day), frame, dated=True)
+    return one_day(date.fromisocalendar(year, week, day), context, dated=True)
 
 
-def _read_date(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_date(found: re.Match[str], context: TimeContext) -> Reading | None:
     month, dom = MONTHS[found["month"]], int(found["dom"])
 
     def bounds(year: int) -> tuple[date, date] | None:
@@ -270,11 +272,11 @@ def _read_date(found: re.Match[str], frame: Frame) -> Reading | None:
             return None
         return date(year, month, dom), date(year, month, dom) + DAY
 
-    return read_named(bounds, found, frame)
+    return read_named(bounds, found, context)
 
 
-def _read_weekday_date(found: re.Match[str], frame: Frame) -> Reading | None:
-    reading = match_rules(_DATE_RULES, found["rest"], frame)
+def _read_weekday_date(found: re.Match[str], context: TimeContext) -> Reading | None:
+    reading = match_rules(_DATE_RULES, found["rest"], context)
     if reading and reading.day and reading.day.weekday() != WEEKDAYS[found["weekday"]]:
         raise Invalid(
             f"Not a {found['weekday']}: {reading.day.isoformat()}.",

@@ -8,7 +8,16 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from commonplace.core.when.days import DAY, WHICH, YEAR, Frame, Reading, Rules, read_named, span_of
+from commonplace.core.when.days import (
+    DAY,
+    WHICH,
+    YEAR,
+    Reading,
+    Rules,
+    TimeContext,
+    read_named,
+    span_of,
+)
 
 if TYPE_CHECKING:
     import re
@@ -53,20 +62,20 @@ FEAST = f"(?:{'|'.join(_FEASTS)})"
 """A pattern that takes the name of any of them."""
 
 
-def _rule(name: str) -> tuple[str, Callable[[re.Match[str], Frame], Reading | None]]:
+def _rule(name: str) -> tuple[str, Callable[[re.Match[str], TimeContext], Reading | None]]:
     of_year, before, after = _FEASTS[name]
 
     def bounds(year: int) -> tuple[date, date]:
         day = of_year(year)
         return day, day + DAY
 
-    def read(found: re.Match[str], frame: Frame) -> Reading | None:
-        reading = read_named(bounds, found, frame)
+    def read(found: re.Match[str], context: TimeContext) -> Reading | None:
+        reading = read_named(bounds, found, context)
         if reading is None or reading.day is None or found["near"] is None:
             return reading
         back, on = (_AROUND, _AROUND) if found["near"] == "around" else (before, after)
         first, last = reading.day - back * DAY, reading.day + on * DAY
-        return span_of(first, last + DAY, frame, dated=reading.dated)
+        return span_of(first, last + DAY, context, dated=reading.dated)
 
     near = "(?:(?P<near>around|over|during|at) (?:the )?|(?:in|on) )?"
     return rf"{near}{WHICH}{name}{YEAR}", read

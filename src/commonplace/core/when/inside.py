@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Interval
 
 LONGEST_QUESTION = 100
-"""In words. A longer text is told, not asked, and stays as it is."""
+"""In words. A longer text is a statement, not a question, and stays as it is."""
 
 _LONGEST_TIME = 10
 
@@ -92,10 +92,14 @@ _LONGEST_TIME = 10
 class FoundWhen:
     """A question and the time read out of it.
 
-    text: the question without its time words; blank where it has no others; as it was where no time
-    is read. phrase: the words read, as written. interval: what they name; None where none is read.
-    vague: whether its bounds are a guess (`a few days ago`), by which nothing may be cut. feast:
-    the name of the feast in the phrase: entries are written about it, as they are not of a date.
+    Attributes:
+        text: The question without its time words; blank where it has no others; as it was where no
+            time is read.
+        phrase: The words read, as written.
+        interval: What they name; None where none is read.
+        vague: Whether its bounds are a guess (`a few days ago`), by which nothing may be cut.
+        feast: The name of the feast in the phrase: entries are written about it, as they are not of
+            a date.
     """
 
     text: str
@@ -171,7 +175,9 @@ def _closes(token: _Token) -> bool:
 class _Phrase:
     """The tokens [first, after) of a question, looked at as a time.
 
-    lead: the preposition it begins with, if any. core: the rest of it in words.
+    Attributes:
+        lead: The preposition it begins with, if any.
+        core: The rest of it in words.
     """
 
     tokens: Sequence[_Token]
@@ -320,7 +326,7 @@ def _follows(phrase: _Phrase, kind: Kind) -> bool:
         return False
     # "what was I working on yesterday": a preposition of what was done.
     dangles = LEADS - BOUNDS if phrase.core in ADVERBS else {"in", "on", "at"}
-    dangling = word in dangles and kind == "told"
+    dangling = word in dangles and kind == "relative"
     return dangling or word not in NOT_BEFORE | NOT_OF_IT | LEADS
 
 

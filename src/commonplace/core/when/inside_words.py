@@ -1,4 +1,4 @@
-"""The words around a time in a question, and the kinds of time they let stand (`when_inside`).
+"""The words around a time in a question, and the kinds of time they let stand (`inside.py`).
 
 Holds no rule of its own: which kind is said with which preposition, and what spoils it.
 """
@@ -22,8 +22,8 @@ Kind: TypeAlias = Literal[
     "dated range",  # nov 1 to nov 15
     "rolling",  # the last 3 weeks
     "ago",  # 3 days ago, a while back
-    "told day",  # last friday, 9am yesterday
-    "told",  # yesterday, last week, recently
+    "relative day",  # last friday, 9am yesterday
+    "relative",  # yesterday, last week, recently
     "iso day",  # 2026-11-03
     "day",  # nov 3
     "dated",  # spring 2025, monday morning, early november
@@ -168,18 +168,18 @@ _PATTERNS: Sequence[tuple[str, Kind]] = (
     (_TWO, "listed"),
     (FEAST, "feast"),
     (rf"(?:{FEAST}|{'|'.join(_NAMES[1:])}) (?:of )?(?:last|this) year", "dated"),
-    ("recently|lately|the other day", "told"),
+    ("recently|lately|the other day", "relative"),
     (rf"{_CLOCK}(?: {_TO} {_CLOCK})?", "clock"),
     (rf"[0-9]{{4}}(?: (?:{_TO}|or) [0-9]{{4}})?|[0-9]{{4}}-[0-9]{{2}}|week [0-9]+", "number"),
     (rf"(?=.*(?:{_MONTH}|[0-9]-)).*[0-9].* {_TO} .*", "dated range"),
     (rf".+ {_TO} .+", "range"),
     (rf"the (?:last|past) .+|(?:last|past) {COUNT} .+|(?:past|recent) .+", "rolling"),
     (r".+ (?:ago|back)", "ago"),
-    (rf"(?:last|this|past|previous) {_WEEKDAY}(?: .+)?", "told day"),
-    (rf"{_WEEKDAY}(?: of)? (?:last|this|previous) week", "told day"),
-    (r"(?:noon|[0-9].*) (?:today|yesterday)", "told day"),
-    (r"(?:last|this|previous|earlier) .+", "told"),
-    (r"(?:.+ )?(?:today|yesterday|tonight|so far|to date)(?: .+)?", "told"),
+    (rf"(?:last|this|past|previous) {_WEEKDAY}(?: .+)?", "relative day"),
+    (rf"{_WEEKDAY}(?: of)? (?:last|this|previous) week", "relative day"),
+    (r"(?:noon|[0-9].*) (?:today|yesterday)", "relative day"),
+    (r"(?:last|this|previous|earlier) .+", "relative"),
+    (r"(?:.+ )?(?:today|yesterday|tonight|so far|to date)(?: .+)?", "relative"),
     (r"[0-9]{4}-(?:[0-9]{2}|w[0-9]{2})-[0-9].*", "iso day"),
     (rf".*{_MONTH} (?:the )?[0-9]{{1,2}}(?:[^0-9].*)?", "day"),
     (rf".*\b[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}.*", "day"),
@@ -199,7 +199,7 @@ def _kinds(*kinds: Kind) -> _Kinds:
     return frozenset(kinds)
 
 
-_TOLD: _Kinds = _kinds("rolling", "ago", "told day", "told")
+_RELATIVE: _Kinds = _kinds("rolling", "ago", "relative day", "relative")
 _DATED: _Kinds = _kinds("iso day", "day", "dated range", "dated")
 _BARE: _Kinds = _kinds("weekend", "weekday", "span")
 _SPANS: _Kinds = _kinds("range", "dated range")
@@ -207,35 +207,35 @@ RANGES: _Kinds = _SPANS | _kinds("listed")
 _CLOCK_ONLY: _Kinds = _kinds("clock")
 _SHAKY: _Kinds = _kinds("shaky")
 # `on yesterday` is never said: that preposition belongs to what was done.
-_AT: _Kinds = _kinds("rolling", "ago", "told day", "weekend", "listed", "feast") | _DATED
+_AT: _Kinds = _kinds("rolling", "ago", "relative day", "weekend", "listed", "feast") | _DATED
 _IN: _Kinds = _kinds("number", "span") | _SHAKY | _AT
 _ON: _Kinds = _kinds("weekday") | _AT
-_WITHIN: _Kinds = _kinds("rolling", "told day", "told", "weekend")
+_WITHIN: _Kinds = _kinds("rolling", "relative day", "relative", "weekend")
 _OVER: _Kinds = _kinds("dated", "span", "listed", "feast") | _WITHIN
-_BOUND: _Kinds = _kinds("number", "range", "bare", "feast") | _TOLD | _DATED | _BARE
+_BOUND: _Kinds = _kinds("number", "range", "bare", "feast") | _RELATIVE | _DATED | _BARE
 SAID_WITH: Mapping[str, _Kinds] = {
-    "": _TOLD | _DATED,
+    "": _RELATIVE | _DATED,
     "in": _IN,
     "on": _ON,
     "at": _AT,
-    "during": _IN | _ON | _TOLD,
-    "throughout": _IN | _TOLD,
+    "during": _IN | _ON | _RELATIVE,
+    "throughout": _IN | _RELATIVE,
     "within": _WITHIN | _SHAKY,
     "over": _OVER,
-    "around": _kinds("feast", "ago", "told", "dated"),
+    "around": _kinds("feast", "ago", "relative", "dated"),
     # The deadline of nov 3 is no time of an entry.
-    "of": _TOLD,
+    "of": _RELATIVE,
     # `from monday` is of Monday or since Monday.
-    "from": _TOLD | RANGES,
+    "from": _RELATIVE | RANGES,
     "for": _kinds("rolling"),
     "since": _BOUND | _CLOCK_ONLY | _SHAKY,
     "between": RANGES,
     **dict.fromkeys(("before", "after", "until", "till"), _BOUND),
 }
 """Which kinds are said with which preposition, and without any."""
-SAID_ALONE: _Kinds = _kinds("number") | _TOLD | _DATED | _BARE | _SPANS | _CLOCK_ONLY
+SAID_ALONE: _Kinds = _kinds("number") | _RELATIVE | _DATED | _BARE | _SPANS | _CLOCK_ONLY
 """What is a time where the question holds nothing else."""
-SUBJECT_KINDS: _Kinds = _TOLD | _kinds(
+SUBJECT_KINDS: _Kinds = _RELATIVE | _kinds(
     "number", "iso day", "dated", "feast", "weekend", "weekday", "span"
 )
 """What may be asked about itself: how did october go."""

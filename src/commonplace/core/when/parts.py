@@ -17,9 +17,9 @@ from commonplace.core.when.days import (
     MONTH,
     MONTHS,
     YEAR,
-    Frame,
     Reading,
     Rules,
+    TimeContext,
     one_of,
     read_named,
     span_of,
@@ -78,50 +78,50 @@ def _of_year(first: date, found: re.Match[str]) -> tuple[date, date]:
     return begun, add_months(begun, 4)
 
 
-def _edged(reading: Reading | None, found: re.Match[str], frame: Frame) -> Reading | None:
+def _edged(reading: Reading | None, found: re.Match[str], context: TimeContext) -> Reading | None:
     """The reading, with the very beginning or end that `before` and `after` it mean.
 
-    Raises Invalid for an end that is told from now and lies ahead: most of it is not yet.
+    Raises Invalid for an end that is relative to now and lies ahead: most of it is not yet.
     """
     side = found.groupdict().get("side")
     if reading is None or side in {None, "middle"}:
         return reading
-    if side == "end" and not reading.dated and reading.end > frame.now:
+    if side == "end" and not reading.dated and reading.end > context.now:
         raise Invalid(
             f"Time phrase lies ahead: {found[0]!r}.", hint="Name its days, or the year with it."
         )
     return replace(reading, edge=reading.end if side == "end" else reading.start)
 
 
-def _read_of_month(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_of_month(found: re.Match[str], context: TimeContext) -> Reading | None:
     def bounds(year: int) -> tuple[date, date]:
         return _of_month(date(year, MONTHS[found["month"]], 1), found)
 
-    return _edged(read_named(bounds, found, frame), found, frame)
+    return _edged(read_named(bounds, found, context), found, context)
 
 
-def _read_of_this_month(found: re.Match[str], frame: Frame) -> Reading | None:
-    first = add_months(frame.today.replace(day=1), -1 if found["back"] == "last" else 0)
-    return _edged(span_of(*_of_month(first, found), frame), found, frame)
+def _read_of_this_month(found: re.Match[str], context: TimeContext) -> Reading | None:
+    first = add_months(context.today.replace(day=1), -1 if found["back"] == "last" else 0)
+    return _edged(span_of(*_of_month(first, found), context), found, context)
 
 
-def _read_of_year(found: re.Match[str], frame: Frame) -> Reading | None:
-    year = int(found["year"]) if found["year"] else frame.today.year - (found["back"] == "last")
+def _read_of_year(found: re.Match[str], context: TimeContext) -> Reading | None:
+    year = int(found["year"]) if found["year"] else context.today.year - (found["back"] == "last")
     days = _of_year(date(year, 1, 1), found)
-    return _edged(span_of(*days, frame, dated=bool(found["year"])), found, frame)
+    return _edged(span_of(*days, context, dated=bool(found["year"])), found, context)
 
 
-def _read_quarter_of_year(found: re.Match[str], frame: Frame) -> Reading:
+def _read_quarter_of_year(found: re.Match[str], context: TimeContext) -> Reading:
     groups = found.groupdict()
-    told = groups.get("year")
-    year = int(told) if told else frame.today.year - (groups.get("back") == "last")
+    year_given = groups.get("year")
+    year = int(year_given) if year_given else context.today.year - (groups.get("back") == "last")
     number = 3 if found["nth"] == _LAST else _NTH[found["nth"]]
     begun = add_months(date(year, 1, 1), 3 * number)
-    return span_of(begun, add_months(begun, 3), frame, dated=bool(told))
+    return span_of(begun, add_months(begun, 3), context, dated=bool(year_given))
 
 
-def _read_week(found: re.Match[str], frame: Frame) -> Reading | None:
-    """The ISO week of a number; the latest that has begun, where no year is told."""
+def _read_week(found: re.Match[str], context: TimeContext) -> Reading | None:
+    """The ISO week of a number; the latest that has begun, where no year is given."""
     number = int(found["week"])
 
     def bounds(year: int) -> tuple[date, date] | None:
@@ -130,13 +130,13 @@ def _read_week(found: re.Match[str], frame: Frame) -> Reading | None:
         monday = date.fromisocalendar(year, number, 1)
         return monday, monday + 7 * DAY
 
-    reading = read_named(bounds, found, frame)
+    reading = read_named(bounds, found, context)
     if reading is None and found["year"]:
         raise Invalid(f"No such week: {found[0]!r}.", hint="Count ISO weeks, from 1 to 52 or 53.")
     return reading
 
 
-def _read_run(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_run(found: re.Match[str], context: TimeContext) -> Reading | None:
     """Days of one month, from the first to the final one."""
     month, first, final = MONTHS[found["month"]], int(found["first"]), int(found["final"])
     if first > final:
@@ -149,7 +149,7 @@ def _read_run(found: re.Match[str], frame: Frame) -> Reading | None:
             return None
         return date(year, month, first), date(year, month, final) + DAY
 
-    return read_named(bounds, found, frame)
+    return read_named(bounds, found, context)
 
 
 PART_RULES: Rules = (

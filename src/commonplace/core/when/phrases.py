@@ -50,10 +50,10 @@ matter):
 | before the end of october, after the beginning of it | up to its last instant, from its first |
 | x..y, between x and y, from x to y | from the start of x to the end of y |
 
-What is told by its relation to now and has not begun (`tonight`, in the morning; `after today`) is
+What is relative to now and has not begun (`tonight`, in the morning; `after today`) is
 an error; a date with its year may lie ahead.
 What leaves its bounds open (`a few days ago`, `recently`, `about a week ago`) is an error: what is
-cut away by a guess is not missed. `core.when_inside` reads it for a search that only leans to it.
+cut away by a guess is not missed. `core.when.inside` reads it for a search that only leans to it.
 A bare name on the left of a range is the latest not after the right side (`monday..friday` is one
 week's); a bare name on the right that leaves a choice (`yesterday to 5pm`) is an error.
 A clock time that a zone skips is moved forward by the gap, and one that occurs twice is its first.
@@ -72,7 +72,7 @@ from commonplace.core.clock import within_calendar
 from commonplace.core.errors import Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval
-from commonplace.core.when.days import MONTHS, WEEKDAYS, Frame, Reading
+from commonplace.core.when.days import MONTHS, WEEKDAYS, Reading, TimeContext
 from commonplace.core.when.spans import SEASONS, read_phrase
 
 if TYPE_CHECKING:
@@ -100,12 +100,12 @@ _EXAMPLES = "Use one such as yesterday, last week, since monday, nov 3 or 2026-1
 
 def parse_when(phrase: str, *, now: datetime, zone: tzinfo) -> Interval:
     """The interval that a time phrase names. now: aware. Raises Invalid for any other text."""
-    frame, text = _frame(now, zone), _normal(phrase)
+    context, text = _context_of(now, zone), _normal(phrase)
     with within_calendar(phrase):
-        reading = read_phrase(text, frame)
+        reading = read_phrase(text, context)
         if reading:
             return Interval(start=reading.start, end=reading.end)
-        return _read_two(text, frame) or _read_range(text, phrase, frame)
+        return _read_two(text, context) or _read_range(text, phrase, context)
 
 
 def parse_since(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
@@ -113,7 +113,7 @@ def parse_since(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
 
     Raises Invalid for any other text, and where there is no start (`before monday`).
     """
-    return _read_since(phrase, _frame(now, zone))
+    return _read_since(phrase, _context_of(now, zone))
 
 
 def parse_until(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
@@ -121,7 +121,7 @@ def parse_until(phrase: str, *, now: datetime, zone: tzinfo) -> datetime:
 
     Raises Invalid for any other text, and where there is no end (`since monday`).
     """
-    return _read_until(phrase, _frame(now, zone))
+    return _read_until(phrase, _context_of(now, zone))
 
 
 def read_interval(
@@ -132,11 +132,13 @@ def read_interval(
     With both bounds a bare name in since (`monday`) is the latest not after until. Raises Invalid
     for a phrase that is none, and, naming the arguments, where they have no time in common.
     """
-    frame = _frame(now, zone)
+    context = _context_of(now, zone)
     whole = Interval() if when is None else parse_when(when, now=now, zone=zone)
-    end = None if until is None else _read_until(until, frame)
+    end = None if until is None else _read_until(until, context)
     start = (
-        None if since is None else _read_since(since, frame if end is None else _up_to(end, frame))
+        None
+        if since is None
+        else _read_since(since, context if end is None else _up_to(end, context))
     )
     named = {"when": when, "since": since, "until": until}
     given = [f"{name} {_shown(phrase)}" for name, phrase in named.items() if phrase is not None]
@@ -154,56 +156,56 @@ def read_interval(
     return common
 
 
-def _frame(now: datetime, zone: tzinfo) -> Frame:
+def _context_of(now: datetime, zone: tzinfo) -> TimeContext:
     at = now.astimezone(UTC)
-    return Frame(now=at, zone=zone, latest=at)
+    return TimeContext(now=at, zone=zone, latest=at)
 
 
-def _up_to(end: datetime, frame: Frame) -> Frame:
-    return replace(frame, latest=min(frame.now, end - _TICK))
+def _up_to(end: datetime, context: TimeContext) -> TimeContext:
+    return replace(context, latest=min(context.now, end - _TICK))
 
 
-def _read_since(phrase: str, frame: Frame) -> datetime:
-    start = _read_bound(phrase, frame).start
+def _read_since(phrase: str, context: TimeContext) -> datetime:
+    start = _read_bound(phrase, context).start
     if start is None:
         raise Invalid(f"No beginning in {_shown(phrase)}.", hint="Give it as until.")
     return start
 
 
-def _read_until(phrase: str, frame: Frame) -> datetime:
-    end = _read_bound(phrase, frame).end
+def _read_until(phrase: str, context: TimeContext) -> datetime:
+    end = _read_bound(phrase, context).end
     if end is None:
         raise Invalid(f"No end in {_shown(phrase)}.", hint="Give it as since.")
     return end
 
 
-def _read_bound(phrase: str, frame: Frame) -> Interval:
+def _read_bound(phrase: str, context: TimeContext) -> Interval:
     text = _normal(phrase)
     with within_calendar(phrase):
-        reading = read_phrase(text, frame)
+        reading = read_phrase(text, context)
         if reading:
             return Interval(start=reading.since, end=reading.until)
-        return _read_two(text, frame) or _read_range(text, phrase, frame)
+        return _read_two(text, context) or _read_range(text, phrase, context)
 
 
-def _read_two(text: str, frame: Frame) -> Interval | None:
+def _read_two(text: str, context: TimeContext) -> Interval | None:
     """The shortest span that holds both of two names of a kind, such as two weekdays.
 
     None for any other text, and where one of the two has not begun.
     """
     found = next((x for pattern in _TWO if (x := re.fullmatch(pattern, text))), None)
-    second = read_phrase(found["second"], frame) if found else None
+    second = read_phrase(found["second"], context) if found else None
     if found is None or second is None or (found["own"] and not found["theirs"]):
         return None
     spans: list[tuple[datetime, datetime]] = []
     # `december and january` are of two years, `july and june` are of one.
     for name, side in (
-        (found["first"], _up_to(second.end, frame)),
-        (found["first"] if found["own"] else found["first"] + found["theirs"], frame),
+        (found["first"], _up_to(second.end, context)),
+        (found["first"] if found["own"] else found["first"] + found["theirs"], context),
     ):
         with suppress(Invalid):
             first = read_phrase(name, side)
-            if first and max(first.start, second.start) <= frame.now:
+            if first and max(first.start, second.start) <= context.now:
                 spans.append((min(first.start, second.start), max(first.end, second.end)))
     if not spans:
         return None
@@ -211,20 +213,20 @@ def _read_two(text: str, frame: Frame) -> Interval | None:
     return Interval(start=start, end=end)
 
 
-def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
-    def read(side: str, frame: Frame) -> Reading:
-        reading = read_phrase(side, frame)
+def _read_range(text: str, phrase: str, context: TimeContext) -> Interval:
+    def read(side: str, context: TimeContext) -> Reading:
+        reading = read_phrase(side, context)
         if reading is None:
             raise _unknown(phrase)
         return reading
 
     one_side = re.fullmatch(r"(since|after|before|until|till|through|up to) (.+)", text)
     if one_side and not re.search(_TO, one_side[2]):
-        return _one_sided(one_side[1], read(one_side[2], frame), phrase, frame)
+        return _one_sided(one_side[1], read(one_side[2], context), phrase, context)
     first, last = _two_sides(text, phrase)
-    ending = read(last, frame)
+    ending = read(last, context)
     end = ending.until
-    beginning = read(first, _up_to(end, frame))
+    beginning = read(first, _up_to(end, context))
     start = beginning.since
     if start >= end:
         raise Invalid(
@@ -232,20 +234,20 @@ def _read_range(text: str, phrase: str, frame: Frame) -> Interval:
             hint="Put the earlier side first.",
         )
     # `nov 3 2025 to nov 5`, a year later: the same beginning, and an earlier end would do as well.
-    earlier = read(last, _up_to(ending.start, frame)).until
-    if start < earlier < end and read(first, _up_to(earlier, frame)) == beginning:
+    earlier = read(last, _up_to(ending.start, context)).until
+    if start < earlier < end and read(first, _up_to(earlier, context)) == beginning:
         raise Invalid(
             f"Ambiguous time phrase: {_shown(phrase)}.", hint="Name the day or year of both sides."
         )
     return Interval(start=start, end=end)
 
 
-def _one_sided(word: str, reading: Reading, phrase: str, frame: Frame) -> Interval:
+def _one_sided(word: str, reading: Reading, phrase: str, context: TimeContext) -> Interval:
     match word:
         case "since":
             return Interval(start=reading.since)
         case "after":
-            if reading.after > frame.now and not reading.dated:
+            if reading.after > context.now and not reading.dated:
                 raise Invalid(
                     f"Time phrase lies ahead: {_shown(phrase)}.",
                     hint="Use since, or name a time that has ended.",

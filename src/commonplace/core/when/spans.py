@@ -30,9 +30,9 @@ from commonplace.core.when.days import (
     MONTHS,
     WHICH,
     YEAR,
-    Frame,
     Reading,
     Rules,
+    TimeContext,
     count_of,
     lived_day,
     match_rules,
@@ -85,139 +85,139 @@ _INSTANT = (
 )
 
 
-def _read_month(found: re.Match[str], frame: Frame) -> Reading | None:
-    return _months(MONTHS[found["month"]], 1, found, frame)
+def _read_month(found: re.Match[str], context: TimeContext) -> Reading | None:
+    return _months(MONTHS[found["month"]], 1, found, context)
 
 
-def _read_quarter(found: re.Match[str], frame: Frame) -> Reading | None:
-    return _months(int(found["quarter"]) * 3 - 2, 3, found, frame)
+def _read_quarter(found: re.Match[str], context: TimeContext) -> Reading | None:
+    return _months(int(found["quarter"]) * 3 - 2, 3, found, context)
 
 
-def _read_season(found: re.Match[str], frame: Frame) -> Reading | None:
-    return _months(SEASONS[found["season"]], 3, found, frame)
+def _read_season(found: re.Match[str], context: TimeContext) -> Reading | None:
+    return _months(SEASONS[found["season"]], 3, found, context)
 
 
-def _read_winter(found: re.Match[str], frame: Frame) -> Reading | None:
-    winter = None if found["that"] else _months(SEASONS["winter"], 3, found, frame)
+def _read_winter(found: re.Match[str], context: TimeContext) -> Reading | None:
+    winter = None if found["that"] else _months(SEASONS["winter"], 3, found, context)
     # `winter 2026` before that December, who looks back, means the one that ends in 2026.
-    if found["that"] or (found["year"] and winter and winter.start > frame.now):
+    if found["that"] or (found["year"] and winter and winter.start > context.now):
         raise Invalid(
             f"Ambiguous time phrase: {found[0]!r}.", hint="Name both years: winter 2025/26."
         )
     # A winter that runs began the year before.
-    if found["which"] == "this" and frame.today.month < SEASONS["spring"]:
-        first = date(frame.today.year - 1, SEASONS["winter"], 1)
-        return span_of(first, add_months(first, 3), frame)
+    if found["which"] == "this" and context.today.month < SEASONS["spring"]:
+        first = date(context.today.year - 1, SEASONS["winter"], 1)
+        return span_of(first, add_months(first, 3), context)
     return winter
 
 
-def _read_winter_of(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_winter_of(found: re.Match[str], context: TimeContext) -> Reading | None:
     first = date(int(found["begun"]), SEASONS["winter"], 1)
     ended = add_months(first, 3)
     if not f"{ended.year:04d}".endswith(found["ended"]):
         return None
-    return span_of(first, ended, frame, dated=True)
+    return span_of(first, ended, context, dated=True)
 
 
-def _months(month: int, length: int, found: re.Match[str], frame: Frame) -> Reading | None:
+def _months(month: int, length: int, found: re.Match[str], context: TimeContext) -> Reading | None:
     def bounds(year: int) -> tuple[date, date]:
         return date(year, month, 1), add_months(date(year, month, 1), length)
 
-    return read_named(bounds, found, frame)
+    return read_named(bounds, found, context)
 
 
 # Weeks, months, quarters, years
 
 
-def _read_iso_month(found: re.Match[str], frame: Frame) -> Reading:
+def _read_iso_month(found: re.Match[str], context: TimeContext) -> Reading:
     first = date(int(found["year"]), int(found["number"]), 1)
-    return span_of(first, add_months(first, 1), frame, dated=True)
+    return span_of(first, add_months(first, 1), context, dated=True)
 
 
-def _read_iso_week(found: re.Match[str], frame: Frame) -> Reading:
+def _read_iso_week(found: re.Match[str], context: TimeContext) -> Reading:
     monday = date.fromisocalendar(int(found["year"]), int(found["week"]), 1)
-    return span_of(monday, monday + 7 * DAY, frame, dated=True)
+    return span_of(monday, monday + 7 * DAY, context, dated=True)
 
 
-def _read_year(found: re.Match[str], frame: Frame) -> Reading:
-    return span_of(*days_of(date(int(found[0]), 1, 1), "year"), frame, dated=True)
+def _read_year(found: re.Match[str], context: TimeContext) -> Reading:
+    return span_of(*days_of(date(int(found[0]), 1, 1), "year"), context, dated=True)
 
 
-def _read_week_of(found: re.Match[str], frame: Frame) -> Reading | None:
-    day = match_rules(DAY_RULES, found["rest"], frame)
+def _read_week_of(found: re.Match[str], context: TimeContext) -> Reading | None:
+    day = match_rules(DAY_RULES, found["rest"], context)
     if day is None or day.day is None:
         return None
-    return span_of(*days_of(day.day, "week"), frame, dated=day.dated)
+    return span_of(*days_of(day.day, "week"), context, dated=day.dated)
 
 
-def _calendar_back(unit: str, count: int, frame: Frame) -> Reading:
+def _calendar_back(unit: str, count: int, context: TimeContext) -> Reading:
     months = _MONTHS_IN.get(unit)
-    day = add_months(frame.today, -count * months) if months else frame.today - count * 7 * DAY
-    return span_of(*days_of(day, cast("Unit", unit)), frame)
+    day = add_months(context.today, -count * months) if months else context.today - count * 7 * DAY
+    return span_of(*days_of(day, cast("Unit", unit)), context)
 
 
-def _read_this(found: re.Match[str], frame: Frame) -> Reading:
-    return _calendar_back(found["unit"], 0, frame)
+def _read_this(found: re.Match[str], context: TimeContext) -> Reading:
+    return _calendar_back(found["unit"], 0, context)
 
 
-def _read_last(found: re.Match[str], frame: Frame) -> Reading:
-    return _calendar_back(found["unit"], 1, frame)
+def _read_last(found: re.Match[str], context: TimeContext) -> Reading:
+    return _calendar_back(found["unit"], 1, context)
 
 
-def _read_so_far(found: re.Match[str], frame: Frame) -> Reading:
+def _read_so_far(found: re.Match[str], context: TimeContext) -> Reading:
     unit = found.groupdict().get("unit") or "day"
-    span = one_day(frame.today, frame) if unit == "day" else _calendar_back(unit, 0, frame)
-    if span.start == frame.now:
+    span = one_day(context.today, context) if unit == "day" else _calendar_back(unit, 0, context)
+    if span.start == context.now:
         raise Invalid(
             f"Time phrase of no length: {found[0]!r}.", hint="Name the whole of it, or one before."
         )
-    return replace(span, end=frame.now, day=None)
+    return replace(span, end=context.now, day=None)
 
 
-def _read_weekend(found: re.Match[str], frame: Frame) -> Reading:
+def _read_weekend(found: re.Match[str], context: TimeContext) -> Reading:
     groups = found.groupdict()
-    saturday = days_of(frame.today, "week")[0] + 5 * DAY
+    saturday = days_of(context.today, "week")[0] + 5 * DAY
     if groups.get("count"):
         saturday -= count_of(found) * 7 * DAY
     elif groups.get("which") == "last":
         saturday -= 7 * DAY
     elif not groups.get("which"):
-        saturday = days_of(day_of(frame.latest, frame.zone), "week")[0] + 5 * DAY
-        if start_of_day(saturday, frame.zone) > frame.latest:
+        saturday = days_of(day_of(context.latest, context.zone), "week")[0] + 5 * DAY
+        if start_of_day(saturday, context.zone) > context.latest:
             saturday -= 7 * DAY
-    return span_of(saturday, saturday + 2 * DAY, frame)
+    return span_of(saturday, saturday + 2 * DAY, context)
 
 
 # Spans that are counted back from now
 
 
-def _back(unit: str, count: int, frame: Frame) -> datetime:
+def _back(unit: str, count: int, context: TimeContext) -> datetime:
     if unit in _CLOCK_UNITS:
-        return frame.now - count * _CLOCK_UNITS[unit]
-    local = to_local(frame.now, frame.zone)
+        return context.now - count * _CLOCK_UNITS[unit]
+    local = to_local(context.now, context.zone)
     day = add_months(local.date(), -count * _MONTHS_IN[unit])
-    return from_local(datetime.combine(day, local.time()), frame.zone)
+    return from_local(datetime.combine(day, local.time()), context.zone)
 
 
-def _read_rolling(found: re.Match[str], frame: Frame) -> Reading:
+def _read_rolling(found: re.Match[str], context: TimeContext) -> Reading:
     count = count_of(found) if found.groupdict().get("count") else 1
-    return Reading(start=_back(_UNITS[found["unit"]], count, frame), end=frame.now)
+    return Reading(start=_back(_UNITS[found["unit"]], count, context), end=context.now)
 
 
-def _read_ago(found: re.Match[str], frame: Frame) -> Reading:
+def _read_ago(found: re.Match[str], context: TimeContext) -> Reading:
     unit, count = _UNITS[found["unit"]], count_of(found)
     if unit not in {"second", "minute", "hour"}:
-        return _calendar_back(unit, count, frame)
-    return _around(_back(unit, count, frame), unit, frame)
+        return _calendar_back(unit, count, context)
+    return _around(_back(unit, count, context), unit, context)
 
 
-def _read_now(_: re.Match[str], frame: Frame) -> Reading:
-    return _around(frame.now, "minute", frame)
+def _read_now(_: re.Match[str], context: TimeContext) -> Reading:
+    return _around(context.now, "minute", context)
 
 
-def _around(at: datetime, unit: str, frame: Frame) -> Reading:
+def _around(at: datetime, unit: str, context: TimeContext) -> Reading:
     if unit == "hour":
-        hour = period(at, "hour", frame.zone)
+        hour = period(at, "hour", context.zone)
         return Reading(start=hour.start or at, end=hour.end or at, at=at)
     start = at.replace(second=0 if unit == "minute" else at.second, microsecond=0)
     return Reading(start=start, end=start + _CLOCK_UNITS[unit], at=at)
@@ -226,10 +226,10 @@ def _around(at: datetime, unit: str, frame: Frame) -> Reading:
 # Times of day
 
 
-def _read_iso_instant(found: re.Match[str], frame: Frame) -> Reading:
+def _read_iso_instant(found: re.Match[str], context: TimeContext) -> Reading:
     if not found["offset"]:
-        one_day(date.fromisoformat(found["date"]), frame)
-    at = parse_instant(found[0], frame.zone)
+        one_day(date.fromisoformat(found["date"]), context)
+    at = parse_instant(found[0], context.zone)
     width = "second" if found["second"] else "minute"
     end = at + (timedelta(microseconds=1) if found["fraction"] else _CLOCK_UNITS[width])
     return Reading(start=at, end=end, at=at, dated=True)
@@ -249,95 +249,97 @@ def _clock_time(found: re.Match[str]) -> tuple[time, str] | None:
     return time(hour, int(found["minute"] or 0), int(found["second"] or 0)), width
 
 
-def _on_clock(day: date, clock: tuple[time, str], frame: Frame, *, dated: bool) -> Reading:
-    at = from_local(datetime.combine(day, clock[0]), frame.zone)
+def _on_clock(day: date, clock: tuple[time, str], context: TimeContext, *, dated: bool) -> Reading:
+    at = from_local(datetime.combine(day, clock[0]), context.zone)
     return Reading(start=at, end=at + _CLOCK_UNITS[clock[1]], at=at, dated=dated)
 
 
-def _read_clock(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_clock(found: re.Match[str], context: TimeContext) -> Reading | None:
     clock = _clock_time(found)
     if clock is None:
         return None
-    day = day_of(frame.latest, frame.zone)
+    day = day_of(context.latest, context.zone)
     while True:
-        reading = _on_clock(lived_day(day, frame).day or day, clock, frame, dated=False)
-        if reading.start <= frame.latest:
+        reading = _on_clock(lived_day(day, context).day or day, clock, context, dated=False)
+        if reading.start <= context.latest:
             return reading
         day -= DAY
 
 
-def _read_day_clock(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_day_clock(found: re.Match[str], context: TimeContext) -> Reading | None:
     clock = _clock_time(found)
-    day = match_rules(DAY_RULES, found["rest"], frame) if clock else None
+    day = match_rules(DAY_RULES, found["rest"], context) if clock else None
     if clock is None or day is None or day.day is None:
         return None
-    return _on_clock(day.day, clock, frame, dated=day.dated)
+    return _on_clock(day.day, clock, context, dated=day.dated)
 
 
-def _part_of(day: date, part: str, frame: Frame, *, dated: bool = False) -> Reading:
+def _part_of(day: date, part: str, context: TimeContext, *, dated: bool = False) -> Reading:
     first, last = (divmod(hour, 24) for hour in _PARTS[part])
     start, end = (
-        from_local(datetime.combine(day + days * DAY, time(hour)), frame.zone)
+        from_local(datetime.combine(day + days * DAY, time(hour)), context.zone)
         if hour
-        else start_of_day(day + days * DAY, frame.zone)
+        else start_of_day(day + days * DAY, context.zone)
         for days, hour in (first, last)
     )
     return Reading(start=start, end=end, dated=dated)
 
 
-def _read_day_hour(found: re.Match[str], frame: Frame) -> Reading | None:
-    day = match_rules(DAY_RULES, found["rest"], frame)
+def _read_day_hour(found: re.Match[str], context: TimeContext) -> Reading | None:
+    day = match_rules(DAY_RULES, found["rest"], context)
     if day is None or day.day is None:
         return None
     hour = int(found["hour"])
     if 1 <= hour <= 12:  # noqa: PLR2004  a clock face
         raise Invalid(f"Ambiguous time phrase: {found[0]!r}.", hint=f"Say {hour}am or {hour}pm.")
-    return _on_clock(day.day, (time(hour), "hour"), frame, dated=day.dated)
+    return _on_clock(day.day, (time(hour), "hour"), context, dated=day.dated)
 
 
-def _read_part_hour(found: re.Match[str], frame: Frame) -> Reading | None:
+def _read_part_hour(found: re.Match[str], context: TimeContext) -> Reading | None:
     """`this morning at 9`: the one such hour of that morning; None where it has none."""
-    part = match_rules(_PART_RULES, found["rest"], frame)
+    part = match_rules(_PART_RULES, found["rest"], context)
     hour, minute = int(found["hour"]), int(found["minute"] or 0)
     if part is None or hour > 23:  # noqa: PLR2004  a day
         return None
-    day = day_of(part.start, frame.zone)
+    day = day_of(part.start, context.zone)
     clocks = [time(hour, minute)] + ([time(hour + 12, minute)] if 1 <= hour < 12 else [])  # noqa: PLR2004  a clock face
     width = "minute" if found["minute"] else "hour"
     within = [
         reading
         for clock in clocks
         if part.start
-        <= (reading := _on_clock(day, (clock, width), frame, dated=part.dated)).start
+        <= (reading := _on_clock(day, (clock, width), context, dated=part.dated)).start
         < part.end
     ]
     return within[0] if len(within) == 1 else None
 
 
-def _read_day_part(found: re.Match[str], frame: Frame) -> Reading | None:
-    day = match_rules(DAY_RULES, found["rest"], frame)
+def _read_day_part(found: re.Match[str], context: TimeContext) -> Reading | None:
+    day = match_rules(DAY_RULES, found["rest"], context)
     if day is None or day.day is None:
         return None
-    return _part_of(day.day, found["part"], frame, dated=day.dated)
+    return _part_of(day.day, found["part"], context, dated=day.dated)
 
 
-def _read_this_part(found: re.Match[str], frame: Frame) -> Reading:
-    return _part_of(frame.today, found["part"], frame)
+def _read_this_part(found: re.Match[str], context: TimeContext) -> Reading:
+    return _part_of(context.today, found["part"], context)
 
 
-def _read_earlier_part(found: re.Match[str], frame: Frame) -> Reading:
-    part = _part_of(frame.today, found["part"], frame)
+def _read_earlier_part(found: re.Match[str], context: TimeContext) -> Reading:
+    part = _part_of(context.today, found["part"], context)
     return (
-        part if part.end <= frame.now or part.start >= frame.now else replace(part, end=frame.now)
+        part
+        if part.end <= context.now or part.start >= context.now
+        else replace(part, end=context.now)
     )
 
 
-def _read_night(found: re.Match[str], frame: Frame) -> Reading:
-    yesterday = lived_day(frame.today - DAY, frame).day or frame.today
-    night = _part_of(yesterday, "night", frame)
-    if found[0] == "last night" or frame.now < night.end:
+def _read_night(found: re.Match[str], context: TimeContext) -> Reading:
+    yesterday = lived_day(context.today - DAY, context).day or context.today
+    night = _part_of(yesterday, "night", context)
+    if found[0] == "last night" or context.now < night.end:
         return night
-    return _part_of(frame.today, "night", frame)
+    return _part_of(context.today, "night", context)
 
 
 _PART_RULES: Rules = (
@@ -384,19 +386,19 @@ _RULES: Rules = (
 )
 
 
-def read_phrase(text: str, frame: Frame) -> Reading | None:
+def read_phrase(text: str, context: TimeContext) -> Reading | None:
     """What a normalised phrase names, or None where it is none of ours.
 
     Raises Invalid for a phrase of ours that names nothing: 30 February, a season of two years, a
-    date the zone skipped, and what is told by its relation to now and has not begun.
+    date the zone skipped, and what is relative to now and has not begun.
     """
     bare = re.sub(r"^(?:(?:in|on|at|during) |(?:over|within) (?=the ))", "", text)
     reading = (
-        match_rules(FEAST_RULES, text, frame)
-        or match_rules(_RULES, bare, frame)
-        or match_rules(_RULES, bare.removeprefix("the "), frame)
+        match_rules(FEAST_RULES, text, context)
+        or match_rules(_RULES, bare, context)
+        or match_rules(_RULES, bare.removeprefix("the "), context)
     )
-    if reading and not reading.dated and reading.since > frame.now:
+    if reading and not reading.dated and reading.since > context.now:
         raise Invalid(
             f"Time phrase lies ahead: {text!r}.",
             hint="Name a time that has begun, or a date with its year.",

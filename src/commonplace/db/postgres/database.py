@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from commonplace.core.errors import CommonplaceError, Denied, Internal, Invalid, Lost, Unavailable
-from commonplace.core.owners import parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.db.postgres.errors import MIGRATE_HINT, Late, TranslatedPostgres, ours
 from commonplace.db.queries import read_queries
 
@@ -119,9 +119,12 @@ class _Joint(threading.local):
 class Postgres:
     """One database, its connections shared by all threads of a process; opened at its first use.
 
-    url: an address as libpq takes it; nothing of it but host and name is ever shown. check: called
-    with a connection before the first one is handed out; see `refuse_unguarded`. most: connections
-    at the most. Thread-safe; not to be carried over a fork.
+    Thread-safe; not to be carried over a fork.
+
+    Args:
+        url: An address as libpq takes it; nothing of it but host and name is ever shown.
+        check: Called with a connection before the first one is handed out; see `refuse_unguarded`.
+        most: The number of connections that may be open.
     """
 
     def __init__(
@@ -145,13 +148,22 @@ class Postgres:
         self._joint = _Joint()
 
     @contextmanager
-    def within(
+    def owner_transaction(
         self, owner: str, *, commit: Commit = "synced", deadline_s: float | None = None
     ) -> Iterator[Connection]:
-        """A transaction in which the rows of one owner are there and no others.
+        """A transaction that sees the rows of one owner and no others.
 
-        Committed at the end, rolled back on any error. Raises: Invalid for what is no owner,
-        Unavailable, Denied, Conflict; `Lost` where it is not known whether a commit was done.
+        Committed at the end, rolled back on any error.
+
+        Args:
+            owner: Whose rows.
+            commit: What the end waits for; see `Commit`.
+            deadline_s: The most seconds it may take; the pool's own limit where it is None.
+
+        Raises:
+            Invalid: That is not an owner.
+            Lost: The connection broke, and it is not known whether the commit was done.
+            Unavailable, Denied, Conflict: The server cannot do it now, or refuses it.
         """
         # A thread that waited for a second connection with one in its hand could wait for ever.
         self._part()
@@ -160,9 +172,9 @@ class Postgres:
 
     @contextmanager
     def together(self, owner: str) -> Iterator[None]:
-        """Have what this thread asks by `joined` meanwhile share transactions of the owner.
+        """Have the questions this thread asks by `shared_transaction` share one transaction.
 
-        One begins at the first question, and ends at the last, or before anything has its own.
+        It begins at the first question, and ends at the last, or before anything has its own.
         Without it a search of a user of 100 records takes 10 ms more of 30 on a busy machine, and
         2.2 ms of processors more beside 11.
         """
@@ -178,15 +190,20 @@ class Postgres:
             self._part()
 
     @contextmanager
-    def joined(self, owner: str, *, last: bool = False) -> Iterator[Connection]:
+    def shared_transaction(self, owner: str, *, last: bool = False) -> Iterator[Connection]:
         """The transaction of `together`, where this thread has one for the owner; else one alone.
 
-        For questions, and for what may be lost: its commit waits for no disk, and one that fails is
-        logged alone. last: nothing is asked soon: no connection is held meanwhile. Raises: as
-        `within`.
+        For questions, and for writes that may be lost: the commit waits for no disk, and a commit
+        that fails is only logged.
+
+        Args:
+            owner: Whose rows.
+            last: Whether the transaction ends here, since this thread asks nothing more soon.
+
+        Raises: as `owner_transaction`.
         """
         if self._joint.owner != owner or self._joint.is_used:
-            with self.within(owner, commit="soon") as conn:
+            with self.owner_transaction(owner, commit="soon") as conn:
                 yield conn
             return
         conn = self._join()
@@ -310,7 +327,7 @@ class Postgres:
                 raise Lost(
                     f"{self.name} at {{place}} broke off at the end: it may or may not be done.",
                     place=self.place,
-                    hint="Look whether it is done, or repeat it with the same key.",
+                    hint="Check whether it is done, or call it again with the same key.",
                 ) from None
             raise found from None
 

@@ -32,10 +32,10 @@ class Late(psycopg.OperationalError):
     """A server that did not answer within the deadline; the connection is closed."""
 
 
-# The error, what the database does, the next step.
-_Told: TypeAlias = tuple[type[CommonplaceError], str, str]
+# The error to raise, what the database does (after its name), the next step.
+_Explained: TypeAlias = tuple[type[CommonplaceError], str, str]
 
-_STATES: dict[str, _Told] = {
+_STATES: dict[str, _Explained] = {
     "57014": (Unavailable, "took too long to answer", _AGAIN),
     "55P03": (Unavailable, "holds a lock for too long", _AGAIN),
     "53100": (Unavailable, "cannot grow: its disk is full", "Free some space, then try again."),
@@ -53,7 +53,7 @@ _STATES: dict[str, _Told] = {
     "40001": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
     "40P01": (Conflict, "was changed by another process meanwhile", "Read again, then write."),
 }
-_CLASSES: dict[str, _Told] = {
+_CLASSES: dict[str, _Explained] = {
     "08": (Lost, "does not answer", "Check that it runs, then try again."),
     "22": (Invalid, "cannot hold such a value", "Use plain text."),
     "25": (Lost, "ended the transaction", _AGAIN),
@@ -75,7 +75,9 @@ _REFUSALS = {
 class TranslatedPostgres:
     """A stretch in which the driver's errors become ours.
 
-    name, place: what people call the database, and its host.
+    Args:
+        name: What people call the database.
+        place: Its host.
     """
 
     __slots__ = ("_name", "_place")
@@ -123,7 +125,7 @@ def ours(exc: psycopg.Error | UnicodeError, name: str, place: str) -> Commonplac
     return kind(f"{name} at {{place}} {what}.", hint=hint, place=place)
 
 
-def _of_state(state: str) -> _Told:
+def _of_state(state: str) -> _Explained:
     fault = (Internal, f"reports the fault {state}", "Look into its log.")
     return _STATES.get(state) or _CLASSES.get(state[:2]) or fault
 

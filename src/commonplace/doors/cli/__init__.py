@@ -18,19 +18,24 @@ COMMANDS = {
     "recall": Lazy(
         "commonplace.doors.cli.recall:recall", "Ask all journals one question, in words and time."
     ),
+    "search": Lazy("commonplace.doors.cli.recall:search", "The same as recall."),
+    "list": Lazy(
+        "commonplace.doors.cli.entries:list_entries", "List the newest entries of all journals."
+    ),
+    "last": Lazy("commonplace.doors.cli.entries:last", "Show the newest entry whole."),
     "open": Lazy(
         "commonplace.doors.cli.recall:open_ref",
         "Show any entry whole, with what came before and after it.",
     ),
+    "edit": Lazy("commonplace.doors.cli.entries:edit", "Replace the text of any entry."),
+    "delete": Lazy("commonplace.doors.cli.entries:delete", "Delete any entry for good."),
     **{row.name: Lazy(row.command, row.help) for row in JOURNALS},
     "rollup": Lazy(
         "commonplace.doors.cli.rollup:rollup",
         "Roll the timeline up: what is due, or a period again.",
     ),
-    "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, in a line."),
-    "trust": Lazy(
-        "commonplace.doors.cli.trust:trust", "Let a repository have the log that it asks for."
-    ),
+    "log": Lazy("commonplace.doors.cli.log:log", "Log what you just did, or show the log."),
+    "trust": Lazy("commonplace.doors.cli.trust:trust", "Allow a repository to have a project log."),
     "when": Lazy(
         "commonplace.doors.cli.chronicle:when", "Find when you last, first or ever did something."
     ),
@@ -44,34 +49,38 @@ COMMANDS = {
     ),
     "setup": Lazy("commonplace.doors.cli.setup:setup", "Add Commonplace to an MCP client."),
     "reindex": Lazy(
-        "commonplace.doors.cli.reindex:reindex", "Build the index anew from the journals."
+        "commonplace.doors.cli.reindex:reindex", "Rebuild the index from the journals."
     ),
-    "doctor": Lazy("commonplace.doors.cli.doctor:doctor", "Look for what is wrong, and mend it."),
+    "doctor": Lazy(
+        "commonplace.doors.cli.doctor:doctor", "Check for problems; fix them with --repair."
+    ),
     "model": Lazy("commonplace.doors.cli.model:model", "Show, fetch or choose the encoder."),
     "config": Lazy("commonplace.doors.cli.config:config", "Show or change settings."),
     "completion": Lazy(
         "commonplace.doors.cli.completion:completion", "Print a shell's completion script."
     ),
+    "help": Lazy("commonplace.doors.cli.about:help_on", "Show this help, or that of a command."),
+    "version": Lazy("commonplace.doors.cli.about:version", "Show the version."),
 }
 """All commands by name, in the order in which `--help` lists them."""
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        click.echo(f"commonplace {_version()}")
+        click.echo(f"commonplace {installed_version()}")
         ctx.exit()
 
 
-def _version() -> str:
-    """What is installed, told by the name of its metadata's folder."""
+def installed_version() -> str:
+    """What is installed, read from the name of its metadata's folder."""
     for folder in sys.path:
         with contextlib.suppress(OSError):
             for name in os.listdir(folder or "."):
-                if name.startswith("commonplace-") and name.endswith(".dist-info"):
-                    return name.removeprefix("commonplace-").removesuffix(".dist-info")
+                if name.startswith("commonplace_memory-") and name.endswith(".dist-info"):
+                    return name.removeprefix("commonplace_memory-").removesuffix(".dist-info")
     from importlib.metadata import version
 
-    return version("commonplace")
+    return version("commonplace-memory")
 
 
 @click.group(

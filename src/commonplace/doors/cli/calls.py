@@ -1,6 +1,6 @@
 """What commands share that call a tool: the app of a call, and the tool called as a model would.
 
-Never knows a journal: a command hands over the toolset it means.
+Never knows a journal: a command names the toolset it means.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from commonplace.core.values import Answer
-    from commonplace.tools.toolset import Arg, Toolset
+    from commonplace.tools.toolset import Arg
 
 ENCODER_WAIT_S = 10.0
 """A command waits this long for the encoder, since it ends before a background could help."""
@@ -28,9 +28,13 @@ VECTORS_WAIT_S = 10.0
 
 
 @contextmanager
-def opened() -> Iterator[App]:
-    """The app of this call's settings, closed at the end."""
-    app = App(settings(), user_home=home_folder())
+def opened(*, defers_filing: bool = False) -> Iterator[App]:
+    """The app of this call's settings, closed at the end.
+
+    Args:
+        defers_filing: Whether new entries are left to the next search or server to file.
+    """
+    app = App(settings(), user_home=home_folder(), defers_filing=defers_filing)
     try:
         yield app
         # There is no background once a command has ended.
@@ -40,17 +44,26 @@ def opened() -> Iterator[App]:
 
 
 def call_tool(
-    toolset: Callable[[App], Toolset],
+    toolset: str,
     name: str,
     arguments: dict[str, Any],
     *,
     after: Callable[[App], None] | None = None,
+    defers_filing: bool = False,
 ) -> Answer:
-    """Call a tool as a model would, after what a server has done by then."""
-    with opened() as app:
+    """Call a tool of a toolset as a model would.
+
+    Args:
+        toolset: The toolset's name in the table.
+        name: The tool's.
+        arguments: As a model would give them.
+        after: What is done first, as a server has done it by then.
+        defers_filing: Whether new entries are left to the next search or server to file.
+    """
+    with opened(defers_filing=defers_filing) as app:
         if after is not None:
             after(app)
-        return toolset(app).tool(name).call(arguments)
+        return app.toolset(toolset).tool(name).call(arguments)
 
 
 def load_encoder(app: App) -> None:
@@ -70,7 +83,7 @@ def file_everything(app: App) -> None:
 
 
 def args_of(verb: Any) -> dict[str, Arg]:
-    """What a tool tells a model of each of its arguments."""
+    """What a tool says about each of its arguments."""
     hints = get_type_hints(verb, include_extras=True)
     return {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,19 @@ from commonplace.doors.cli.calls import (
     opened,
     tool_option,
 )
-from commonplace.doors.cli.frame import common_options, file_text, settings, show, text_input
+from commonplace.doors.cli.editor import edited_text
+from commonplace.doors.cli.frame import (
+    common_options,
+    confirm,
+    file_text,
+    list_form,
+    list_options,
+    settings,
+    show,
+    show_list,
+    text_input,
+    yes_option,
+)
 from commonplace.doors.cli.progress import show_counting
 from commonplace.tools.chronicle.tools import ChronicleTools
 
@@ -34,7 +47,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.tools.chronicle.for_people import ChronicleKeeping, Format, Progress
 
-call = partial(call_tool, lambda app: app.chronicle.tools.toolset)
+call = partial(call_tool, "chronicle")
 
 _FORMATS: dict[str, Format] = {
     "json": "json",
@@ -57,11 +70,23 @@ def message_of(words: tuple[str, ...]) -> str:
     return text_input(" ".join(words) if words else None)
 
 
-def _show_table(answer: Answer, as_json: bool) -> None:
-    from commonplace.doors.cli.chronicle_table import as_table
+def show_events(answer: Answer, as_json: bool, *, about: str = "") -> None:
+    """Print a list of entries as a table, or in the form that was asked for.
 
+    Args:
+        answer: Of a tool that lists or searches.
+        as_json: Whether --json was given.
+        about: The words that were searched for.
+    """
+    if as_json or list_form():
+        show_list(answer, as_json, about=about)
+        return
+    from commonplace.doors.cli.chronicle_table import as_table
+    from commonplace.doors.cli.short_refs import remember
+
+    remember((event["ref"] for event in answer.facts["entries"]), settings())
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    show(answer if as_json else as_table(answer, settings().timezone, width), as_json)
+    show(as_table(answer, settings().timezone, width), as_json)
 
 
 def interval_options(command: Any) -> Any:
@@ -109,14 +134,14 @@ def add(message: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given:
     MESSAGE is its words; without them it is read from stdin or your editor. `-` reads stdin.
     """
     arguments = {**given, "message": message_of(message), "tags": list(tags)}
-    show(call("add_entry", arguments, after=load_encoder), as_json)
+    show(call("add_entry", arguments, defers_filing=True), as_json)
 
 
 @chronicle.command(name="list")
 @tool_option(ChronicleTools.list_entries, "limit", "-n", "--limit", type=int)
 @filter_options
 @tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
-@common_options
+@list_options
 def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what was done, newest first."""
     if tags or given["since"] or given["until"]:
@@ -124,7 +149,7 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
         answer = call("search_entries", {**given, "tags": list(tags), "limit": limit})
     else:
         answer = call("list_entries", {"limit": limit, "cursor": given["cursor"]})
-    _show_table(answer, as_json)
+    show_events(answer, as_json)
 
 
 @chronicle.command(short_help="Find entries by words and meaning, best first.")
@@ -132,13 +157,13 @@ def list_entries(limit: int, tags: tuple[str, ...], as_json: bool, **given: Any)
 @tool_option(ChronicleTools.search_entries, "limit", "-n", "--limit", type=int)
 @filter_options
 @tool_option(ChronicleTools.list_entries, "cursor", "--cursor", metavar="CURSOR")
-@common_options
+@list_options
 def search(text: tuple[str, ...], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find entries by words and meaning, best first; without TEXT the newest first."""
     words = " ".join(text)
     arguments = {**given, "text": words, "tags": list(tags)}
     after = file_everything if words.strip() else None
-    _show_table(call("search_entries", arguments, after=after), as_json)
+    show_events(call("search_entries", arguments, after=after), as_json, about=words)
 
 
 @click.command(short_help="Find when you last, first or ever did something.")
@@ -181,30 +206,23 @@ def edit(
     with opened() as app:
         keeper = keeping(app)
         entry = keeper.read_entry(id)
-        message = _edited(entry.message, text) if text or not (tags or at) else None
-        load_encoder(app)
-        answer = keeper.edit_entry(
-            ref=entry.id,
-            message=message,
-            tags=tags or None,
-            at=at,
-            expected=entry.stamp,
-        )
+        named = tags or at
+        reading = nullcontext() if named and not text else edited_text(app, entry.message, text)
+        with reading as message:
+            load_encoder(app)
+            answer = keeper.edit_entry(
+                ref=entry.id,
+                message=message,
+                tags=tags or None,
+                at=at,
+                expected=entry.stamp,
+            )
         show(answer, as_json)
-
-
-def _edited(message: str, text: tuple[str, ...]) -> str:
-    if text or not sys.stdin.isatty():
-        return message_of(text)
-    edited = click.edit(message, extension=".md")
-    if edited is None:
-        raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
-    return edited
 
 
 @chronicle.command()
 @click.argument("id")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @common_options
 def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name that help shows
     """Delete an entry, and every trace of its text in the index.
@@ -214,10 +232,7 @@ def delete(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002  the name t
     with opened() as app:
         keeper = keeping(app)
         entry = keeper.read_entry(id)
-        if not yes:
-            if not sys.stdin.isatty():
-                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
-            click.confirm(f"Delete {keeper.label_of(entry)} for good?", abort=True, err=True)
+        confirm(f"Delete {keeper.label_of(entry)} for good?", yes=yes)
         show(keeper.delete_entry(ref=entry.id, expected=entry.stamp), as_json)
 
 
@@ -232,7 +247,7 @@ def undo(yes: bool, as_json: bool) -> None:
     """
     with opened() as app:
         keeper = keeping(app)
-        act = keeper.last_act()
+        act = keeper.last_addition()
         if act.is_import and not yes:
             brought = keeper.label_of_import(act)
             if not sys.stdin.isatty():
@@ -245,12 +260,12 @@ def undo(yes: bool, as_json: bool) -> None:
 
 
 @chronicle.command()
-@click.option("-n", "--limit", type=int, help="How many at the most; else all.")
+@click.option("-n", "--limit", type=int, help="Maximum number (default: all).")
 @common_options
 def tags(limit: int | None, as_json: bool) -> None:
     """List the tags, the most frequent first."""
     with opened() as app:
-        show(keeping(app).list_tags(limit=limit), as_json)
+        show(keeping(app).list_tags(limit=limit), as_json, items="tags")
 
 
 @chronicle.command(short_help="Write the entries as chronicle itself exports them.")
@@ -259,9 +274,9 @@ def tags(limit: int | None, as_json: bool) -> None:
     "--format",
     "form",
     type=click.Choice([*_FORMATS]),
-    help="Its form; else yaml, and with --json json.",
+    help="Format (default: yaml, or json with --json).",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to; else stdout.")
+@click.option("-o", "--output", metavar="FILE", help="File to write (default: stdout).")
 @filter_options
 @common_options
 def export(
@@ -273,7 +288,7 @@ def export(
 ) -> None:
     """Write the entries as chronicle itself exports them, newest first.
 
-    With --json and a FILE it is told as JSON what was written.
+    With --json and a FILE, a summary of what was written is output as JSON.
     """
     file = None if output in {None, "-"} else Path(str(output))
     if as_json and file is None and _FORMATS[form or "json"] != "json":

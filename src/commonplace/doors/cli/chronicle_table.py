@@ -5,12 +5,12 @@ Never asks a journal: it is handed the facts a tool answered.
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import render_interval
 from commonplace.core.values import Answer, Interval
+from commonplace.doors.cli.terminal_width import cells, cut
 from commonplace.tools.answers import when_of
 from commonplace.tools.chronicle.tools import NOTHING
 
@@ -49,10 +49,10 @@ def _row(entry: dict[str, Any], zone: tzinfo) -> tuple[str, ...]:
     return (
         when_of(datetime.fromisoformat(entry["at"]), zone),
         _short_id(entry["id"]),
-        _cut(", ".join(entry["tags"]), _WIDEST_TAGS) or "-",
+        cut(", ".join(entry["tags"]), _WIDEST_TAGS) or "-",
         "-"
         if folder in _UNKNOWN
-        else _cut(folder.rstrip("/\\").replace("\\", "/").rpartition("/")[2], _WIDEST_FOLDER),
+        else cut(folder.rstrip("/\\").replace("\\", "/").rpartition("/")[2], _WIDEST_FOLDER),
         " ".join(entry["message"].split()),
     )
 
@@ -70,31 +70,12 @@ def _interval(facts: dict[str, str | None], zone: tzinfo) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], width: int | None) -> list[str]:
-    widths = [max(_cells(row[column]) for row in rows) for column in range(len(_HEAD) - 1)]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(_HEAD) - 1)]
     rest = None if width is None else max(width - sum(widths) - 2 * len(widths), _NARROWEST)
     lines = []
     for row in rows:
         padded = (
-            cell + " " * (size - _cells(cell)) for cell, size in zip(row, widths, strict=False)
+            cell + " " * (size - cells(cell)) for cell, size in zip(row, widths, strict=False)
         )
-        lines.append("  ".join([*padded, row[-1] if rest is None else _cut(row[-1], rest)]))
+        lines.append("  ".join([*padded, row[-1] if rest is None else cut(row[-1], rest)]))
     return lines
-
-
-def _cells(text: str) -> int:
-    """The columns a text takes on a terminal: two for wide signs, none for those that combine."""
-    return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
-    )
-
-
-def _cut(text: str, width: int) -> str:
-    taken = fits = 0
-    for at, sign in enumerate(text):
-        taken += _cells(sign)
-        if taken > width:
-            return text[:fits] + "…"
-        if taken < width:
-            fits = at + 1
-    return text

@@ -9,8 +9,16 @@ from typing import Any
 
 import click
 
-from commonplace.config.settings import render_setting, user_file, write_setting
+from commonplace.config.settings import (
+    render_setting,
+    unset_setting,
+    user_file,
+    write_setting,
+    write_settings,
+)
 from commonplace.config.table import SETTINGS, Setting
+from commonplace.core.errors import Invalid
+from commonplace.core.files import may_exist
 from commonplace.core.values import Answer
 from commonplace.doors.cli.frame import (
     common_options,
@@ -18,8 +26,10 @@ from commonplace.doors.cli.frame import (
     json_option,
     settings,
     show,
+    text_from_editor,
     working_folder,
 )
+from commonplace.tools.answers import unknown_name
 
 _HIDDEN = "(set, not shown)"
 
@@ -62,6 +72,42 @@ def set_setting(key: str, value: str, as_json: bool) -> None:
     show(answer, as_json)
 
 
+@config.command(name="get")
+@click.argument("key")
+@common_options
+def get_setting(key: str, as_json: bool) -> None:
+    """Print the value of KEY, and with --json where it comes from."""
+    row = _row(key)
+    read = settings()
+    value = _value(row, row.read(read))
+    facts = {"key": key, "value": value, "origin": read.origins[key]}
+    show(Answer(text=_shown(value), facts=facts), as_json)
+
+
+@config.command(name="unset")
+@click.argument("key")
+@json_option
+def unset(key: str, as_json: bool) -> None:
+    """Remove KEY from the user's settings file, so that its default holds again."""
+    file = user_file()
+    was_set = unset_setting(key, file)
+    text = f"Removed {key} from {file}." if was_set else f"{key} is not set in {file}."
+    show(Answer(text=text, facts={"key": key, "file": str(file), "was_set": was_set}), as_json)
+
+
+@config.command(name="edit")
+@json_option
+def edit_file(as_json: bool) -> None:
+    """Open the user's settings file in your editor; a broken one is not saved."""
+    file = user_file()
+    before = file.read_text("utf-8") if may_exist(file) else ""
+    after = text_from_editor(before, extension=".toml")
+    if after is None or after == before:
+        raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
+    write_settings(after, file, cwd=working_folder(), home=home_folder())
+    show(Answer(text=f"Saved {file}.", facts={"file": str(file)}), as_json)
+
+
 @config.command()
 @json_option
 def path(as_json: bool) -> None:
@@ -72,6 +118,13 @@ def path(as_json: bool) -> None:
 
 def _value(row: Setting, value: object) -> Any:
     return _HIDDEN if row.is_secret and value is not None else render_setting(value)
+
+
+def _row(key: str) -> Setting:
+    for row in SETTINGS:
+        if row.key == key:
+            return row
+    raise unknown_name(f"Unknown setting: {key!r}.", key, [row.key for row in SETTINGS])
 
 
 def _is_secret(key: str) -> bool:

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +30,7 @@ FAILURE = 1
 USAGE = 2
 _EXIT_CODES = {"invalid": USAGE, "not_found": 3, "conflict": 4}
 _FLAGS = "commonplace.flags"
+_FORM = "commonplace.form"
 _SETTINGS = "commonplace.settings"
 # Signs that could steer a terminal; line breaks and tabs are text.
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -53,11 +55,11 @@ class Frame(click.Group):
         super().__init__(*args, **attrs)
         self.table = table
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the table's order."""
         return [*self.table]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand, imported now."""
         if cmd_name not in self.table:
             return None
@@ -78,7 +80,7 @@ class Frame(click.Group):
         hint = f" Did you mean {near}?" if near else ""
         raise click.UsageError(f"No such command: {args[0]}.{hint}", ctx)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table, so that help imports none of them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, lazy.summary) for name, lazy in self.table.items()])
@@ -109,7 +111,7 @@ class Frame(click.Group):
 
 
 def _exit_code(run: Callable[[], Any], *, as_json: bool) -> int:
-    """Run, say what went wrong, and tell the exit code."""
+    """Run, print what went wrong, and return the exit code."""
     try:
         ended = run()
         sys.stdout.flush()
@@ -156,12 +158,89 @@ def _reader_left() -> int:
     return FAILURE
 
 
-def show(answer: Answer, as_json: bool) -> None:
-    """Print an answer on stdout: its text, or its facts as JSON."""
+def show(answer: Answer, as_json: bool, *, journal: str = "", items: str = "") -> None:
+    """Print an answer on stdout: its text, or its facts as JSON.
+
+    Args:
+        answer: Of a tool or a verb.
+        as_json: Whether --json was given.
+        journal: Whose ids the answer has, where it has ids in place of refs.
+        items: Which of its facts is its list, where that goes by a name of its own.
+    """
     if as_json:
-        _write(sys.stdout, json.dumps(dict(answer.facts), ensure_ascii=False, indent=2))
+        from commonplace.doors.cli.json_output import shaped
+
+        facts = shaped(answer.facts, journal=journal, items=items)
+        _write(sys.stdout, json.dumps(facts, ensure_ascii=False, indent=2))
         return
     _write(sys.stdout, answer.text.removesuffix("\n"))
+
+
+def list_form() -> str:
+    """The form of a list that was asked for, by the name of its option; empty for the usual one."""
+    form: str = click.get_current_context().meta.get(_FORM, "")
+    return form
+
+
+def show_list(answer: Answer, as_json: bool, *, about: str = "", journal: str = "") -> None:
+    """Print a list in the form that was asked for; see `list_options`.
+
+    Args:
+        answer: Of a tool that lists or searches.
+        as_json: Whether --json was given.
+        about: The question, whose words are marked on a terminal.
+        journal: Whose ids the answer has, where it has ids in place of refs.
+    """
+    from commonplace.doors.cli.json_output import VERSION, shaped
+
+    form = list_form()
+    if as_json:
+        show(answer, as_json, journal=journal)
+        return
+    facts = shaped(answer.facts, journal=journal)
+    if form == "jsonl":
+        for item in facts["items"]:
+            _write(sys.stdout, json.dumps({"schema_version": VERSION, **item}, ensure_ascii=False))
+        return
+    from commonplace.doors.cli.short_refs import remember
+
+    remember((item["ref"] for item in facts["items"] if "ref" in item), settings())
+    if form == "model" or not facts["items"]:  # the tool says best what it did not find
+        show(answer, as_json)
+        return
+    from commonplace.doors.cli.people import ListLook, print_list, render_list
+
+    first = answer.text.partition("\n")[0]
+    on_terminal = sys.stdout.isatty() and form != "plain"
+    look = ListLook(
+        zone=settings().timezone,
+        about=about,
+        time_line=first if first.startswith("Time: ") else "",
+        width=shutil.get_terminal_size().columns if on_terminal else None,
+        lines={"oneline": 1, "full": None}.get(form, 2),
+    )
+    text = render_list(facts, look)
+    if on_terminal:
+        print_list(text)
+        return
+    _write(sys.stdout, text)
+
+
+def show_page(answer: Answer, as_json: bool) -> None:
+    """Print an entry whole: as it was written on a terminal, else as a model is given it.
+
+    Args:
+        answer: Of the tool that opens a ref.
+        as_json: Whether --json was given.
+    """
+    if as_json or list_form() == "model" or not sys.stdout.isatty():
+        show(answer, as_json)
+        return
+    from commonplace.doors.cli.json_output import shaped
+    from commonplace.doors.cli.people import ListLook, print_list, render_page
+
+    look = ListLook(zone=settings().timezone, width=shutil.get_terminal_size().columns)
+    print_list(render_page(shaped(answer.facts), look))
 
 
 def _write(stream: TextIO, line: str) -> None:
@@ -180,7 +259,7 @@ def text_input(argument: str | None) -> str:
     if argument is not None and argument != "-":
         return argument
     if argument is None and sys.stdin.isatty():
-        written: str | None = click.edit("", extension=".md")
+        written = text_from_editor("")
         if written is None:
             raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
         return written
@@ -188,6 +267,28 @@ def text_input(argument: str | None) -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise Invalid("The text on stdin is not UTF-8.", hint="Convert it first.") from exc
+
+
+def text_from_editor(before: str, *, extension: str = ".md") -> str | None:
+    """What the user's editor leaves of a text; None where it saved nothing, or left no file.
+
+    Args:
+        before: What the editor begins with.
+        extension: Of the file it opens.
+
+    Raises:
+        Invalid: What it saved is not UTF-8.
+        click.ClickException: The editor cannot be run, or failed.
+    """
+    try:
+        edited: str | None = click.edit(before, extension=extension)
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as exc:
+        raise Invalid(
+            "The editor saved a text that is not UTF-8.", hint="Let it save UTF-8, then try again."
+        ) from exc
+    return edited
 
 
 def file_text(source: str, *, hint: str = "Name another file, or convert it.") -> str:
@@ -212,7 +313,27 @@ def speak_utf8() -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something is lost; every command that deletes asks by this.
+
+    Args:
+        question: What is about to be done, as a question.
+        yes: Whether --yes was given: nothing is asked.
+
+    Raises:
+        Invalid: There is no terminal to ask on.
+        click.Abort: The answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Invalid("Refusing to delete without confirmation.", hint="Pass --yes.")
+    click.confirm(question, abort=True, err=True)
+
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Output as JSON.")
 
 
 def setting_option(key: str, **attrs: Any) -> Callable[[Any], Any]:
@@ -237,7 +358,7 @@ def flag_of(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 project_option = setting_option(
-    "project", metavar="FOLDER", help="The project's folder; else where you are."
+    "project", metavar="FOLDER", help="The project's folder (default: the current one)."
 )
 
 
@@ -247,6 +368,31 @@ def common_options(command: _Command) -> _Command:
     return decorated
 
 
+def list_options(command: _Command) -> _Command:
+    """The options of every command that lists or finds entries, those of `common_options` too."""
+    return common_options(form_options(command))
+
+
+def form_options(command: _Command) -> _Command:
+    """The options that say in which form a list is shown: --oneline, --full, --plain and others."""
+
+    def remember(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.meta[_FORM] = param.name
+
+    for name, text in (
+        ("model", "Output what a model is given."),
+        ("jsonl", "Output a line of JSON for each entry."),
+        ("plain", "Output one line per entry, with whole refs, as when piped."),
+        ("full", "Show the whole text that was found."),
+        ("oneline", "Show one line per entry."),
+    ):
+        command = click.option(
+            f"--{name}", is_flag=True, expose_value=False, callback=remember, help=text
+        )(command)
+    return command
+
+
 def settings() -> Settings:
     """The settings of this call, read once, with its flags; from here on a log is written, if set.
 
@@ -254,10 +400,12 @@ def settings() -> Settings:
     """
     ctx = click.get_current_context()
     if _SETTINGS not in ctx.meta:
+        # First: where the folder is gone, Python 3.13.0 may fail to import `socket`, as logs do.
+        cwd = working_folder()
         from commonplace.config.settings import read_settings
         from commonplace.doors.logs import set_up_logging
 
-        read = read_settings(flags=ctx.meta.get(_FLAGS), cwd=working_folder(), home=home_folder())
+        read = read_settings(flags=ctx.meta.get(_FLAGS), cwd=cwd, home=home_folder())
         set_up_logging(read)
         ctx.meta[_SETTINGS] = read
     found: Settings = ctx.meta[_SETTINGS]

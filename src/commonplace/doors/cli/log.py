@@ -5,6 +5,7 @@ Never guesses a time: what does not read as a past one belongs to the message.
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,26 +13,30 @@ import click
 
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import Invalid
+from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_since, parse_when
-from commonplace.doors.cli.calls import load_encoder
-from commonplace.doors.cli.chronicle import call, message_of, writing_options
-from commonplace.doors.cli.frame import common_options, settings, show
+from commonplace.doors.cli.chronicle import call, message_of, show_events, writing_options
+from commonplace.doors.cli.frame import list_options, settings, show
+from commonplace.tools.answers import one_line, when_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_SHOWN = 20
+"""How many entries `log` shows where it logs none."""
 
 _DAY_AT_MOST = timedelta(hours=25)
 _DAY_AT_LEAST = timedelta(hours=23)
 
 
-class Told(NamedTuple):
-    """A message, and the time told in front of it; None where there is none."""
+class TimedMessage(NamedTuple):
+    """A message, and the time that stood in front of it; None where there was none."""
 
     message: str
     at: datetime | None
 
 
-def read_told(text: str, *, now: datetime, zone: tzinfo) -> Told:
+def split_time(text: str, *, now: datetime, zone: tzinfo) -> TimedMessage:
     """The message and, where `TIME: ` stands before it, its time.
 
     A day that is not over is now. A lone word for more than a day (`spring: planted`,
@@ -39,36 +44,44 @@ def read_told(text: str, *, now: datetime, zone: tzinfo) -> Told:
     """
     phrase, colon, message = text.partition(": ")
     if not colon or not message.strip() or not phrase.strip():
-        return Told(text, None)
+        return TimedMessage(text, None)
     try:
         interval = parse_when(phrase, now=now, zone=zone)
         at = parse_since(phrase, now=now, zone=zone)
     except Invalid:
-        return Told(text, None)
+        return TimedMessage(text, None)
     length = interval.end - interval.start if interval.start and interval.end else None
     if at > now or length is None or (length > _DAY_AT_MOST and len(phrase.split()) == 1):
-        return Told(text, None)
+        return TimedMessage(text, None)
     running = length >= _DAY_AT_LEAST and interval.holds(now)
-    return Told(message.strip(), now if running else at)
+    return TimedMessage(message.strip(), now if running else at)
 
 
-@click.command()
+@click.command(short_help="Log what you just did, or show the log.")
 @click.argument("message", nargs=-1)
 @writing_options
-@common_options
+@list_options
 def log(message: Sequence[str], tags: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Log what you just did, in a line.
+    """Log what you just did, in a line, or show the log.
 
     MESSAGE is its words; a time before the first `: ` is when it was, as in
-    `commonplace log yesterday 9am: fixed the build`. Without words it is read from stdin or your
-    editor. `-` reads stdin.
+    `commonplace log yesterday 9am: fixed the build`. Without words it is read from stdin; on a
+    terminal the log is shown. `-` reads stdin.
     """
+    if not message and sys.stdin.isatty():
+        show_events(call("list_entries", {"limit": _SHOWN}), as_json)
+        return
     text = message_of(tuple(message))
     if given["at"] is None:
-        told = read_told(text, now=utc_now(), zone=settings().timezone)
-        text = told.message
-        given["at"] = told.at.isoformat() if told.at else None
-    show(
-        call("add_entry", {**given, "message": text, "tags": list(tags)}, after=load_encoder),
-        as_json,
-    )
+        timed = split_time(text, now=utc_now(), zone=settings().timezone)
+        text = timed.message
+        given["at"] = timed.at.isoformat() if timed.at else None
+    answer = call("add_entry", {**given, "message": text, "tags": list(tags)}, defers_filing=True)
+    show(_with_entry(answer), as_json)
+
+
+def _with_entry(answer: Answer) -> Answer:
+    """The answer, with what was kept and when it was, as the log will show it."""
+    facts = answer.facts
+    when = when_of(datetime.fromisoformat(facts["at"]), settings().timezone)
+    return Answer(text=f"{answer.text}\n{when}  {one_line(facts['message'])}", facts=facts)

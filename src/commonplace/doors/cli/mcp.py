@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.doors import entry
+from commonplace.core.errors import Invalid
+from commonplace.doors import entry_point
 from commonplace.doors.cli.frame import (
     complain,
     given_flags,
@@ -26,41 +27,53 @@ from commonplace.doors.cli.frame import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
 @click.command()
 @setting_option("toolsets", metavar="A,B|all", help="Which tools to offer.")
 @setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
+@setting_option("structured", is_flag=True, help="Send JSON beside the text of every result.")
 @project_option
-@click.option("--plain", is_flag=True, help="Begin with the SDK itself, and keep no snapshot.")
+@click.option("--plain", is_flag=True, help="Answer by the MCP SDK from the start: slower.")
 @click.pass_context
 def mcp(ctx: click.Context, plain: bool) -> None:
     """Serve an MCP client over stdin and stdout.
 
-    The first answers come from a snapshot of what the SDK says; it is imported once the client is
-    quiet, or calls a tool.
+    Start with `--plain` if the client has trouble.
     """
-    taken = ctx.obj or entry("begin_stdio")(PARENT)
-    if not taken.fronted:
-        entry("announce_stdio")()
+    session = ctx.obj or entry_point("begin_stdio")(PARENT)
+    if not session.fronted:
+        entry_point("announce_stdio")()
     try:
-        _take_over(taken, keep=not plain)
+        _take_over(session, keep=not plain)
     except Exception as exc:
-        if not taken.fronted:
+        if not session.fronted:
             raise
-        _refuse(taken, exc)
+        _refuse(session, exc)
 
 
-def _take_over(taken: Any, *, keep: bool) -> None:
+def parse_options(words: Sequence[str]) -> dict[str, object]:
+    """The settings that the words after `commonplace mcp` set, by their keys. Raises: Invalid."""
+    try:
+        with mcp.make_context("mcp", [*words]):
+            return given_flags()
+    except click.UsageError as exc:
+        raise Invalid(exc.format_message(), hint="Try 'commonplace mcp --help'.") from exc
+
+
+def _take_over(session: Any, *, keep: bool) -> None:
     from commonplace.doors.logs import set_up_logging
 
     read = settings()
     set_up_logging(read, stderr=sys.stderr)
-    entry("serve_stdio")(taken, read, user_home=home_folder(), flags=given_flags(), keep=keep)
+    entry_point("serve_stdio")(
+        session, read, user_home=home_folder(), flags=given_flags(), keep=keep
+    )
 
 
-def _refuse(taken: Any, exc: Exception) -> None:
+def _refuse(session: Any, exc: Exception) -> None:
     """Answer each further request of a fronted client with why the server cannot start."""
     from commonplace.core.errors import CommonplaceError, Unavailable
     from commonplace.doors.logs import log_failure
@@ -73,4 +86,4 @@ def _refuse(taken: Any, exc: Exception) -> None:
             hint="Run `commonplace doctor`, or `commonplace mcp --plain` to see why.",
         )
     complain(error, as_json=False)
-    entry("refuse_stdio")(taken, error)
+    entry_point("refuse_stdio")(session, error)

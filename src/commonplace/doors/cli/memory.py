@@ -16,7 +16,15 @@ import click
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import load_encoder, opened, tool_option
-from commonplace.doors.cli.frame import json_option, settings, show
+from commonplace.doors.cli.frame import (
+    confirm,
+    form_options,
+    json_option,
+    settings,
+    show,
+    show_list,
+    yes_option,
+)
 from commonplace.doors.cli.progress import show_counting
 from commonplace.journals.memory.records import KINDS
 from commonplace.tools.memory.tools import MemoryTools
@@ -31,7 +39,7 @@ kind_argument = click.argument("kind", type=click.Choice(KINDS))
 
 def user_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--user and --json."""
-    user = click.option("--user", metavar="ID", help="Whose memory; else the owner's.")
+    user = click.option("--user", metavar="ID", help="Whose memory (default: the owner's).")
     return user(json_option(command))
 
 
@@ -81,7 +89,9 @@ def memory() -> None:
 @tool_option(MemoryTools.memory_save, "role", "--role", metavar="ROLE")
 @tool_option(MemoryTools.memory_save, "title", "--title", metavar="TEXT")
 @tool_option(MemoryTools.memory_save, "body", "--body", metavar="TEXT")
-@click.option("--draft/--final", "is_draft", default=None, help="A draft is kept, not found.")
+@click.option(
+    "--draft/--final", "is_draft", default=None, help="A draft is kept, but not searched."
+)
 @click.option("--done/--not-done", "done", default=None, help="Whether a to-do is done.")
 @tool_option(MemoryTools.memory_save, "language", "--language", metavar="NAME")
 @tool_option(MemoryTools.memory_save, "religion", "--religion", metavar="NAME")
@@ -91,7 +101,7 @@ def memory() -> None:
 @tool_option(MemoryTools.memory_save, "idempotency_key", "--idempotency-key", metavar="KEY")
 @user_options
 def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
-    """Keep something of KIND, or alter what has the ref that --ref names."""
+    """Save something of KIND, or change the one that --ref names."""
     if given["flags"] is not None:
         try:
             given["flags"] = json.loads(given["flags"])
@@ -107,7 +117,14 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
 
 @memory.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these.")
+@click.option(
+    "-k",
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Only this kind; may be given again.",
+)
 @tool_option(MemoryTools.memory_search, "top_k", "-n", "--top-k", type=int)
 @tool_option(MemoryTools.memory_search, "when", "--when", metavar="TIME")
 @tool_option(
@@ -120,6 +137,7 @@ def save(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
 @click.option(
     "--debug", is_flag=True, help="With --json a diagnostic card too, where COMMONPLACE_DEBUG is 1."
 )
+@form_options
 @user_options
 def search(
     query: tuple[str, ...], kinds: tuple[str, ...], user: str | None, as_json: bool, **given: Any
@@ -127,26 +145,31 @@ def search(
     """Find what is known of a user, by meaning and by words."""
     with tools_of(user) as tools:
         tool = tools.toolset.tool("memory_search")
-        show(tool.call({"query": " ".join(query), "kinds": list(kinds), **given}), as_json)
+        answer = tool.call({"query": " ".join(query), "kinds": list(kinds), **given})
+        show_list(answer, as_json, about=" ".join(query))
 
 
 @memory.command(name="list")
 @kind_argument
 @tool_option(MemoryTools.memory_list, "limit", "-n", "--limit", type=int)
 @tool_option(MemoryTools.memory_list, "cursor", "--cursor", metavar="CURSOR")
+@form_options
 @user_options
 def list_records(kind: str, user: str | None, as_json: bool, **given: Any) -> None:
     """List what is kept of KIND, newest first."""
     with tools_of(user, with_encoder=False) as tools:
-        show(tools.write_toolset.tool("memory_list").call({"kind": kind, **given}), as_json)
+        answer = tools.write_toolset.tool("memory_list").call({"kind": kind, **given})
+        show_list(answer, as_json)
 
 
 @memory.command()
 @kind_argument
 @click.argument("ref")
+@yes_option
 @user_options
-def delete(kind: str, ref: str, user: str | None, as_json: bool) -> None:
+def delete(kind: str, ref: str, user: str | None, yes: bool, as_json: bool) -> None:
     """Delete something of KIND for good."""
+    confirm(f"Delete {kind} {ref} for good?", yes=yes)
     with tools_of(user, with_encoder=False) as tools:
         show(tools.write_toolset.tool("memory_delete").call({"kind": kind, "ref": ref}), as_json)
 
@@ -162,32 +185,33 @@ def stats(user: str | None, as_json: bool) -> None:
 @memory.command()
 @json_option
 def migrate(as_json: bool) -> None:
-    """Make or renew the tables of COMMONPLACE_DATABASE_ADMIN_URL."""
+    """Create or update the tables in the database of COMMONPLACE_DATABASE_ADMIN_URL."""
     from commonplace.app.backends import POSTGRES
 
     done = POSTGRES["migrate"].load()(settings())
-    made = POSTGRES["tend"].load()(settings().database.admin_url)
+    made = POSTGRES["update_nearest"].load()(settings().database.admin_url)
     lines = [f"Applied {name}." for name in done] or ["The tables are as they should be."]
     facts = {"applied": done, "indexes": made}
     show(Answer(text="\n".join([*lines, *made]), facts=facts), as_json)
 
 
 @memory.command(short_help="File what is saved in Postgres, of all users.")
-@click.option("--once", is_flag=True, help="End when nothing waits any more.")
-@click.option("--anew", is_flag=True, help="File everything again, as where the index was lost.")
+@click.option("--once", is_flag=True, help="End when nothing is left to file.")
+@click.option("--rebuild", is_flag=True, help="File everything again, as after the index was lost.")
 @json_option
-def worker(once: bool, anew: bool, as_json: bool) -> None:
+def worker(once: bool, rebuild: bool, as_json: bool) -> None:
     """File what is saved in Postgres, of all users: words and vectors.
 
-    Runs until it is asked to end. There may be several; one that dies is made up for by the others.
+    Runs until it is asked to end. Several may run at once; if one dies, the others take over
+    its work.
     """
     from commonplace.app.backends import POSTGRES
 
-    with opened() as app, POSTGRES["working"].load()(app.shared, app.clock) as working:
+    with opened() as app, POSTGRES["open_worker"].load()(app.shared, app.clock) as working:
         load_encoder(app)
         if why := app.encoder.reason():
             click.echo(f"Words alone are filed: {why}", err=True)
-        if anew:
+        if rebuild:
             working.renew()
         if once:
             with show_counting("Filing") as progress:
@@ -195,5 +219,5 @@ def worker(once: bool, anew: bool, as_json: bool) -> None:
             show(Answer(text=f"Filed {filed}.", facts={"filed": filed}), as_json)
             return
         admin = settings().database.admin_url
-        with until_ended() as stop, POSTGRES["tending"].load()(admin):
+        with until_ended() as stop, POSTGRES["updating_nearest"].load()(admin):
             working.run(stop)

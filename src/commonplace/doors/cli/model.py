@@ -101,11 +101,11 @@ def fetch_weights(name: str | None, source: Path | None, as_json: bool) -> None:
         text = f"The weights of {profile.name} are here already, from {here.origin}."
         show(_fetched(text, here, read, fetched=False), as_json)
         return
-    with show_fetching() as tell:
+    with show_fetching() as on_progress:
         if source is not None:
-            found = copy_weights(profile, source, read.home, progress=tell)
+            found = copy_weights(profile, source, read.home, progress=on_progress)
         else:
-            found = fetch(profile, read.home, progress=tell)
+            found = fetch(profile, read.home, progress=on_progress)
     text = f"The weights of {profile.name} are in {found.model.parent}."
     show(_fetched(text, found, read, fetched=True), as_json)
 
@@ -137,7 +137,7 @@ def _fetched(text: str, found: Weights, read: Settings, *, fetched: bool) -> Ans
 def use(name: str, as_json: bool) -> None:
     """Use the encoder NAME from now on.
 
-    Entries are encoded anew: vectors of two encoders are never compared.
+    Entries are encoded again: vectors of two encoders are never compared.
     """
     profile = read_profile(name)
     file = user_file()
@@ -146,7 +146,7 @@ def use(name: str, as_json: bool) -> None:
     lines = [
         f"Set encoder.model to {name} in {file}.",
         "A running server goes on with the former one until it is started again.",
-        "Entries are encoded anew in the background, or now by `commonplace reindex`.",
+        "Entries are encoded again in the background, or now by `commonplace reindex`.",
     ]
     if read.encoder.model != name:
         origin = read.origins["encoder.model"]

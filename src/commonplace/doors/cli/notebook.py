@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.errors import Invalid, NotFound
 from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import (
     call_tool,
@@ -22,12 +22,16 @@ from commonplace.doors.cli.calls import (
     opened,
     tool_option,
 )
+from commonplace.doors.cli.editor import kept_if_refused
 from commonplace.doors.cli.frame import (
     common_options,
     file_text,
     flag_of,
     home_folder,
+    list_options,
     show,
+    show_list,
+    text_from_editor,
     text_input,
     working_folder,
 )
@@ -43,13 +47,10 @@ from commonplace.tools.notebook.for_people import (
 from commonplace.tools.notebook.tools import NotebookTools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from commonplace.app import App
     from commonplace.services.notebook.keeping import NotebookKeeping
 
-call = partial(call_tool, lambda app: app.notebook.tools.toolset)
+call = partial(call_tool, "notebook")
 
 LINE = "<!-- Above: the overview. Below: your entry, what was done or learned. -->"
 _OVERVIEW_ALONE = "Edit the overview."
@@ -133,7 +134,7 @@ def write(section: str, entry: tuple[str, ...], as_json: bool, **given: Any) -> 
         else:
             overview, version = _overview(app, section)
             text = _edited(overview)
-            kept.enter_context(_kept_if_refused(app, text))
+            kept.enter_context(kept_if_refused(app, text))
             arguments |= _parted(text, overview, version)
         load_encoder(app)
         show(tool("journal_write").call(arguments), as_json)
@@ -151,7 +152,7 @@ def _overview(app: App, section: str) -> tuple[str, str]:
 def _edited(overview: str) -> str:
     """What the editor was left with. Raises: Invalid where nothing was written."""
     start = f"{overview}\n\n" if overview else "\n"
-    text: str | None = click.edit(f"{start}{LINE}\n", extension=".md")
+    text = text_from_editor(f"{start}{LINE}\n")
     if text is None:
         raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
     # An emptied text gives up, as in an editor that git opens.
@@ -174,32 +175,6 @@ def _parted(text: str, overview: str, version: str) -> dict[str, str]:
     return arguments | {"overview": above.strip("\n"), "base_version": version}
 
 
-@contextmanager
-def _kept_if_refused(app: App, text: str) -> Iterator[None]:
-    """Keep what was written in an editor where what follows fails."""
-    try:
-        yield
-    except BaseException:
-        try:
-            message = f"What you wrote is kept in {_draft(app, text)}."
-        except CommonplaceError:
-            message = f"What you wrote:\n{text}"
-        click.echo(message, err=True)
-        raise
-
-
-def _draft(app: App, text: str) -> Path:
-    """The new file that holds a text now. Raises: Unavailable, Denied."""
-    from commonplace.core.clock import utc_now
-    from commonplace.core.files import make_folder, write_new
-
-    folder = app.settings.home / "drafts"
-    make_folder(folder)
-    path = folder / f"{utc_now():%Y%m%dT%H%M%S%f}.md"
-    write_new(path, text.encode("utf-8", "surrogateescape"))
-    return path
-
-
 @notebook.command()
 @click.argument("id")
 @common_options
@@ -208,17 +183,18 @@ def read(id: str, as_json: bool) -> None:  # noqa: A002  the name that help show
 
     ID is a section, or one of its entries as `log` and `search` show it: SECTION#ID.
     """
-    show(call("journal_read", {"id": id}), as_json)
+    show(call("journal_read", {"id": id}), as_json, journal="notebook")
 
 
 @notebook.command()
 @click.argument("section")
 @tool_option(NotebookTools.journal_list_entries, "start", "--start", type=int)
 @tool_option(NotebookTools.journal_list_entries, "length", "-n", "--length", type=int)
-@common_options
+@list_options
 def log(section: str, as_json: bool, **given: Any) -> None:
     """List the entries of SECTION, newest first."""
-    show(call("journal_list_entries", {**given, "path": section}), as_json)
+    answer = call("journal_list_entries", {**given, "path": section})
+    show_list(answer, as_json, journal="notebook")
 
 
 @notebook.command()
@@ -237,17 +213,18 @@ def toc(section: str, as_json: bool, **given: Any) -> None:
 @tool_option(NotebookTools.journal_search, "min_score", "--min-score", type=float)
 @tool_option(NotebookTools.journal_search, "salience_threshold", "--salience-threshold", type=float)
 @tool_option(NotebookTools.journal_search, "limit", "-n", "--limit", type=int)
-@common_options
+@list_options
 def search(content: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Find entries and overviews by what they say, by the work they came from, or by both."""
     arguments = {**given, "content": " ".join(content)}
-    show(call("journal_search", arguments, after=file_everything), as_json)
+    answer = call("journal_search", arguments, after=file_everything)
+    show_list(answer, as_json, about=" ".join(content), journal="notebook")
 
 
 @notebook.command(short_help="Give a section, or a folder of them, another name.")
 @click.argument("old")
 @click.argument("new")
-@click.option("--all", "below", is_flag=True, help="The sections below it go along.")
+@click.option("--all", "below", is_flag=True, help="Move the sections below it as well.")
 @common_options
 def move(old: str, new: str, below: bool, as_json: bool) -> None:
     """Give the section OLD the name NEW, its entries with it.
@@ -262,10 +239,8 @@ def move(old: str, new: str, below: bool, as_json: bool) -> None:
 
 
 @notebook.command(short_help="Bring the notebook and a remote to hold the same.")
-@click.option("--remote", default="origin", show_default=True, help="The remote, by its name.")
-@click.option(
-    "--accept-loss", is_flag=True, help="Take the remote as it is, even if it lost entries."
-)
+@click.option("--remote", default="origin", show_default=True, help="Name of the remote.")
+@click.option("--accept-loss", is_flag=True, help="Accept the remote even if it lost entries.")
 @common_options
 def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
     """Fetch what others wrote, put what was written here on top of it, and push.
@@ -284,7 +259,11 @@ def sync(remote: str, accept_loss: bool, as_json: bool) -> None:
 def conflicts(as_json: bool) -> None:
     """List the overviews that both sides changed in one place, with both texts."""
     with opened() as app:
-        show(clashes_answer(keeping(app).conflicts(), app.settings.timezone), as_json)
+        show(
+            clashes_answer(keeping(app).conflicts(), app.settings.timezone),
+            as_json,
+            items="conflicts",
+        )
 
 
 @notebook.command(short_help="Settle an overview that a sync could not merge.")
@@ -310,7 +289,7 @@ def resolve(section: str, take: str | None, source: str | None, as_json: bool) -
             text = file_text(source)
         else:
             text = _settled_by_hand(clash.marked)
-            kept.enter_context(_kept_if_refused(app, text))
+            kept.enter_context(kept_if_refused(app, text))
         load_encoder(app)
         show(settled_answer(keeper.resolve(clash=clash, text=text)), as_json)
 
@@ -319,7 +298,7 @@ def _settled_by_hand(marked: str) -> str:
     """What the editor leaves of both texts."""
     if not sys.stdin.isatty():
         raise Invalid("There is no terminal to edit on.", hint="Use --ours, --theirs or --file.")
-    edited: str | None = click.edit(f"{LEGEND}\n\n{marked}\n", extension=".md")
+    edited = text_from_editor(f"{LEGEND}\n\n{marked}\n")
     text = (edited or "").replace(LEGEND, "").strip("\n")
     if not text.strip():
         raise Invalid("Nothing was settled.", hint="Save the text before you leave the editor.")

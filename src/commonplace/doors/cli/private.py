@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from commonplace.core.errors import Invalid
-from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import (
     args_of,
     call_tool,
@@ -22,10 +21,16 @@ from commonplace.doors.cli.calls import (
     opened,
     tool_option,
 )
+from commonplace.doors.cli.editor import edited_text
 from commonplace.doors.cli.frame import (
     common_options,
+    confirm,
+    list_options,
     show,
+    show_list,
+    text_from_editor,
     text_input,
+    yes_option,
 )
 from commonplace.tools.private.for_people import delete_entry, edit_entry
 from commonplace.tools.private.tools import PrivateTools
@@ -38,7 +43,7 @@ CATEGORIES: dict[str, str] = {
 }
 """What each category of thought is for, as the tool tells a model."""
 
-call = partial(call_tool, lambda app: app.private.tools.toolset)
+call = partial(call_tool, "private")
 
 _KINDS = click.Choice(["project", "user", "both"])
 
@@ -65,7 +70,7 @@ def category_options(command: Any) -> Any:
 
 
 @private.command(context_settings={"token_normalize_func": lambda token: token.replace("_", "-")})
-@click.argument("text", required=False)
+@click.argument("text", nargs=-1)
 @click.option(
     "--category",
     type=click.Choice([name.replace("_", "-") for name in CATEGORIES]),
@@ -77,29 +82,56 @@ def category_options(command: Any) -> Any:
 )
 @category_options
 @click.option("--at", metavar="TIME", help="When it happened: an ISO time or 'yesterday 9am'.")
-@click.option("--idempotency-key", metavar="KEY", help="The same key twice is one entry.")
+@click.option("--idempotency-key", metavar="KEY", help="The same key again writes nothing new.")
 @common_options
 def write(
-    text: str | None,
+    text: tuple[str, ...],
     category: str,
     as_json: bool,
     **given: str | None,
 ) -> None:
     """Write thoughts down.
 
-    TEXT is the thought; without it, and without a category's option, it is read from stdin or
-    your editor. `-` reads stdin.
+    TEXT is the thought; without it, and without a category's option, it is read from stdin, or
+    your editor opens with all headings. `-` reads stdin.
     """
     thoughts = {name: value for name, value in given.items() if value is not None}
-    if text is not None or not any(name in thoughts for name in CATEGORIES):
+    if not text and not any(name in thoughts for name in CATEGORIES) and sys.stdin.isatty():
+        thoughts |= _edited_thoughts(category)
+    elif text or not any(name in thoughts for name in CATEGORIES):
         if category in thoughts:
             raise Invalid(f"{category} is given twice.", hint="Name another --category.")
-        thoughts[category] = text_input(text)
-    show(call("process_thoughts", thoughts, after=load_encoder), as_json)
+        thoughts[category] = text_input(" ".join(text) if text else None)
+    show(call("process_thoughts", thoughts, defers_filing=True), as_json)
+
+
+def _edited_thoughts(category: str) -> dict[str, str]:
+    """What was written under each heading of a template in the editor.
+
+    Args:
+        category: Where what stands above the first heading goes.
+
+    Raises:
+        Invalid: Nothing was written, or a category was given twice.
+    """
+    headings = {name: f"## {name.replace('_', ' ').title()}" for name in CATEGORIES}
+    template = "".join(f"{heading}\n\n\n" for heading in headings.values())
+    names = {heading: name for name, heading in headings.items()}
+    texts: dict[str, list[str]] = {}
+    at = category
+    for line in (text_from_editor(template) or "").splitlines():
+        if line.strip() in names:
+            at = names[line.strip()]
+        else:
+            texts.setdefault(at, []).append(line)
+    written = {name: text for name, lines in texts.items() if (text := "\n".join(lines).strip())}
+    if not written:
+        raise Invalid("Nothing was written.", hint="Save the text before you leave the editor.")
+    return written
 
 
 @private.command()
-@click.argument("query")
+@click.argument("query", nargs=-1, required=True)
 @tool_option(PrivateTools.search_journal, "limit", "-n", "--limit", type=int)
 @tool_option(PrivateTools.search_journal, "type", "--type", "kind", type=_KINDS)
 @click.option(
@@ -113,10 +145,10 @@ def write(
 @tool_option(PrivateTools.search_journal, "since", "--since", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "until", "--until", metavar="TIME")
 @tool_option(PrivateTools.search_journal, "floor", "--floor", type=float)
-@click.option("--explain", is_flag=True, help="Show what meaning and words gave to each score.")
-@common_options
+@click.option("--explain", is_flag=True, help="Show how each score was made.")
+@list_options
 def search(
-    query: str,
+    query: tuple[str, ...],
     kind: str,
     sections: tuple[str, ...],
     explain: bool,
@@ -125,27 +157,21 @@ def search(
 ) -> None:
     """Find entries by meaning and by words.
 
-    QUERY is a question or a few words: commonplace private search "build trouble" --when "last
+    QUERY is a question or a few words: commonplace private search build trouble --when "last
     week".
     """
-    arguments = {**given, "query": query, "type": kind, "sections": list(sections) or None}
+    arguments = {
+        **given,
+        "query": " ".join(query),
+        "type": kind,
+        "sections": list(sections) or None,
+        "explain": explain,
+    }
     answer = call("search_journal", arguments, after=file_everything)
-    show(_explained(answer) if explain else answer, as_json)
-
-
-def _explained(answer: Answer) -> Answer:
-    if not answer.facts["results"]:
-        return answer
-    lines = [
-        f"{number}. {hit['score']:.3f} = {hit['legs']['meaning']:.3f} by meaning "
-        f"(similarity {_figure(hit['similarity'])}) + {hit['legs']['words']:.3f} by words"
-        for number, hit in enumerate(answer.facts["results"], 1)
-    ]
-    return Answer(text="\n".join([answer.text.rstrip("\n"), "", *lines]), facts=answer.facts)
-
-
-def _figure(similarity: float | None) -> str:
-    return "none" if similarity is None else f"{similarity:.3f}"
+    if explain:
+        show(answer, as_json)
+        return
+    show_list(answer, as_json, about=" ".join(query))
 
 
 @private.command(name="list")
@@ -153,10 +179,10 @@ def _figure(similarity: float | None) -> str:
 @tool_option(PrivateTools.list_recent_entries, "type", "--type", "kind", type=_KINDS)
 @tool_option(PrivateTools.list_recent_entries, "days", "--days", type=int)
 @tool_option(PrivateTools.list_recent_entries, "when", "--when", metavar="TIME")
-@common_options
+@list_options
 def list_entries(kind: str, as_json: bool, **given: Any) -> None:
     """List the latest entries, newest first."""
-    show(call("list_recent_entries", {**given, "type": kind}), as_json)
+    show_list(call("list_recent_entries", {**given, "type": kind}), as_json)
 
 
 @private.command()
@@ -172,9 +198,9 @@ def read(path: str, as_json: bool) -> None:
 
 @private.command()
 @path_argument
-@click.argument("text", required=False)
+@click.argument("text", nargs=-1)
 @common_options
-def edit(path: str, text: str | None, as_json: bool) -> None:
+def edit(path: str, text: tuple[str, ...], as_json: bool) -> None:
     """Replace the text of one entry.
 
     PATH is its path or its ref. TEXT is the whole entry, headings included; without it, the text
@@ -182,32 +208,23 @@ def edit(path: str, text: str | None, as_json: bool) -> None:
     """
     with opened() as app:
         entry = app.private.journal.read_entry(path)
-        if text is None and sys.stdin.isatty():
-            edited = click.edit(entry.raw, extension=".md")
-            if edited is None:
-                raise Invalid("Nothing was changed.", hint="Save before you leave the editor.")
-        else:
-            edited = text_input(text)
-        load_encoder(app)
-        show(
-            edit_entry(app.private.service(), path=entry.ref, text=edited, expected=entry.version),
-            as_json,
-        )
+        with edited_text(app, entry.raw, text) as new:
+            load_encoder(app)
+            service = app.private.service()
+            answer = edit_entry(service, path=entry.ref, text=new, expected=entry.version)
+        show(answer, as_json)
 
 
 @private.command()
 @path_argument
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @common_options
 def delete(path: str, yes: bool, as_json: bool) -> None:
     """Delete one entry, and every trace of its text in the index.
 
-    PATH is its path or its ref. It asks first.
+    PATH is its path or its ref.
     """
     with opened() as app:
         entry = app.private.journal.read_entry(path)
-        if not yes:
-            if not sys.stdin.isatty():
-                raise Invalid("There is no terminal to confirm the delete on.", hint="Give --yes.")
-            click.confirm(f"Delete {entry.path} for good?", abort=True, err=True)
+        confirm(f"Delete {entry.path} for good?", yes=yes)
         show(delete_entry(app.private.service(), path=entry.ref, expected=entry.version), as_json)

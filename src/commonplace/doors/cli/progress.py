@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def show_counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar to be told (done, still to do); None where stderr is no terminal."""
+    """A progress bar, called with (done, still to do); None where stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -28,15 +28,15 @@ def show_counting(title: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
-        def tell(done: int, left: int) -> None:
+        def on_progress(done: int, left: int) -> None:
             bar.update(task, completed=done, total=done + left)
 
-        yield tell
+        yield on_progress
 
 
 @contextmanager
 def show_fetching() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each file, to be told (its name, bytes here, bytes in all)."""
+    """A bar for each file, called with (its name, bytes here, bytes in all)."""
     if not sys.stderr.isatty():
         yield lambda _name, _done, _total: None
         return
@@ -60,9 +60,9 @@ def show_fetching() -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def tell(name: str, done: int, total: int) -> None:
+        def on_progress(name: str, done: int, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bar.add_task(name, total=None)
             bar.update(tasks[name], completed=done, total=total or None)
 
-        yield tell
+        yield on_progress

@@ -5,19 +5,21 @@ Never decides anything about ranking or journals: each command calls one tool an
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.core.values import Answer
 from commonplace.doors.cli.calls import call_tool, load_encoder, opened
-from commonplace.doors.cli.frame import common_options, show
+from commonplace.doors.cli.entries import SHORT_REFS
+from commonplace.doors.cli.frame import common_options, list_options, show, show_list, show_page
+from commonplace.doors.cli.short_refs import whole_ref
 
 if TYPE_CHECKING:
     from commonplace.app import App
 
-call = partial(call_tool, lambda app: app.recall.tools.toolset)
+call = partial(call_tool, "recall")
 
 SWEPT = 20_000
 """Up to so many entries a question looks at each first, for edits in place (0.3 s for them all); of
@@ -36,16 +38,16 @@ def file_quickly(app: App) -> None:
 @click.option("--when", metavar="TIME", help="Only this time: 'last spring', '2026-11'.")
 @click.option("--journal", "journals", multiple=True, metavar="NAME", help="Only this journal.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only entries of this kind.")
-@click.option("-n", "--limit", type=int, help="How many entries at the most, 10 if not given.")
+@click.option("-n", "--limit", type=int, help="Maximum number of entries (default: 10).")
 @click.option(
     "--budget",
     "budget_tokens",
     type=int,
     metavar="TOKENS",
-    help="How long an answer, 1500 if not given; 4 bytes of UTF-8 are a token.",
+    help="Maximum length of the answer (default: 1500); a token is 4 bytes of UTF-8.",
 )
-@click.option("--explain", is_flag=True, help="Show what gave each entry its score.")
-@common_options
+@click.option("--explain", is_flag=True, help="Show how each score was made.")
+@list_options
 def recall(question: tuple[str, ...], explain: bool, as_json: bool, **given: Any) -> None:
     """Ask all journals one question, in words and time.
 
@@ -57,39 +59,37 @@ def recall(question: tuple[str, ...], explain: bool, as_json: bool, **given: Any
         "query": " ".join(question),
         "journals": list(given["journals"]),
         "kinds": list(given["kinds"]),
+        "explain": explain,
     }
     answer = call("recall", arguments, after=file_quickly)
-    show(_explained(answer) if explain else answer, as_json)
+    if explain:
+        show(answer, as_json)
+        return
+    show_list(answer, as_json, about=" ".join(question))
 
 
-def _explained(answer: Answer) -> Answer:
-    lines = [_sum(number, hit) for number, hit in enumerate(answer.facts["results"], 1)]
-    chance = answer.facts["chance"]
-    if chance is not None:
-        lines.append(f"Chance that these are about the question: {chance:.3f}")
-    if not lines:
-        return answer
-    return Answer(text="\n".join([answer.text, "", *lines]), facts=answer.facts)
+search = copy.copy(recall)
+search.name = "search"
+search.short_help = "The same as recall."
 
 
-def _sum(number: int, hit: dict[str, Any]) -> str:
-    """How a score came about: the share of each leg, unless the newest were asked for."""
-    if not hit["legs"]:
-        return f"{number}. By its time alone."
-    legs = " + ".join(f"{share:.3f} {name}" for name, share in hit["legs"].items())
-    cosine = "none" if hit["similarity"] is None else f"{hit['similarity']:.3f}"
-    return f"{number}. {hit['score']:.3f} = {legs} (similarity {cosine})"
-
-
-@click.command(name="open")
+@click.command(name="open", context_settings=SHORT_REFS)
 @click.argument("ref")
+@click.option("--model", "for_model", is_flag=True, help="Output what a model is given.")
 @common_options
-def open_ref(ref: str, as_json: bool) -> None:
+def open_ref(ref: str, for_model: bool, as_json: bool) -> None:
     """Show any entry whole, with what came before and after it.
 
-    REF is as recall, searches and lists show it: `chronicle:<id>`, `private:user/<day>/<time>`.
+    REF is as searches and lists show it, or its beginning; `3` is the third entry of the last list,
+    -1 the newest entry.
     """
-    show(call("open_ref", {"ref": ref}), as_json)
+    with opened() as app:
+        tool = app.toolset("recall").tool("open_ref")
+        answer = tool.call({"ref": whole_ref(app, ref)})
+    if for_model:
+        show(answer, as_json)
+        return
+    show_page(answer, as_json)
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`commonplace reindex`: build the index anew from the journals.
+"""`commonplace reindex`: rebuild the index from the journals.
 
 Never touches a journal: all it deletes is derived.
 """
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 @click.command()
 @common_options
 def reindex(as_json: bool) -> None:
-    """Build the index anew from the journals.
+    """Rebuild the index from the journals.
 
-    Journals of other projects are filed as well, where their folders are known and there.
+    Journals of other projects are indexed as well, where their folders are known and exist.
     """
     with opened() as app:
         app.encoder.start()
         if isinstance(app.index, Clearing):
             app.index.clear()
-        with show_counting("Making vectors") as tell:
-            made = app.filing.catch_up(tell)
+        with show_counting("Making vectors") as on_progress:
+            made = app.filing.catch_up(on_progress)
         show(_answer(app, made), as_json)
 
 

@@ -22,14 +22,14 @@ from commonplace.tools.timeline.for_people import (
 
 @click.command(short_help="Roll the timeline up: what is due, or a period again.")
 @click.option("--due", is_flag=True, help="Roll up all that is due; for cron or a timer.")
-@click.option("--rebuild", metavar="PERIOD", help="Make a period, and all it is made from, again.")
+@click.option("--rebuild", metavar="PERIOD", help="Make a period again, with all it is made from.")
 @click.option("--status", is_flag=True, help="Show what is kept and what is due.")
 @click.option("--dry-run", is_flag=True, help="Show what --due would do, and do nothing.")
 @common_options
 def rollup(due: bool, rebuild: str | None, status: bool, dry_run: bool, as_json: bool) -> None:
     """Roll the timeline up, from hours to years.
 
-    --due may run at any time, as often as one likes, in several processes: the summaries are the
+    --due may run at any time, as often as you like, in several processes: the summaries are the
     same. PERIOD is `2026`, `2026-10`, `2026-W41`, `2026-10-07` or `2026-10-07 14`.
     """
     if sum([due or dry_run, rebuild is not None, status]) != 1 or (dry_run and rebuild):

@@ -16,7 +16,9 @@ ADDRESS = "127.0.0.1:8765"
 
 
 @click.command()
-@click.option("--http", default=ADDRESS, show_default=True, metavar="HOST:PORT", help="Where.")
+@click.option(
+    "--http", default=ADDRESS, show_default=True, metavar="HOST:PORT", help="Address to listen on."
+)
 @click.option(
     "--allow-host",
     "hosts",
@@ -26,6 +28,7 @@ ADDRESS = "127.0.0.1:8765"
 )
 @setting_option("toolsets", metavar="A,B|all", help="Which tools to offer.")
 @setting_option("read_only", is_flag=True, help="Offer no tool that writes.")
+@setting_option("structured", is_flag=True, help="Send JSON beside the text of every result.")
 @json_option
 def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
     """Serve MCP clients over HTTP, many users at once.
@@ -33,7 +36,7 @@ def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
     Each token opens the journals of one user: see `commonplace tokens`. While there are none, only
     this machine is let in, as its owner. Timelines are rolled up when they are due.
     """
-    from commonplace.doors import entry
+    from commonplace.doors import entry_point
     from commonplace.doors.logs import set_up_logging
 
     read = settings()
@@ -43,4 +46,4 @@ def serve(http: str, hosts: tuple[str, ...], as_json: bool) -> None:
         show(Answer(text=f"Serving on {url}", facts={"url": url}), as_json)
         sys.stdout.flush()
 
-    entry("serve_http")(read, http, hosts=hosts, user_home=home_folder(), ready=ready)
+    entry_point("serve_http")(read, http, hosts=hosts, user_home=home_folder(), ready=ready)

@@ -6,7 +6,6 @@ Never decides anything about the timeline: each command parses, calls one verb, 
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +13,24 @@ import click
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Answer
+from commonplace.doors import entry_point
 from commonplace.doors.cli.calls import (
     call_tool,
     file_everything,
-    load_encoder,
     opened,
     tool_option,
 )
 from commonplace.doors.cli.frame import (
     common_options,
+    confirm,
     file_text,
     json_option,
+    list_options,
     settings,
     show,
+    show_list,
     text_input,
+    yes_option,
 )
 from commonplace.doors.cli.progress import show_counting
 from commonplace.journals.timeline.entry import json_kind
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from commonplace.app import App
     from commonplace.services.timeline.keeping import TimelineKeeping
 
-call = partial(call_tool, lambda app: app.timeline.tools.toolset)
+call = partial(call_tool, "timeline")
 
 
 def keeping(app: App) -> TimelineKeeping:
@@ -85,12 +88,21 @@ def timeline() -> None:
     type=click.Choice(["raw", "profile_snapshot"]),
     default="raw",
     show_default=True,
-    help="What it is.",
+    help="Type of the entry.",
 )
 @tool_option(TimelineTools.timeline_add, "at", "--at", metavar="TIME")
-@click.option("-p", "--in", "projects", multiple=True, metavar="NAME", help="A project of it.")
-@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag of it.")
-@click.option("--metadata", metavar="JSON", default="", help="An object of anything else.")
+@click.option(
+    "-p",
+    "--in",
+    "projects",
+    multiple=True,
+    metavar="NAME",
+    help="A project it belongs to; may be given again.",
+)
+@click.option(
+    "-t", "--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be given again."
+)
+@click.option("--metadata", metavar="JSON", default="", help="Anything else, as a JSON object.")
 @tool_option(TimelineTools.timeline_add, "idempotency_key", "--idempotency-key", metavar="KEY")
 @common_options
 def add(
@@ -112,7 +124,7 @@ def add(
         "content": text_input(" ".join(content) if content else None),
         "metadata": {**_object(metadata), **{key: x for key, x in named.items() if x}},
     }
-    show(call("timeline_add", arguments, after=load_encoder), as_json)
+    show(call("timeline_add", arguments, defers_filing=True), as_json)
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -135,7 +147,7 @@ def _object(text: str) -> dict[str, Any]:
     "--type", "entry_types", multiple=True, metavar="TYPE", help="Only this type; may be repeated."
 )
 @tool_option(TimelineTools.timeline_search, "limit", "-n", "--limit", type=int)
-@common_options
+@list_options
 def search(
     query: tuple[str, ...], entry_types: tuple[str, ...], as_json: bool, **given: Any
 ) -> None:
@@ -146,7 +158,7 @@ def search(
     words = " ".join(query)
     arguments = {**given, "query": words, "entry_types": list(entry_types)}
     after = file_timeline if words.strip() else None
-    show(call("timeline_search", arguments, after=after), as_json)
+    show_list(call("timeline_search", arguments, after=after), as_json, about=words)
 
 
 @timeline.command(name="range", short_help="List what lies in a time, newest first.")
@@ -162,18 +174,20 @@ def search(
 )
 @tool_option(TimelineTools.timeline_range, "limit", "-n", "--limit", type=int)
 @tool_option(TimelineTools.timeline_range, "cursor", "--cursor", metavar="CURSOR")
-@common_options
+@list_options
 def list_range(when: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """List what lies in a time, newest first: all, or one kind of summary.
 
     WHEN is a phrase such as `last week` or `2026-W41`.
     """
-    show(call("timeline_range", {**given, "when": " ".join(when)}), as_json)
+    show_list(call("timeline_range", {**given, "when": " ".join(when)}), as_json)
 
 
 @timeline.command(name="show", short_help="Show a period, and the way down to each raw entry.")
 @click.argument("period", nargs=-1)
-@click.option("--depth", type=click.IntRange(0, 5), help="Steps down; else as many as fit a page.")
+@click.option(
+    "--depth", type=click.IntRange(0, 5), help="Levels to go down (default: as many as fit a page)."
+)
 @common_options
 def show_period(period: tuple[str, ...], depth: int | None, as_json: bool) -> None:
     """Show how a period went, and the way down to each raw entry.
@@ -197,7 +211,7 @@ def profile(text: tuple[str, ...], as_json: bool) -> None:
     given = text_input(" ".join(text)) if text else ""
     if text and not given.strip():
         raise Invalid("Invalid text: it is blank.", hint="Write the whole profile.")
-    show(call("timeline_profile", {"text": given}, after=load_encoder if text else None), as_json)
+    show(call("timeline_profile", {"text": given}, defers_filing=True), as_json)
 
 
 @timeline.command(short_help="Gather what a prompt should hold.")
@@ -216,7 +230,7 @@ def context(query: tuple[str, ...], as_json: bool, **given: Any) -> None:
 @click.option(
     "--period",
     type=click.Choice(["hourly", "daily", "weekly", "monthly", "yearly"]),
-    help="Of which length; else what fits the time.",
+    help="Length of the periods (default: what fits the time).",
 )
 @common_options
 def trends(period: str | None, as_json: bool, **given: Any) -> None:
@@ -229,7 +243,7 @@ def trends(period: str | None, as_json: bool, **given: Any) -> None:
 
 @timeline.command(short_help="Delete an entry for good, also from every summary.")
 @click.argument("ref")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @common_options
 def delete(ref: str, yes: bool, as_json: bool) -> None:
     """Delete the entry under REF for good: its text, and all that was made from it.
@@ -237,12 +251,7 @@ def delete(ref: str, yes: bool, as_json: bool) -> None:
     Summaries that held it are made again from what is left.
     """
     with opened() as app:
-        if not yes:
-            if not sys.stdin.isatty():
-                raise Invalid(
-                    "There is no terminal to confirm the deletion on.", hint="Give --yes."
-                )
-            click.confirm(f"Delete {ref} for good?", abort=True, err=True)
+        confirm(f"Delete {ref} for good?", yes=yes)
         show(deleted_answer(*keeping(app).delete(ref=ref)), as_json)
 
 
@@ -272,8 +281,6 @@ def demo(as_json: bool) -> None:
 
     Nothing of yours is read or written, and nothing is left behind.
     """
-    from commonplace.doors.demos.timeline import run
-
     settings()  # for the log alone: the demo has settings of its own
     steps: list[dict[str, str]] = []
 
@@ -283,6 +290,6 @@ def demo(as_json: bool) -> None:
             click.secho(f"\n{head}", bold=True)
             show(Answer(text=body), as_json)
 
-    run(say)
+    entry_point("timeline_demo")(say)
     if as_json:
         show(Answer(text="", facts={"steps": steps}), as_json)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from commonplace.doors.tokens import Token, TokenFile
 
 
+_HEADER = ("ID", "USER", "LABEL", "SCOPE", "TOOLSETS", "LAST USED", "EXPIRES", "STATE")
+_NO_TOKENS = "There are no tokens. Make one: `commonplace tokens create --user NAME`."
+
+
 @click.group()
 def tokens() -> None:
     """Let users connect over HTTP, each with a token."""
@@ -26,12 +30,17 @@ def tokens() -> None:
 @tokens.command(short_help="Make a token, and print it this once.")
 @click.option("--user", required=True, metavar="NAME", help="Whose journals it opens.")
 @click.option("--scope", default="read,write", show_default=True, help="read, or read,write.")
-@click.option("--toolsets", metavar="A,B|all", help="Which tools; else what the server offers.")
 @click.option(
-    "--expires", metavar="TIME", help="After 90d, or at the end of 2027-01-01; else never."
+    "--toolsets", metavar="A,B|all", help="Which tools (default: what the server offers)."
 )
+@click.option(
+    "--expires", metavar="TIME", help="When it expires: 90d, or 2027-01-01 (default: never)."
+)
+@click.option("--label", default="", metavar="TEXT", help="What it is for, such as: laptop.")
 @json_option
-def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_json: bool) -> None:
+def create(
+    *, user: str, scope: str, toolsets: str | None, expires: str | None, label: str, as_json: bool
+) -> None:
     """Make a token, and print it this once: only a hash of it is kept."""
     from commonplace.config.settings import parse_setting
     from commonplace.doors.tokens import parse_expiry
@@ -45,21 +54,32 @@ def create(user: str, scope: str, toolsets: str | None, expires: str | None, as_
         scopes=[name.strip() for name in scope.split(",") if name.strip()],
         toolsets=names,
         expires_at=(expires and parse_expiry(expires, now=now, zone=settings().timezone)) or None,
+        label=label,
     )
+    until = "never expires" if token.expires_at is None else f"expires {_local(token.expires_at)}"
     own = "\nIt opens this machine user's own journals." if user == settings().owner else ""
-    lines = f"{text}\n\nFor {_line(token, now)}{own}\nIt is not shown again."
-    show(Answer(text=lines, facts={"token": text, **_facts(token, now)}), as_json)
+    lines = f"{token.owner}: {','.join(token.scopes)}; {_toolsets(token)}; {until}{own}"
+    shown = f"{text}\n\nFor {lines}\nIt is not shown again."
+    show(Answer(text=shown, facts={"token": text, **_facts(token, None, now)}), as_json)
 
 
-@tokens.command(name="list", short_help="List the tokens, and whether each is valid.")
+@tokens.command(name="list", short_help="List the tokens, and when each was last used.")
 @json_option
 def list_tokens(as_json: bool) -> None:
-    """List all tokens: for whom, what for, and whether each is still valid."""
-    now = _now()
-    found = _kept().list_tokens()
-    lines = [f"{x.id}  {_line(x, now)}" for x in found] or ["There are no tokens."]
-    facts = {"tokens": [_facts(x, now) for x in found]}
-    show(Answer(text="\n".join(lines), facts=facts), as_json)
+    """List all tokens, the newest first: what each may do, its last use, and its state.
+
+    The time of the last use is noted at most once an hour.
+    """
+    kept, now = _kept(), _now()
+    found = [(token, kept.last_use(token)) for token in kept.list_tokens()]
+    rows = [_HEADER, *(_row(token, used_at, now) for token, used_at in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    facts = {"tokens": [_facts(token, used_at, now) for token, used_at in found]}
+    show(Answer(text="\n".join(lines) if found else _NO_TOKENS, facts=facts), as_json)
 
 
 @tokens.command(short_help="Revoke a token, at once.")
@@ -67,8 +87,10 @@ def list_tokens(as_json: bool) -> None:
 @json_option
 def revoke(token_id: str, as_json: bool) -> None:
     """Revoke a token; a running server ends what it has open within a second."""
-    token = _kept().revoke(token_id)
-    show(Answer(text=f"Revoked {token.id}.", facts=_facts(token, _now())), as_json)
+    kept = _kept()
+    token = kept.revoke(token_id)
+    facts = _facts(token, kept.last_use(token), _now())
+    show(Answer(text=f"Revoked {token.id}.", facts=facts), as_json)
 
 
 def _kept() -> TokenFile:
@@ -84,24 +106,38 @@ def _now() -> datetime:
     return utc_now()
 
 
-def _line(token: Token, now: datetime) -> str:
+def _row(token: Token, used_at: datetime | None, now: datetime) -> tuple[str, ...]:
+    return (
+        token.id,
+        token.owner,
+        token.label or "-",
+        ",".join(token.scopes),
+        _toolsets(token),
+        "never" if used_at is None else _local(used_at),
+        "never" if token.expires_at is None else _local(token.expires_at),
+        token.state(now),
+    )
+
+
+def _toolsets(token: Token) -> str:
+    return ",".join(token.toolsets) or "server's default"
+
+
+def _local(at: datetime) -> str:
     from commonplace.core.clock import render_instant
 
-    zone = settings().timezone
-    until = "never" if token.expires_at is None else render_instant(token.expires_at, zone)
-    toolsets = ",".join(token.toolsets) or "what the server offers"
-    state = token.state(now)
-    shown = "" if state == "valid" else f"  {state}"
-    return f"{token.owner}: {','.join(token.scopes)}; {toolsets}; expires {until}{shown}"
+    return render_instant(at, settings().timezone)
 
 
-def _facts(token: Token, now: datetime) -> dict[str, object]:
+def _facts(token: Token, used_at: datetime | None, now: datetime) -> dict[str, object]:
     return {
         "id": token.id,
         "user": token.owner,
+        "label": token.label,
         "scope": list(token.scopes),
         "toolsets": list(token.toolsets),
         "created_at": token.created_at.isoformat(),
         "expires_at": None if token.expires_at is None else token.expires_at.isoformat(),
+        "last_used_at": None if used_at is None else used_at.isoformat(),
         "state": token.state(now),
     }

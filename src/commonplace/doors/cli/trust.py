@@ -16,14 +16,14 @@ from commonplace.doors.cli.frame import common_options, show
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--list", "as_list", is_flag=True, help="Show what you have allowed.")
-@click.option("--revoke", is_flag=True, help="Take it back; logs that are there stay.")
+@click.option("--list", "as_list", is_flag=True, help="List what you have allowed.")
+@click.option("--revoke", is_flag=True, help="Withdraw the permission; existing logs stay.")
 @common_options
 def trust(path: str | None, as_list: bool, revoke: bool, as_json: bool) -> None:
-    """Let a repository have the log that it asks for.
+    """Allow a repository to have a project log.
 
-    PATH is its folder; else where you are. Its .chronicle says what is written where; you allow
-    that file as it reads now, and are asked again after a change.
+    PATH is its folder (default: the current one). Its .chronicle says what is written where; you
+    allow that file as it reads now, and are asked again after a change.
     """
     from commonplace.tools.chronicle.trust import (
         allow_log,

@@ -1,6 +1,6 @@
 """The demo: the real server over stdio, driven by a real MCP client in a temporary home.
 
-Never touches the journals, the index or the settings of whoever runs it.
+Never touches the journals, the index or the settings of the user who runs it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import anyio
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+
+from commonplace.doors.protocol import STRUCTURED_META
 
 _WRITTEN: tuple[dict[str, str], ...] = (
     {
@@ -74,7 +76,8 @@ async def _tour(home: Path) -> None:
 
 async def _call(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-    result = await client.call_tool(name, arguments)
+    meta: Any = {STRUCTURED_META: True}
+    result = await client.call_tool(name, arguments, meta=meta)
     text = "\n".join(getattr(block, "text", "") for block in result.content)
     say(f"{name}({shown})", text)
     if result.is_error:

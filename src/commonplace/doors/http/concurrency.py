@@ -1,8 +1,8 @@
-"""How many calls of a server run at once: few, as more would only wait for each other.
+"""How many calls of a server run at once: few, since more would only wait for each other.
 
-A call that takes long waits for a disk or a language model, so it makes room for another. A call
-that waits for its client's own model needs no room; few of them wait at a time, as each holds a
-thread. Measured with 32 clients: 64 threads had a p99 of 670 ms, four had 390 ms.
+Never stops a call. One that takes long waits for a disk or a language model, so another may begin;
+one that waits for its client's own model does not count as running, but few may wait at a time,
+as each holds a thread. Measured with 32 clients: 64 threads had a p99 of 670 ms, four had 390 ms.
 """
 
 from __future__ import annotations
@@ -54,7 +54,12 @@ class ConcurrencyLimit:
     def asking(self, owner: str, call: object) -> Iterator[None]:
         """Count a call as waiting for its client's own model instead of running.
 
-        Raises: Unavailable, where as many wait as may.
+        Args:
+            owner: Whose call it is.
+            call: Its key, from `working`.
+
+        Raises:
+            Unavailable: As many calls wait as may.
         """
         with self._lock:
             if self._asking[owner] >= QUESTIONS_OF_ONE:
@@ -72,10 +77,7 @@ class ConcurrencyLimit:
                 self._asking += Counter()  # who asks nothing any more is forgotten
 
     def room(self) -> int:
-        """How many threads may have a call now.
-
-        Some work, one more for each that has taken long, and those that ask are beside them.
-        """
+        """How many threads may have a call now: a few, one more for each slow or waiting call."""
         before = self._monotonic() - SLOW_S
         slow = sum(begun <= before for begun in [*self._begun.values()])
         with self._lock:

@@ -1,13 +1,14 @@
 """The gate of the HTTP server: which requests are admitted, for which owner, and how many.
 
-Knows no protocol above HTTP: what is admitted goes on to `inside`. Says of a token only that it is
-not valid, and never logs what a request contains.
+Knows no protocol above HTTP: what is admitted goes on to `inside`. Never says of a token more than
+that it is not valid, and never logs what a request contains.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.doors.http.page import page_headers, render_page, wants_page
 from commonplace.doors.protocol import STREAM, RateLimitExceeded
 
 if TYPE_CHECKING:
@@ -60,10 +62,13 @@ _IS_READ = "commonplace.is_read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks.
+    """The client of a request, as its token names it.
 
-    token_id: empty for the machine's own owner, who needs no token while there are none. toolsets:
-    those offered to it.
+    Args:
+        token_id: Empty for the machine's own owner, who needs no token while there are none.
+        owner: Whose journals it reads and writes.
+        toolsets: Those offered to it.
+        may_write: Whether it may call tools that write.
     """
 
     token_id: str
@@ -74,10 +79,13 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What the server offers. owner: the machine's.
+    """What a server offers its callers.
 
-    toolsets: what any token may have at most; usual: what one has that names none. may_write: False
-    where no tool that writes is offered.
+    Args:
+        owner: The machine's own, for callers that need no token.
+        toolsets: The most that any token may have.
+        usual: The toolsets of a token that names none.
+        may_write: False where no tool that writes is offered.
     """
 
     owner: str
@@ -88,10 +96,12 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostNames:
-    """The names of the server.
+    """The names that a Host header may give this server.
 
-    is_loopback: only this machine can reach it. any_address: it listens on all addresses of the
-    machine, so each of them is its name.
+    Args:
+        hosts: The names, in lower case.
+        is_loopback: Whether only this machine can reach it.
+        any_address: Whether it listens on all addresses of the machine: each is its name.
     """
 
     hosts: frozenset[str]
@@ -110,8 +120,19 @@ class HostNames:
         return True
 
 
+_PORT = re.compile(r"(?::[0-9]{0,5})?")
+
+
 class Refusal(Exception):
-    """A request that does not come in: its status, what to say, and headers that say more."""
+    """A request that is not admitted.
+
+    Args:
+        status: Of HTTP.
+        code: One of the six codes of our errors.
+        message: What is wrong.
+        hint: The next step.
+        headers: More headers of the answer, with `_` for `-` in their names.
+    """
 
     def __init__(
         self, status: int, code: str, message: str, hint: str = "", **headers: str
@@ -123,7 +144,7 @@ class Refusal(Exception):
 
 
 class Authenticator:
-    """Finds the owner of a request, by its token. Made for one server; thread-safe."""
+    """Decides for one server who makes a request, by its token. Thread-safe."""
 
     def __init__(self, *, tokens: TokenFile, names: HostNames, offer: Offer, clock: Clock) -> None:
         self._tokens = tokens
@@ -132,7 +153,16 @@ class Authenticator:
         self._clock = clock
 
     def admit(self, headers: Mapping[bytes, bytes], *, http_version: str) -> Caller:
-        """The caller of a request. Raises: Refusal; Unavailable where the tokens cannot be read."""
+        """Identify the caller of a request.
+
+        Args:
+            headers: Of the request, their names in lower case.
+            http_version: Such as `1.1`.
+
+        Raises:
+            Refusal: The request is not admitted.
+            Unavailable: The tokens cannot be read.
+        """
         self._check_names(headers)
         given = headers.get(b"authorization")
         if given is None:
@@ -147,10 +177,11 @@ class Authenticator:
                 "None of this token's toolsets is offered here.",
                 "Use another token, or start the server with --toolsets that name one of them.",
             )
+        self._tokens.note_use(token)
         return caller
 
-    def trouble(self) -> str:
-        """Why no request can be admitted now; empty where they can."""
+    def find_problem(self) -> str:
+        """Say why no request can be admitted now; empty where they can."""
         try:
             self._tokens.known()
         except CommonplaceError as exc:
@@ -158,7 +189,7 @@ class Authenticator:
         return ""
 
     def still_admits(self, caller: Caller) -> bool:
-        """Whether the token of an open session is still valid for all that it was."""
+        """Whether the token of an open session is valid, with the rights that it had."""
         if not caller.token_id:
             return not self._tokens.was_used()
         token = self._tokens.known().get(caller.token_id)
@@ -166,10 +197,15 @@ class Authenticator:
             return False
         return self._caller(token) == caller
 
-    def _check_names(self, headers: Mapping[bytes, bytes]) -> None:
+    def check_host(self, headers: Mapping[bytes, bytes]) -> str:
+        """The Host header, where it names this server. Raises: Refusal."""
         host = headers.get(b"host", b"").decode("latin-1")
         if not self._names.knows(host):
             raise Refusal(421, "denied", "This server has no such name.", "See --allow-host.")
+        return host
+
+    def _check_names(self, headers: Mapping[bytes, bytes]) -> None:
+        host = self.check_host(headers)
         origin = headers.get(b"origin", b"").decode("latin-1")
         site = headers.get(b"sec-fetch-site", b"none")
         if (origin and origin.partition("://")[2] != host) or site not in _OWN_SITE:
@@ -197,12 +233,14 @@ class Authenticator:
 
 
 class Gate:
-    """The ASGI application: looks at each request, and hands on what may come in.
+    """The ASGI application: checks each request, and passes on those that are admitted.
 
     Args:
+        authenticator: Identifies the caller of a request.
         rate_limiter: Counts every request of an owner.
         replies: Counts the answers that open calls wait for, where `rate_limiter` is exhausted.
-        inside: Answers for a caller.
+        limits: How large and how slow a request may be.
+        inside: Answers an admitted request of a caller.
         withheld: The names of the tools that a caller may not call.
     """
 
@@ -217,12 +255,12 @@ class Gate:
         withheld: Callable[[Caller], Sequence[bytes]],
     ) -> None:
         self._authenticator = authenticator
-        self._turnstile = rate_limiter
+        self._rate_limiter = rate_limiter
         self._replies = replies
         self._limits = limits
         self._inside = inside
         self._withheld = withheld
-        self.is_leaving = False
+        self.is_stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; anything but HTTP is left unanswered."""
@@ -250,18 +288,26 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == HEALTH and scope["method"] in {"GET", "HEAD"}:
-            status = "stopping" if self.is_leaving else "ok"
+            status = "stopping" if self.is_stopping else "ok"
             # What needs no token is not kept connected, or anyone could take all connections.
-            headers = {"Connection": "close"}
-            await _respond(503 if self.is_leaving else 200, {"status": status}, headers, send)
+            close = {"Connection": "close"}
+            await _respond(503 if self.is_stopping else 200, {"status": status}, close, send)
+            return
+        headers = dict(scope["headers"])
+        accept = headers.get(b"accept", b"").decode("latin-1")
+        if wants_page(method=scope["method"], path=scope["path"], accept=accept):
+            host = self._authenticator.check_host(headers)
+            is_tls = headers.get(b"x-forwarded-proto", b"").lower() == b"https"
+            page = render_page(f"{'https' if is_tls else 'http'}://{host}{PATH}")
+            await _send_whole(200, page, page_headers(), send)
             return
         if scope["path"].rstrip("/") != PATH:
             raise Refusal(404, "not_found", f"There is nothing here but {PATH}.")
         if scope["method"] not in {"GET", "POST", "DELETE"}:
             raise Refusal(405, "invalid", "Use POST, GET or DELETE.", Allow="GET, POST, DELETE")
-        await self._let_in(scope, receive, send)
+        await self._admit(scope, receive, send)
 
-    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         caller = self._authenticator.admit(headers, http_version=scope["http_version"])
         if scope["method"] != "GET":
@@ -270,16 +316,16 @@ class Gate:
                 scope[_IS_READ] = True
                 if not self._authenticator.still_admits(caller):  # the body may have taken its time
                     raise _invalid_token()
-                if (full or self.is_leaving) and not _is_reply(headers, body):
-                    raise full or _leaving()
-                receive = _replayed(body, receive)
-                if not _listens(headers, body):
+                if (full or self.is_stopping) and not _is_reply(headers, body):
+                    raise full or _stopping()
+                receive = _with_body(body, receive)
+                if not _opens_stream(headers, body):
                     self._check_scope(caller, body)
                     await self._inside(caller, scope, receive, send)
                     return
-        if self.is_leaving:
-            raise _leaving()
-        with self._turnstile.stream(caller.owner):
+        if self.is_stopping:
+            raise _stopping()
+        with self._rate_limiter.stream(caller.owner):
             scope[STREAM] = True
             await self._inside(caller, scope, receive, send)
 
@@ -287,13 +333,18 @@ class Gate:
     def _counted(
         self, caller: Caller, headers: Mapping[bytes, bytes]
     ) -> Iterator[RateLimitExceeded | None]:
-        """A request in flight; why only a reply may come in, where the caller asks too much.
+        """Count a request while it is in flight.
 
-        The calls that take the room may be those that wait for it. Raises: RateLimitExceeded.
+        Yields:
+            None; at the limit the reason, and then only a reply to a question of ours is admitted:
+            the calls that use up the limit may be those that wait for it.
+
+        Raises:
+            RateLimitExceeded: There are too many replies too.
         """
         with ExitStack() as held:
             try:
-                held.enter_context(self._turnstile.call(caller.owner))
+                held.enter_context(self._rate_limiter.call(caller.owner))
             except RateLimitExceeded as exc:
                 if _SESSION not in headers:
                     raise
@@ -303,7 +354,7 @@ class Gate:
                 yield None
 
     async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        """The whole body; a client that sends it drop by drop is not waited for."""
+        """Read the whole body, within the time that it may take. Raises: Refusal."""
         most = self._limits.body_bytes
         length_header = headers.get(b"content-length", b"0")
         if length_header.isdigit() and int(length_header) > most:
@@ -342,17 +393,18 @@ class Gate:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port, in lower case; empty for what is none."""
+    """The name in a Host header, without its port, in lower case; empty where it is malformed."""
     host = host.lower()
     if host.startswith("["):
         name, bracket, port = host[1:].partition("]")
-        return name if bracket and (not port or port.startswith(":")) else ""
-    name, _, port = host.partition(":")
-    return name.rstrip(".") if not port or port.isdigit() else ""
+        # What stands after `%` in an address is any text: no client sends it.
+        return name if bracket and "%" not in name and _PORT.fullmatch(port) else ""
+    name, colon, port = host.partition(":")
+    return name.rstrip(".") if _PORT.fullmatch(colon + port) else ""
 
 
-def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
-    """Whether this is no call but a stream that stays open; what a header says alone is not it."""
+def _opens_stream(headers: Mapping[bytes, bytes], body: bytes) -> bool:
+    """Whether this request opens a stream; its header alone could say so of a call."""
     if headers.get(b"mcp-method") != _LISTEN:
         return False
     try:
@@ -363,9 +415,9 @@ def _listens(headers: Mapping[bytes, bytes], body: bytes) -> bool:
 
 
 def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
-    """Whether this is what an open call waits for: the client's answer to a question of ours.
+    """Whether this is the client's answer to a question of ours, which an open call waits for.
 
-    Parsed, for there are many ways to write the name of a key.
+    The body is parsed, since the name of a key can be written in many ways.
     """
     if _SESSION not in headers or len(body) > _MOST_OF_A_REPLY:
         return False
@@ -378,7 +430,7 @@ def _is_reply(headers: Mapping[bytes, bytes], body: bytes) -> bool:
     return "result" in message or "error" in message
 
 
-def _leaving() -> Refusal:
+def _stopping() -> Refusal:
     return Refusal(
         503, "unavailable", "The server stops.", "Try again.", Retry_After="5", Connection="close"
     )
@@ -421,15 +473,21 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
 async def _respond(
     status: int, facts: Mapping[str, Any], more: Mapping[str, str], send: Send
 ) -> None:
-    body = json.dumps(facts).encode()
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **more}
-    pairs = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
+    headers = {"Content-Type": "application/json", **more}
+    await _send_whole(status, json.dumps(facts).encode(), headers, send)
+
+
+async def _send_whole(status: int, body: bytes, headers: Mapping[str, str], send: Send) -> None:
+    pairs = [
+        (name.lower().encode(), text.encode())
+        for name, text in {**headers, "Content-Length": str(len(body))}.items()
+    ]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that returns a body that was read, then what comes after it."""
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives back the body that was read, then what comes after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def read() -> Message:

@@ -21,15 +21,24 @@ _OWNERS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much is let through; a busy client of one person stays well below all of it.
+    """How much a server admits; a busy client of one person stays well below all of it.
 
-    per_second, at_once: of one owner's requests, at_once without streams, and as many calls that go
-    on though their client hung up; burst: what may come in one go after a quiet time.
-    replies: of one owner, answers to our own questions at once, beside all that. streams:
-    of one owner, open at once. sessions: of one token. callers: tokens that have anything open.
-    connections: of all. body_s, send_s: how long a client may take to send the body of a request,
-    and to take a part of an answer. finish_s: how long calls may go on at
-    the end.
+    Args:
+        per_second: Requests of one owner, on average.
+        burst: Requests of one owner in one go, after a quiet time.
+        at_once: Requests of one owner in flight, without streams; and as many calls that go on
+            though their client hung up.
+        replies: Answers of one owner to our own questions in flight, beside all that.
+        streams: Open streams of one owner.
+        sessions: Sessions of one token.
+        session_idle_s: How long a session may be idle.
+        callers: Tokens that have anything open.
+        connections: Of all clients together.
+        body_bytes: The largest body of a request.
+        body_s: How long a client may take to send the body of a request.
+        send_s: How long a client may take to accept a part of an answer.
+        keep_alive_s: How long a connection without a request is kept.
+        finish_s: How long calls may go on when the server stops.
     """
 
     per_second: float = 50.0
@@ -48,12 +57,12 @@ class Limits:
     finish_s: float = 10.0
 
     def of_replies(self) -> Limits:
-        """What is let through of the answers to what we asked: open calls wait for them."""
+        """The limits of answers to our own questions, which open calls wait for."""
         return replace(self, at_once=self.replies)
 
 
 @dataclass(slots=True)
-class _Use:
+class _Usage:
     tokens: float
     at: float
     calls: int = 0
@@ -71,12 +80,12 @@ class RateLimiter:
     def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
         self._limits = limits
         self._monotonic = monotonic
-        self._uses: OrderedDict[str, _Use] = OrderedDict()
+        self._usages: OrderedDict[str, _Usage] = OrderedDict()
 
     @contextmanager
     def call(self, owner: str) -> Iterator[None]:
-        """A request in flight. Raises: RateLimitExceeded."""
-        use = self._paid(owner)
+        """Count a request while it is in flight. Raises: RateLimitExceeded."""
+        use = self._take_token(owner)
         if use.calls >= self._limits.at_once:
             raise RateLimitExceeded(
                 f"More than {self._limits.at_once} calls at once.", retry_after_s=1
@@ -89,8 +98,8 @@ class RateLimiter:
 
     @contextmanager
     def stream(self, owner: str) -> Iterator[None]:
-        """A stream that stays open. Raises: RateLimitExceeded."""
-        use = self._paid(owner)
+        """Count a stream while it is open. Raises: RateLimitExceeded."""
+        use = self._take_token(owner)
         if use.streams >= self._limits.streams:
             raise RateLimitExceeded(
                 f"More than {self._limits.streams} open streams.", retry_after_s=30
@@ -103,8 +112,11 @@ class RateLimiter:
 
     @contextmanager
     def work(self, owner: str) -> Iterator[None]:
-        """A call that goes on where its client hangs up. Raises: RateLimitExceeded."""
-        use = self._use(owner)
+        """Count a call while it runs, which may be longer than its client waits.
+
+        Raises: RateLimitExceeded.
+        """
+        use = self._usage(owner)
         if use.work >= self._limits.at_once:
             raise RateLimitExceeded(
                 f"More than {self._limits.at_once} calls at once.", retry_after_s=1
@@ -115,18 +127,18 @@ class RateLimiter:
         finally:
             use.work -= 1
 
-    def _use(self, owner: str) -> _Use:
-        use = self._uses.get(owner)
+    def _usage(self, owner: str) -> _Usage:
+        use = self._usages.get(owner)
         if use is None:
-            use = self._uses[owner] = _Use(tokens=self._limits.burst, at=self._monotonic())
-            self._forget()
-        self._uses.move_to_end(owner)
+            use = self._usages[owner] = _Usage(tokens=self._limits.burst, at=self._monotonic())
+            self._evict_idle()
+        self._usages.move_to_end(owner)
         return use
 
-    def _paid(self, owner: str) -> _Use:
-        """This owner's use, one request more of it paid for out of what a second brings."""
+    def _take_token(self, owner: str) -> _Usage:
+        """Take a token out of this owner's bucket. Raises: RateLimitExceeded where it is empty."""
         limits, now = self._limits, self._monotonic()
-        use = self._use(owner)
+        use = self._usage(owner)
         use.tokens = min(limits.burst, use.tokens + (now - use.at) * limits.per_second)
         use.at = now
         if use.tokens < 1:
@@ -137,8 +149,8 @@ class RateLimiter:
         use.tokens -= 1
         return use
 
-    def _forget(self) -> None:
-        if len(self._uses) > _OWNERS:
-            idle = [name for name, x in self._uses.items() if x.is_idle]
-            for name in idle[: len(self._uses) - _OWNERS]:
-                del self._uses[name]
+    def _evict_idle(self) -> None:
+        if len(self._usages) > _OWNERS:
+            idle = [name for name, x in self._usages.items() if x.is_idle]
+            for name in idle[: len(self._usages) - _OWNERS]:
+                del self._usages[name]

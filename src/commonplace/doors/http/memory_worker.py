@@ -1,4 +1,4 @@
-"""The worker of memory beside a server's answers, where a database keeps the memories of all users.
+"""Memory's worker as a task of the server, where a database keeps the memories of all users.
 
 Decides nothing: it runs what `commonplace memory worker` runs.
 """
@@ -22,7 +22,7 @@ AGAIN_S = 30.0
 
 
 class MemoryWork(Background):
-    """Files what users save until it is stopped; waits at most for the batch in hand."""
+    """Files what users save until it is stopped; stopping waits for one batch at most."""
 
     def __init__(self, shared: ProcessContext, clock: Clock) -> None:
         super().__init__("memory work")
@@ -32,7 +32,7 @@ class MemoryWork(Background):
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                with POSTGRES["working"].load()(self._shared, self._clock) as working:
+                with POSTGRES["open_worker"].load()(self._shared, self._clock) as working:
                     working.run(self._stopping)
             except CommonplaceError as exc:
                 _log.warning("The worker of memory waits: %s", exc)

@@ -1,7 +1,7 @@
 """The toolsets of a server of many owners: listed once, each call run on its owner's journals.
 
 Law: an owner is never an argument. It comes from the session that the MCP door has set, and nothing
-runs without one. No error that leaves here says where on the server something lies.
+runs without one. An error that leaves here never names a path on the server.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class OwnerApps(Protocol):
     """The apps of all owners; see `commonplace.app`."""
 
     def using(self, owner: str) -> AbstractContextManager[App]:
-        """One owner's app, kept open meanwhile."""
+        """One owner's app, kept open while this is entered."""
         ...
 
 
 @runtime_checkable
 class Waiting(Protocol):
-    """A model that says whether a question to it has to wait: some calls bring the answer along."""
+    """A language model that can say whether asking it waits for a client; some answers are here."""
 
     @property
     def waits(self) -> bool:
@@ -46,8 +46,10 @@ class Waiting(Protocol):
 class PerOwner:
     """Every toolset, run on the app of the session's owner. Thread-safe.
 
-    sample: any owner's toolsets; only what they say of themselves is used. concurrency: counts the
-    calls.
+    Args:
+        apps: The apps of all owners.
+        sample: Any owner's toolsets, for their names, descriptions and schemas.
+        concurrency: Counts the calls.
     """
 
     def __init__(
@@ -58,20 +60,22 @@ class PerOwner:
         self.toolsets: dict[str, Toolset] = {x.name: self._shared(x) for x in sample}
 
     def _shared(self, toolset: Toolset) -> Toolset:
-        reach = self._reached
+        bind = self._bound_to_owner
         return replace(
             toolset,
-            tools=tuple(replace(x, run=reach(x.run, "tool", x.name)) for x in toolset.tools),
+            tools=tuple(replace(x, run=bind(x.run, "tool", x.name)) for x in toolset.tools),
             resources=tuple(
-                replace(x, read=reach(x.read, "resource", x.uri)) for x in toolset.resources
+                replace(x, read=bind(x.read, "resource", x.uri)) for x in toolset.resources
             ),
             prompts=tuple(
-                replace(x, write=reach(x.write, "prompt", x.name)) for x in toolset.prompts
+                replace(x, write=bind(x.write, "prompt", x.name)) for x in toolset.prompts
             ),
         )
 
-    def _reached(self, sample: Callable[..., Any], kind: str, name: str) -> Callable[..., Any]:
-        """A function that calls the same tool, page or prompt of the session's owner."""
+    def _bound_to_owner(
+        self, sample: Callable[..., Any], kind: str, name: str
+    ) -> Callable[..., Any]:
+        """A function that calls the same tool, resource or prompt of the session's owner."""
 
         @functools.wraps(sample)
         def call(**arguments: Any) -> Any:
@@ -92,9 +96,11 @@ class PerOwner:
 
 
 class _CountedModel:
-    """A client's own model for one call, which is not at work while it waits for an answer.
+    """A client's own model for one call, which does not count as running while it waits for it.
 
-    A wrapper with the same face. asking: held meanwhile; raises Unavailable where too many wait.
+    Args:
+        model: The model that is wrapped.
+        asking: Entered while the client is asked; raises Unavailable where too many calls wait.
     """
 
     def __init__(self, model: Language, asking: Callable[[], AbstractContextManager[None]]) -> None:
@@ -104,7 +110,7 @@ class _CountedModel:
         self.sees_private = model.sees_private
 
     def complete(self, question: Question) -> Completion:
-        """Ask it. Raises: what it raises; Unavailable."""
+        """Ask the client's model. Raises: Unavailable, and what the model raises."""
         if isinstance(self._model, Waiting) and not self._model.waits:
             return self._model.complete(question)
         with self._asking():
@@ -112,7 +118,7 @@ class _CountedModel:
 
 
 def _find(toolsets: Sequence[Toolset], kind: str, name: str) -> Callable[..., Any]:
-    """What has this name among one owner's toolsets; there as it is in any other's."""
+    """The function of one owner's tool, resource or prompt of this name."""
     for toolset in toolsets:
         for tool in toolset.tools if kind == "tool" else ():
             if tool.name == name:

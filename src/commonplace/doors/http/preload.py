@@ -1,7 +1,7 @@
-"""What a server of many owners does for an app that is used for the first time, behind the call.
+"""Warms up an owner's app in the background of its first call, on a server of many owners.
 
-Never holds up an answer, and readies one app after the other. Where owners are so many that their
-apps are closed for each other's, it does not look through the journals of each who comes back.
+Never holds up an answer, and warms up one app after the other. Where owners are so many that apps
+are closed to make room, an owner who comes back within ten minutes is not warmed up again.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _log = logging.getLogger(__name__)
 MOST_WAITING = 16
 
 AGAIN_S = 600.0
-"""How long after an owner's app was to be warmed up the next one of that owner is."""
+"""How long after an app was warmed up another one of the same owner is."""
 
 
 class WarmedApps:
     """Apps of owners, each warmed up in the background when it is used first. Thread-safe.
 
-    A wrapper with the same face: edits in place are found, and missing vectors made, as in a
-    server of one owner.
+    Without it, entries that were edited in place would not be found before a sweep, and vectors
+    that are missing would not be made: the warm-up begins both, as in a server of one owner.
     """
 
     def __init__(self, apps: OwnerApps, *, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -50,14 +50,14 @@ class WarmedApps:
 
     @contextmanager
     def using(self, owner: str) -> Iterator[App]:
-        """The app of an owner, kept open meanwhile."""
+        """The app of an owner, kept open while this is entered."""
         with self._apps.using(owner) as app:
             if self._is_due(owner, app):
                 self._waiting.put((owner, ref(app)))
             yield app
 
     def _is_due(self, owner: str, app: App) -> bool:
-        """Whether it is to be warmed up now; where many wait for that, at a later use."""
+        """Whether to warm it up now; where many wait for that already, a later use asks again."""
         with self._lock:
             if app in self._known or self._waiting.qsize() >= MOST_WAITING:
                 return False

@@ -1,7 +1,7 @@
 """The scheduler of a server: rolls up what is due, of every owner that has a timeline.
 
-Decides nothing about periods: what is due, rows say. Runs beside the answers, and never holds
-them up for long.
+Decides nothing about periods: rows of the timeline say what is due. Never holds up an answer for
+long.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.owners import folder_owner
+from commonplace.core.owner_folders import folder_owner
 from commonplace.services.timeline.keeping import TimelineKeeping
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 TURN_S = 2.0
-"""How long one owner's turn may take: another one's comes before the next of this one."""
+"""How long one owner's turn may take; then the other owners have theirs."""
 
 TURN_MOST = 400
 QUARTER = timedelta(minutes=15)
@@ -38,9 +38,13 @@ _LOOK_S = 30.0  # a machine that slept finds out within this
 
 
 class RollupScheduler(Background):
-    """Rolls up what is due when it becomes due, and at the start what is by then.
+    """Rolls up each period when it becomes due, and at the start all that is due already.
 
-    users: the folder of all owners' folders. grace: how much longer periods wait for late entries.
+    Args:
+        apps: The apps of all owners.
+        users: The folder of all owners' folders.
+        grace: How much longer a period waits for late entries.
+        clock: Gives the time.
     """
 
     def __init__(self, apps: OwnerApps, *, users: Path, grace: timedelta, clock: Clock) -> None:
@@ -51,7 +55,7 @@ class RollupScheduler(Background):
         self._clock = clock
 
     def roll_up(self) -> int:
-        """Roll up all that is due now, each owner in turns; how many rollups were made."""
+        """Roll up all that is due now, owners in turns; returns how many rollups were made."""
         made = 0
         waiting = [*self.list_owners()]
         while waiting and not self._stopping.is_set():
@@ -87,7 +91,11 @@ class RollupScheduler(Background):
         return midnight + (past // QUARTER + 1) * QUARTER + self._grace
 
     def _turn(self, owner: str) -> tuple[int, bool]:
-        """One owner's turn: how many were made, and whether nothing more is due."""
+        """Roll up some of one owner's periods.
+
+        Returns:
+            How many rollups were made, and whether nothing more is due.
+        """
         try:
             with self._apps.using(owner) as app:
                 return _roll_up_some(app)
@@ -106,16 +114,16 @@ class RollupScheduler(Background):
 
 
 def _roll_up_some(app: App) -> tuple[int, bool]:
-    desk = app.timeline.service()
-    desk.feed()
-    made = desk.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)
-    if made and desk.rollups.list_due():
+    service = app.timeline.service()
+    service.feed()
+    made = service.rollups.catch_up(most=TURN_MOST, within_s=TURN_S)
+    if made and service.rollups.list_due():
         return made, False
     settings = app.settings
     if made or settings.llm.background or settings.timeline.retention != "off":
         # All is made: retention has its part, as at `commonplace rollup --due`, and so have models
         # where the settings let a server ask them.
         TimelineKeeping(
-            lambda: desk, rewording=lambda: app.timeline.background_rewording(desk)
+            lambda: service, rewording=lambda: app.timeline.background_rewording(service)
         ).roll_up()
     return made, True

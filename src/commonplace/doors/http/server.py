@@ -1,4 +1,4 @@
-"""`commonplace serve`: the toolsets of many owners over HTTP, from the first request to the last.
+"""`commonplace serve`: the toolsets of many owners over HTTP, from its start to its stop.
 
 Wires gate, callers and background tasks; decides nothing that one of them could decide.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 import anyio.to_thread
 
-from commonplace.doors import entry
+from commonplace.doors import entry_point
 from commonplace.doors.http.address import check_access
 from commonplace.doors.http.concurrency import ConcurrencyLimit
 from commonplace.doors.http.gate import PATH, Authenticator, Gate
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WATCH_S = 1.0
-"""How soon what is open ends for a token that was revoked."""
+"""How long the sessions of a token may stay open after it was revoked."""
 
 TIDY_S = 2.0
 ADJUST_S = 0.1
@@ -58,22 +58,22 @@ INTERRUPTED_CALLS_S = 0.8
 
 
 class ServedApps(OwnerApps, Protocol):
-    """The apps of all owners, to be closed at the end."""
+    """The apps of all owners, which the server closes when it stops."""
 
     def tidy(self) -> None:
-        """Close what has not been used for a while."""
+        """Close the apps that have not been used for a while."""
         ...
 
     def close(self) -> None:
-        """Close all that is open."""
+        """Close every app."""
         ...
 
 
 class McpServer(Protocol):
-    """Toolsets as they are offered to any number of callers; see `doors.mcp`."""
+    """A server of toolsets for any number of callers; see `doors/mcp`."""
 
     def sessions(self, *, body_bytes: int, most: int, idle_s: float) -> SessionManager:
-        """The sessions of one caller."""
+        """Open the session manager of one caller."""
         ...
 
 
@@ -85,12 +85,22 @@ class BackgroundTask(Protocol):
         ...
 
     def stop(self, wait_s: float) -> None:
-        """Begin nothing more, and wait at most so long for what is under way."""
+        """Begin nothing more, and wait at most so long for what it is doing."""
         ...
 
 
 class HttpDoor:
-    """One server. apps: of all owners. sample: any owner's toolsets, for what they say."""
+    """One HTTP server.
+
+    Args:
+        apps: The apps of all owners.
+        sample: Any owner's toolsets, for their names, descriptions and schemas.
+        tokens: Who may connect.
+        offer: What callers may have at most.
+        clock: Gives the time.
+        limits: How much the server admits.
+        background_tasks: What else it does while it serves.
+    """
 
     def __init__(
         self,
@@ -99,6 +109,7 @@ class HttpDoor:
         sample: Sequence[Toolset],
         tokens: TokenFile,
         offer: Offer,
+        structured: bool,
         clock: Clock,
         limits: Limits,
         background_tasks: Sequence[BackgroundTask],
@@ -109,6 +120,7 @@ class HttpDoor:
         self._toolsets = shared.toolsets
         self._tokens = tokens
         self._offer = offer
+        self._structured = structured
         self._clock = clock
         self._limits = limits
         self._background_tasks = background_tasks
@@ -116,9 +128,16 @@ class HttpDoor:
         self._withheld: dict[tuple[tuple[str, ...], bool], list[bytes]] = {}
 
     def run(self, address: ListenAddress, *, ready: Callable[[str], None]) -> None:
-        """Serve until SIGTERM or Ctrl-C; ends the process. ready: called with the address to use.
+        """Serve until SIGTERM or Ctrl-C; ends the process.
 
-        Raises: Denied, Invalid, Unavailable, before anything is served.
+        Args:
+            address: Where to listen.
+            ready: Called with the URL for clients, once they can connect.
+
+        Raises:
+            Denied: The address may not be listened on.
+            Invalid: It is not an address of this machine.
+            Unavailable: Another process listens there, or the tokens cannot be read.
         """
         check_access(address, self._tokens)
         allow_many_files()
@@ -137,7 +156,7 @@ class HttpDoor:
             rate_limiter = RateLimiter(self._limits, time.monotonic)
             callers = Callers(
                 self._open,
-                within=tasks,
+                tasks=tasks,
                 limits=self._limits,
                 rate_limiter=rate_limiter,
                 monotonic=time.monotonic,
@@ -151,9 +170,9 @@ class HttpDoor:
                 withheld=self._names_withheld,
             )
             server = make_server(gate, self._limits)
-            stopping = _Stopping(gate, callers, server)
-            tasks.start_soon(stopping.run, self._limits.finish_s)
-            on_stop_signals(stopping.begin, at_ctrl_c=stopping.interrupt)
+            shutdown = _Shutdown(gate, callers, server)
+            tasks.start_soon(shutdown.run, self._limits.finish_s)
+            on_stop_signals(shutdown.begin, at_ctrl_c=shutdown.interrupt)
             tasks.start_soon(_watch, callers, authenticator)
             tasks.start_soon(_tidy, self._apps)
             tasks.start_soon(_adjust_threads, self._concurrency)
@@ -164,7 +183,7 @@ class HttpDoor:
             # Signals that reach this loop from here on would be lost.
             end_at_stop_signals()
             # Calls that did not end in time are left behind in their threads, so nothing is joined.
-            Lifecycle(self._close).leave(stopping.status)
+            Lifecycle(self._close).leave(shutdown.status)
 
     def _close(self) -> None:
         for task in self._background_tasks:
@@ -172,35 +191,44 @@ class HttpDoor:
         self._apps.close()
 
     def _open(self, caller: Caller) -> SessionManager:
-        """What speaks with one caller; callers who may do the same share what it knows of tools."""
+        """Open the session manager of one caller; callers with the same rights share a server."""
         kind = caller.toolsets, caller.may_write
         server = self._servers.get(kind)
         if server is None:
             toolsets = [self._toolsets[name] for name in caller.toolsets]
             shown = toolsets if caller.may_write else [x.read_only() for x in toolsets]
-            server = self._servers[kind] = entry("mcp_over_http")(shown)
+            server = self._servers[kind] = entry_point("mcp_over_http")(
+                shown, structured=self._structured
+            )
         limits = self._limits
         return server.sessions(
             body_bytes=limits.body_bytes, most=limits.sessions, idle_s=limits.session_idle_s
         )
 
     def _names_withheld(self, caller: Caller) -> list[bytes]:
-        """HostNames of tools, and their other names, that this caller may not call."""
+        """The names, aliases included, of the tools that this caller may not call."""
         kind = caller.toolsets, caller.may_write
         if kind not in self._withheld:
-            self._withheld[kind] = [
-                name.encode()
+            known = {
+                name
                 for toolset in self._toolsets.values()
                 for tool in toolset.tools
                 for name in (tool.name, *tool.aliases)
-                if toolset.name not in caller.toolsets
-                or (tool.effects.writes and not caller.may_write)
-            ]
+            }
+            allowed = {
+                name
+                for toolset in self._toolsets.values()
+                if toolset.name in caller.toolsets
+                for tool in toolset.tools
+                if caller.may_write or not tool.effects.writes
+                for name in (tool.name, *tool.aliases)
+            }
+            self._withheld[kind] = [name.encode() for name in known - allowed]
         return self._withheld[kind]
 
 
-class _Stopping:
-    """The end: nothing new comes in, streams end, and calls may finish."""
+class _Shutdown:
+    """How a server stops: it admits nothing new, ends streams, and lets calls finish."""
 
     def __init__(self, gate: Gate, callers: Callers, server: Server) -> None:
         self._gate = gate
@@ -210,45 +238,45 @@ class _Stopping:
         self.status = 0
 
     def begin(self) -> None:
-        """Begin the end; called a second time, end at once."""
-        if self._gate.is_leaving:
+        """Begin to stop; called a second time, stop at once."""
+        if self._gate.is_stopping:
             self._server.force_exit = True
             self._server.should_exit = True
-        self._gate.is_leaving = True
+        self._gate.is_stopping = True
         self._begun.set()
 
     def interrupt(self) -> None:
-        """End as a person at a terminal expects it: calls have a moment, and not ten seconds."""
+        """Stop as a person at a terminal expects it: calls have a moment, and not ten seconds."""
         self.status = INTERRUPTED
         self.begin()
         asyncio.get_running_loop().call_later(INTERRUPTED_CALLS_S, self.begin)
 
     async def run(self, finish_s: float) -> None:
-        """Wait for the begin of the end, then until all is answered or too long has passed."""
+        """Once `begin` is called, wait until all calls are answered, for so long at most."""
         await self._begun.wait()
         self._callers.end_streams()
         with anyio.move_on_after(finish_s):
             # The socket stays open meanwhile: a call may wait for its client's own model.
             await self._callers.wait_for_calls()
-        self._callers.shut_out(lambda _caller: False)
+        self._callers.disconnect_unless(lambda _caller: False)
         self._server.should_exit = True
 
 
 async def _watch(callers: Callers, authenticator: Authenticator) -> None:
-    """End what is open for tokens that are no longer valid, and what is idle."""
+    """Disconnect callers whose token is no longer valid, and close what is idle."""
     logged = ""
     while True:
         await anyio.sleep(WATCH_S)
-        trouble = authenticator.trouble()
-        callers.shut_out(lambda caller: not trouble and authenticator.still_admits(caller))  # noqa: B023  called at once
+        problem = authenticator.find_problem()
+        callers.disconnect_unless(lambda caller: not problem and authenticator.still_admits(caller))  # noqa: B023  called at once
         callers.close_idle()
-        if trouble and trouble != logged:
-            _log.error("No request is admitted: %s", trouble)
-        logged = trouble
+        if problem and problem != logged:
+            _log.error("No request is admitted: %s", problem)
+        logged = problem
 
 
 async def _adjust_threads(concurrency: ConcurrencyLimit) -> None:
-    """Let as many threads of the SDK call tools as there is room for."""
+    """Give the SDK as many threads for calls as `ConcurrencyLimit` allows now."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     while True:
         limiter.total_tokens = concurrency.room()
@@ -256,7 +284,7 @@ async def _adjust_threads(concurrency: ConcurrencyLimit) -> None:
 
 
 async def _tidy(apps: ServedApps) -> None:
-    """Close journals that are not used, in a thread: closing may wait for a batch in hand."""
+    """Close apps that are not used, in a thread: closing may wait for a batch of vectors."""
     alone = anyio.CapacityLimiter(1)
     while True:
         await anyio.sleep(TIDY_S)

@@ -1,6 +1,6 @@
-"""What is open for each caller of the HTTP server: its sessions, and the requests in flight.
+"""What each caller of the HTTP server has open: its sessions, and the requests in flight.
 
-A session belongs to the token that began it: to any other it is unknown. Never checks a token, and
+A session belongs to the token that began it; no other caller can use it. Never checks a token, and
 never reads a body.
 """
 
@@ -35,10 +35,10 @@ _VERSION_HEADER = b"mcp-protocol-version"
 
 
 class SessionManager(Protocol):
-    """What speaks the protocol with one caller; the SDK's manager of sessions."""
+    """What speaks the protocol with one caller: the SDK's manager of sessions."""
 
     def run(self) -> AbstractAsyncContextManager[None]:
-        """Open it, once, for as long as it is to answer."""
+        """Open it; it answers while this is entered, which it is once."""
         ...
 
     async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,69 +47,73 @@ class SessionManager(Protocol):
 
 
 class Callers:
-    """All callers; what a caller needs is opened at its first request. Used in one event loop.
+    """All callers; each gets a session manager at its first request. Used in one event loop.
 
-    make: opens what speaks with a caller. within: the tasks of all of them. rate_limiter: counts
-    the calls that run.
+    Args:
+        open_manager: Opens the session manager of a caller.
+        tasks: The task group that session managers run in.
+        limits: How much each caller may have open, and for how long.
+        rate_limiter: Counts the calls that run.
+        monotonic: Gives seconds.
     """
 
     def __init__(
         self,
-        make: Callable[[Caller], SessionManager],
+        open_manager: Callable[[Caller], SessionManager],
         *,
-        within: TaskGroup,
+        tasks: TaskGroup,
         limits: Limits,
         rate_limiter: RateLimiter,
         monotonic: Callable[[], float],
     ) -> None:
-        self._make = make
-        self._within = within
+        self._open_manager = open_manager
+        self._tasks = tasks
         self._limits = limits
-        self._turnstile = rate_limiter
+        self._rate_limiter = rate_limiter
         self._monotonic = monotonic
         self._open: OrderedDict[Caller, _CallerState] = OrderedDict()
         self._calls = 0
-        self._quiet = anyio.Event()
+        self._no_calls = anyio.Event()
 
     async def answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a caller; ends early, and cleanly, where the caller is shut out."""
+        """Answer a request of a caller; ends it early where the caller is disconnected."""
         found = self._open.get(caller)
         if found is None:
             self._make_room()
             found = self._open[caller] = _CallerState(
-                self._make(caller), caller, self._limits, lambda: self._working(caller)
+                self._open_manager(caller), caller, self._limits, lambda: self._working(caller)
             )
-            self._within.start_soon(found.run)
+            self._tasks.start_soon(found.run)
         self._open.move_to_end(caller)
         found.used_at = self._monotonic()
         with self._counted(is_call=STREAM not in scope):
             await found.answer(scope, receive, send)
         found.used_at = self._monotonic()
 
-    def shut_out(self, stays: Callable[[Caller], bool]) -> int:
-        """End what callers have open that may not stay; how many callers."""
-        gone = [caller for caller in self._open if not stays(caller)]
+    def disconnect_unless(self, may_stay: Callable[[Caller], bool]) -> int:
+        """End all that those callers have open who may not stay; returns how many they are."""
+        gone = [caller for caller in self._open if not may_stay(caller)]
         for caller in gone:
             self._open.pop(caller).end()
         return len(gone)
 
     def close_idle(self) -> None:
-        """Close what has been idle as long as a session may be."""
+        """Close the session managers of callers that were idle as long as a session may be."""
         since = self._monotonic() - self._limits.session_idle_s
         for caller, each in [*self._open.items()]:
             if not each.in_flight and each.used_at < since:
                 self._open.pop(caller).end()
 
     def end_streams(self) -> None:
-        """End the streams that would stay open for ever; calls go on."""
+        """End every stream, which would stay open for ever; calls go on."""
         for each in self._open.values():
             each.end_streams()
 
     async def wait_for_calls(self) -> None:
-        """Wait until no request is being answered or worked at, streams apart."""
+        """Wait until no call is in flight or runs on without its client; streams do not count."""
         while self._calls:
-            self._quiet = anyio.Event()
-            await self._quiet.wait()
+            self._no_calls = anyio.Event()
+            await self._no_calls.wait()
 
     @contextmanager
     def _counted(self, *, is_call: bool) -> Iterator[None]:
@@ -119,15 +123,15 @@ class Callers:
         finally:
             self._calls -= is_call
             if not self._calls:
-                self._quiet.set()
+                self._no_calls.set()
 
     @contextmanager
     def _working(self, caller: Caller) -> Iterator[None]:
-        with self._turnstile.work(caller.owner), self._counted(is_call=True):
+        with self._rate_limiter.work(caller.owner), self._counted(is_call=True):
             yield
 
     def _make_room(self) -> None:
-        """For one more, close who has not been here longest, of those with nothing in flight."""
+        """Make room for one more: close the least recently used callers with nothing in flight."""
         over = len(self._open) + 1 - self._limits.callers
         idle = [caller for caller, each in self._open.items() if not each.in_flight]
         for caller in idle[: max(over, 0)]:
@@ -135,15 +139,22 @@ class Callers:
 
 
 @dataclass(slots=True)
-class _HeldSession:
-    """A session, and how many requests of it are answered or worked at, a stream among them."""
+class _OpenSession:
+    """A session, and how many of its requests are in flight or running, streams included."""
 
     session: Session
     open: int = 0
 
 
 class _CallerState:
-    """What one caller has open. working: counts, for as long as it is held, what works for it."""
+    """What one caller has open.
+
+    Args:
+        manager: Answers its requests.
+        caller: The caller.
+        limits: How many sessions it may have, and how slow it may be.
+        working: Entered while a call runs, to count it.
+    """
 
     def __init__(
         self,
@@ -161,11 +172,11 @@ class _CallerState:
         self._ending = anyio.Event()
         self._calls: set[anyio.CancelScope] = set()
         self._streams: set[anyio.CancelScope] = set()
-        self._sessions: OrderedDict[bytes, _HeldSession] = OrderedDict()
+        self._sessions: OrderedDict[bytes, _OpenSession] = OrderedDict()
         self.used_at = 0.0
 
     async def run(self) -> None:
-        """Hold it open until it is to end."""
+        """Keep the session manager open until `end` is called."""
         try:
             async with self._manager.run():
                 self._is_ready.set()
@@ -188,14 +199,14 @@ class _CallerState:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are being answered or worked at, streams too."""
+        """How many requests are in flight or running, streams included."""
         return len(self._calls) + len(self._streams) + self._at_work
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = dict(scope["headers"])
         session_id = headers.get(_ID_HEADER)
-        held = self._sessions.get(session_id or b"") or _HeldSession(Session(self._caller.owner))
+        held = self._sessions.get(session_id or b"") or _OpenSession(Session(self._caller.owner))
         scope[SESSION] = held.session
         if STREAM not in scope:
             scope[WORK] = lambda: self._work(held)
@@ -216,7 +227,7 @@ class _CallerState:
             self._sessions.pop(session_id, None)
 
     @contextmanager
-    def _in_flight(self, held: _HeldSession, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
+    def _in_flight(self, held: _OpenSession, *, is_stream: bool) -> Iterator[anyio.CancelScope]:
         scopes = self._streams if is_stream else self._calls
         held.open += 1
         with anyio.CancelScope() as scope:
@@ -228,8 +239,8 @@ class _CallerState:
                 held.open -= 1
 
     @contextmanager
-    def _work(self, held: _HeldSession) -> Iterator[None]:
-        """Raises: RateLimitExceeded."""
+    def _work(self, held: _OpenSession) -> Iterator[None]:
+        """Count a call while it runs. Raises: RateLimitExceeded."""
         with self._working():
             self._at_work += 1
             held.open += 1
@@ -239,29 +250,33 @@ class _CallerState:
                 self._at_work -= 1
                 held.open -= 1
 
-    def _keep(self, held: _HeldSession, status: int, session_id: bytes | None) -> None:
-        """Know the session as long as the protocol does: what it keeps is its own."""
+    def _keep(self, held: _OpenSession, status: int, session_id: bytes | None) -> None:
+        """Remember a session that the protocol has begun."""
         if session_id is not None and status == HTTPStatus.OK:
             self._sessions.setdefault(session_id, held)
             self._sessions.move_to_end(session_id)
 
     async def _make_room(self) -> None:
-        """End the session that was not used for longest, where there are too many of them.
+        """End the least recently used idle session, where there are as many as may be.
 
-        Clients that never say that they are done would else lock their user out.
+        Clients that never end a session would otherwise lock their user out.
         """
         if len(self._sessions) < self._limits.sessions:
             return
         idle = [name for name, held in self._sessions.items() if not held.open]
         for session_id in idle[:1]:
             del self._sessions[session_id]
-            await self._manager.handle_request(_deletion(session_id), _nothing_more, _unheard)
+            await self._manager.handle_request(_deletion(session_id), _receive_nothing, _discard)
 
 
 class _Answer:
-    """An answer on its way to a client, which may take it too slowly, or be cut short.
+    """An answer on its way to a client, which may accept it too slowly or be disconnected.
 
-    stop: ends the request. begun: called with its status, and the session that it names.
+    Args:
+        send: Sends a part of it.
+        within_s: How long the client may take to accept a part.
+        stop: Ends the request when it is cancelled.
+        begun: Called with the status of the answer, and the id of the session that it names.
     """
 
     def __init__(
@@ -280,7 +295,7 @@ class _Answer:
         self._is_over = False
 
     async def send(self, message: Message) -> None:
-        """Send a part of it; ends the request where the client does not take it in time."""
+        """Send a part of it; ends the request where the client does not accept it in time."""
         self._is_begun = True
         if message["type"] == "http.response.start":
             self._begun(message["status"], dict(message.get("headers", ())).get(_ID_HEADER))
@@ -293,7 +308,7 @@ class _Answer:
             await anyio.lowlevel.checkpoint()
 
     async def finish(self) -> None:
-        """Bring an answer that was cut short to an end that the client can tell."""
+        """End an answer that was cut short so that the client can see it is over."""
         if not self._is_begun:
             headers = [(b"content-length", b"0"), (b"retry-after", b"1")]
             await self._send({"type": "http.response.start", "status": 503, "headers": headers})
@@ -312,9 +327,9 @@ def _deletion(session_id: bytes) -> Scope:
     }
 
 
-async def _nothing_more() -> Message:
+async def _receive_nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _unheard(_message: Message) -> None:
+async def _discard(_message: Message) -> None:
     """Drop an answer that no client waits for."""

@@ -17,7 +17,7 @@ from commonplace.doors.http.limits import Limits
 from commonplace.doors.http.memory_worker import MemoryWork
 from commonplace.doors.http.scheduler import RollupScheduler
 from commonplace.doors.tokens import TokenFile
-from commonplace.journals.table import DEFAULT_TOOLSETS, TOOLSETS
+from commonplace.journals.table import DEFAULT, TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,20 @@ def start(
     user_home: Path | None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C, then end the process. Raises: Invalid, Denied, Unavailable."""
+    """Serve until SIGTERM or Ctrl-C, then end the process.
+
+    Args:
+        settings: Of the machine's own user.
+        address: Where to listen, such as `127.0.0.1:8765`.
+        hosts: Other names of the server, as behind a proxy.
+        user_home: The home folder; None for a user who has none.
+        ready: Called with the URL for clients, once they can connect.
+
+    Raises:
+        Invalid: The address is not one of this machine, or a name is malformed.
+        Denied: Other machines could connect, and there are no tokens.
+        Unavailable: Another process listens there, or the tokens cannot be read.
+    """
     where = parse_address(address, hosts)
     tokens = TokenFile(settings.home, clock=utc_now)
     check_access(where, tokens)
@@ -45,7 +58,7 @@ def start(
     offer = Offer(
         owner=settings.owner,
         toolsets=settings.toolsets if chosen else TOOLSETS,
-        usual=settings.toolsets if chosen else DEFAULT_TOOLSETS,
+        usual=settings.toolsets if chosen else (DEFAULT,),
         may_write=not settings.read_only,
     )
     served = replace(settings, toolsets=offer.toolsets)
@@ -60,6 +73,7 @@ def start(
         sample=sample,
         tokens=tokens,
         offer=offer,
+        structured=settings.structured,
         clock=utc_now,
         limits=Limits(
             per_second=served.serve.per_second,
@@ -71,7 +85,7 @@ def start(
 
 
 def _background_tasks(settings: Settings, apps: Apps) -> list[BackgroundTask]:
-    """What is done beside the answers: none of it by a server that only reads."""
+    """The tasks of the server beside its answers; one that only reads has none."""
     if settings.read_only:
         return []
     grace = timedelta(minutes=settings.timeline.grace_minutes)

@@ -30,7 +30,7 @@ _FILES = 16_384
 
 
 class Server(uvicorn.Server):
-    """Uvicorn, which takes no signals: we end it, once open calls have ended."""
+    """Uvicorn without its signal handlers: we stop it, once open calls have ended."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -39,7 +39,7 @@ class Server(uvicorn.Server):
 
 
 def make_server(application: Callable[..., Any], limits: Limits) -> Server:
-    """The server of an ASGI application; its `serve` takes the socket that `listen` opened."""
+    """Build the server of an ASGI application; its `serve` takes the socket from `listen`."""
     config = uvicorn.Config(
         application,
         http="h11",
@@ -61,7 +61,13 @@ def make_server(application: Callable[..., Any], limits: Limits) -> Server:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises: Unavailable, Denied, Invalid, each with a next step."""
+    """Open a socket that listens there.
+
+    Raises:
+        Unavailable: Another process listens there.
+        Denied: The system does not allow it.
+        Invalid: It is not an address of this machine.
+    """
     shown = f"{host}:{port}"
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -89,14 +95,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def on_stop_signals(then: Callable[[], None], *, at_ctrl_c: Callable[[], None]) -> None:
-    """Call one of these, in the event loop's thread, at SIGTERM or at Ctrl-C."""
+    """Have SIGTERM call `then`, and Ctrl-C `at_ctrl_c`, in the event loop's thread."""
     loop = asyncio.get_running_loop()
     signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(then))
     close_at_ctrl_c(lambda: loop.call_soon_threadsafe(at_ctrl_c))
 
 
 def end_at_stop_signals() -> None:
-    """Let SIGTERM and SIGINT end the process at once, whatever it waits for."""
+    """Have SIGTERM and SIGINT end the process at once, whatever it waits for."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
 

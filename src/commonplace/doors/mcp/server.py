@@ -46,6 +46,7 @@ from mcp_types import (
     TextContent,
     ToolAnnotations,
 )
+from mcp_types import Tool as SdkListedTool
 
 from commonplace.core.errors import (
     CommonplaceError,
@@ -55,11 +56,21 @@ from commonplace.core.errors import (
     NotFound,
     Unavailable,
 )
+from commonplace.core.fence import fenced
 from commonplace.core.redact import plain_name, safe_input
 from commonplace.core.text import text_hash, well_formed
 from commonplace.core.values import Completion
-from commonplace.doors.protocol import MODERN, SESSION, WORK, RateLimitExceeded
+from commonplace.doors.protocol import (
+    MODERN,
+    SESSION,
+    STRUCTURED_HEADER,
+    STRUCTURED_META,
+    WORK,
+    RateLimitExceeded,
+)
 from commonplace.services.session import within
+from commonplace.tools.answers import CAUTION
+from commonplace.tools.selection import merge_toolsets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -118,9 +129,8 @@ class _Watch:
 class _Aliases:
     """Middleware: a call under another name of a tool is a call of that tool."""
 
-    def __init__(self, toolsets: Sequence[Toolset]) -> None:
-        tools = [tool for toolset in toolsets for tool in toolset.tools]
-        self._names = {alias: tool.name for tool in tools for alias in tool.aliases}
+    def __init__(self, offered: Toolset) -> None:
+        self._names = {alias: tool.name for tool in offered.tools for alias in tool.aliases}
 
     async def __call__(
         self,
@@ -139,8 +149,8 @@ class _Prompts:
     The SDK would log it with a traceback, and what the client gave with it.
     """
 
-    def __init__(self, toolsets: Sequence[Toolset]) -> None:
-        self._names = [prompt.name for toolset in toolsets for prompt in toolset.prompts]
+    def __init__(self, offered: Toolset) -> None:
+        self._names = [prompt.name for prompt in offered.prompts]
 
     async def __call__(
         self,
@@ -188,7 +198,7 @@ class _InSession:
 
 @contextmanager
 def _counted(work: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Raises: MCPError, where the owner has too much at work."""
+    """Count a call as work while it runs. Raises: MCPError, where the owner has too much."""
     with ExitStack() as held:
         try:
             held.enter_context(work())
@@ -218,55 +228,85 @@ def _without_rich() -> Iterator[None]:
         del sys.modules["rich"]
 
 
+class _ListingServer(MCPServer[Any]):
+    """The SDK's server, which lists some of the tools that can be called."""
+
+    listed: frozenset[str] = frozenset()
+
+    async def list_tools(self) -> list[SdkListedTool]:
+        """The tools that are shown to a client."""
+        return [tool for tool in await super().list_tools() if tool.name in self.listed]
+
+
 def make_server(
     toolsets: Sequence[Toolset],
     *,
+    structured: bool = False,
     middleware: Sequence[_Watch | _InSession] = (),
     lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[None]] | None = None,
     security: RequestStateSecurity | None = None,
 ) -> MCPServer[Any]:
-    """A server that offers these toolsets; it opens no journal before the first call."""
+    """A server that offers these toolsets; it opens no journal before the first call.
+
+    Args:
+        toolsets: What it offers.
+        structured: Whether every result carries JSON beside its text. Else only those do whose call
+            asks for it: the main clients give a model the JSON in place of the text.
+        middleware: What sees every message before the server does.
+        lifespan: What is held while it runs.
+        security: What protects the state that a client is given to hold.
+    """
+    offered = merge_toolsets(toolsets)
     with _without_rich():
-        server: MCPServer[Any] = MCPServer(
+        server = _ListingServer(
             name="commonplace",
             title="Commonplace",
-            version=version("commonplace"),
-            instructions="\n\n".join(toolset.guide for toolset in toolsets),
-            tools=[_sdk_tool(tool) for toolset in toolsets for tool in toolset.tools],
-            resources=[_sdk_resource(page) for toolset in toolsets for page in toolset.resources],
-            middleware=[*middleware, _Aliases(toolsets), _Prompts(toolsets)],
+            version=version("commonplace-memory"),
+            instructions=offered.guide,
+            tools=[_sdk_tool(tool, structured=structured) for tool in offered.tools],
+            resources=[_sdk_resource(page) for page in offered.resources],
+            middleware=[*middleware, _Aliases(offered), _Prompts(offered)],
             lifespan=lifespan,
             request_state_security=security,
             log_level="WARNING",
         )
-    for toolset in toolsets:
-        for prompt in toolset.prompts:
-            server.add_prompt(
-                SdkPrompt.from_function(
-                    prompt.write,
-                    name=prompt.name,
-                    title=prompt.title,
-                    description=prompt.description,
-                )
+    server.listed = frozenset(tool.name for tool in offered.tools if tool.listed)
+    for prompt in offered.prompts:
+        server.add_prompt(
+            SdkPrompt.from_function(
+                prompt.write,
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
             )
+        )
     return server
 
 
 def serve_stdio(
     toolsets: Sequence[Toolset],
     *,
+    structured: bool,
     lifecycle: Lifecycle,
     due: Mapping[str, Callable[[], None]],
-    before: Iterator[bytes],
-    sieve: Callable[[bytes], bytes] | None,
+    replayed: Iterator[bytes],
+    output_filter: Callable[[bytes], bytes] | None,
 ) -> None:
     """Serve until stdin ends and all is answered, a signal comes or the parent dies.
 
-    due: what to begin once at the first request of a method, as a call of a tool begins, or when
-    another has been answered. before, sieve: as in `Lifecycle.stdin` and `stdout`.
+    Args:
+        toolsets: What is offered.
+        structured: As in `make_server`.
+        lifecycle: What ends the process.
+        due: What to begin once at the first request of a method, as a call of a tool begins, or
+            when another has been answered.
+        replayed: As in `Lifecycle.stdin`.
+        output_filter: As in `Lifecycle.stdout`.
     """
-    server = make_server(toolsets, middleware=[_Watch(due)], lifespan=_prints_aside)
-    sys.stdin, sys.stdout = lifecycle.stdin(before), lifecycle.stdout(sieve)
+    server = make_server(
+        toolsets, structured=structured, middleware=[_Watch(due)], lifespan=_prints_aside
+    )
+    sys.stdin, sys.stdout = lifecycle.stdin(replayed), lifecycle.stdout(output_filter)
     try:
         anyio.run(server.run_stdio_async)
     except* (BrokenPipeError, ConnectionResetError):
@@ -277,13 +317,15 @@ def serve_stdio(
 class HttpServer:
     """Toolsets as they are offered over HTTP, to any number of callers.
 
-    The session of a request stands in its scope: see `doors.http_callers`.
+    The session of a request stands in its scope: see `doors/http/sessions`.
     """
 
-    def __init__(self, toolsets: Sequence[Toolset]) -> None:
+    def __init__(self, toolsets: Sequence[Toolset], *, structured: bool = False) -> None:
         # What a client is given to hold is no use to another's client.
         security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=_owner_of)
-        server = make_server(toolsets, middleware=[_InSession()], security=security)
+        server = make_server(
+            toolsets, structured=structured, middleware=[_InSession()], security=security
+        )
         self._server = server._lowlevel_server  # noqa: SLF001  as in `converse`
 
     def sessions(
@@ -357,16 +399,16 @@ class _Dialogue:
         """Nothing is held back."""
 
 
-def _sdk_tool(tool: Tool) -> SdkTool:
+def _sdk_tool(tool: Tool, *, structured: bool) -> SdkTool:
     return SdkTool(
-        fn=_caller(tool),
+        fn=_caller(tool, structured=structured),
         name=tool.name,
         title=tool.title,
         description=tool.description,
         parameters=tool.schema,
         fn_metadata=_RawArguments(arg_model=ArgModelBase),
         is_async=False,
-        context_kwarg="context" if tool.samples else None,
+        context_kwarg="context",
         annotations=_annotations(tool.effects),
     )
 
@@ -400,28 +442,41 @@ def _sdk_resource(page: Resource) -> SdkResource:
     )
 
 
-def _caller(tool: Tool) -> Callable[..., CallToolResult | InputRequiredResult]:
+def _caller(tool: Tool, *, structured: bool) -> Callable[..., CallToolResult | InputRequiredResult]:
     def call(
-        arguments: dict[str, Any], context: Context[Any, Any] | None = None
+        arguments: dict[str, Any], context: Context[Any, Any]
     ) -> CallToolResult | InputRequiredResult:
+        with_facts = _wants_facts(context, default=structured)
         try:
-            answer = tool.call(arguments, sampler=_sampler(context))
+            answer = tool.call(arguments, sampler=_sampler(context) if tool.samples else None)
         except _MustAsk as exc:
             return exc.result
         except CommonplaceError as exc:
-            return _failure(exc)
+            return _failure(exc, with_facts=with_facts)
         except Exception:  # noqa: BLE001  the door's last line: logged, never shown
             _log.exception("Internal error in %s", tool.name)
-            return _failure(Internal(f"Internal error in {tool.name}.", hint="Look into the log."))
-        return _result(answer.text, answer.facts)
+            error = Internal(f"Internal error in {tool.name}.", hint="Look into the log.")
+            return _failure(error, with_facts=with_facts)
+        text = f"{CAUTION}\n{fenced(answer.text, tool.name)}" if tool.quotes else answer.text
+        return _result(text, answer.facts if with_facts else None)
 
     return call
 
 
-def _sampler(context: Context[Any, Any] | None) -> _Sampler | None:
+def _wants_facts(context: Context[Any, Any], *, default: bool) -> bool:
+    """Whether JSON goes beside the text: as `_meta` says, else a header, else the server."""
+    request = context.request_context
+    meta: Mapping[str, Any] = request.meta or {}
+    if STRUCTURED_META in meta:
+        return meta[STRUCTURED_META] is True
+    if request.request is None:
+        return default
+    header: str = request.request.headers.get(STRUCTURED_HEADER, "").strip().lower()
+    return header in {"1", "true"} if header else default
+
+
+def _sampler(context: Context[Any, Any]) -> _Sampler | None:
     """The client's own model, where the client lets it be asked."""
-    if context is None:
-        return None
     declared = context.client_capabilities
     return _Sampler(context) if declared is not None and declared.sampling is not None else None
 
@@ -511,13 +566,20 @@ class _Sampler:
         return answer
 
 
-def _failure(error: CommonplaceError) -> CallToolResult:
-    return _result(str(error), error.facts, is_error=True)
+def _failure(error: CommonplaceError, *, with_facts: bool) -> CallToolResult:
+    return _result(str(error), error.facts if with_facts else None, is_error=True)
 
 
-def _result(text: str, facts: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
-    # File names may hold bytes that are no UTF-8; one of them would end the SDK's writer.
-    clean = json.loads(well_formed(json.dumps(dict(facts), ensure_ascii=False)))
+def _result(
+    text: str, facts: Mapping[str, Any] | None, *, is_error: bool = False
+) -> CallToolResult:
+    """A result of text alone, or with its facts as JSON beside the text.
+
+    File names may hold bytes that are not UTF-8; one of them would end the SDK's writer.
+    """
+    clean = None
+    if facts is not None:
+        clean = json.loads(well_formed(json.dumps(dict(facts), ensure_ascii=False)))
     return CallToolResult(
         content=[TextContent(type="text", text=well_formed(text))],
         structured_content=clean,

@@ -1,4 +1,4 @@
-"""Where each MCP client keeps its servers, and how Commonplace is put among them.
+"""Where each MCP client keeps its list of servers, and how Commonplace is added to it.
 
 Never changes a file it cannot parse, never drops another entry, and never writes without a backup.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.config.toml_edit import render_toml_value, set_toml_value
-from commonplace.core.errors import Conflict, Invalid
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid
 from commonplace.core.files import make_folder, replace_file, translated, write_new
 from commonplace.core.programs import find_program
 from commonplace.core.toml import parse_toml
@@ -28,7 +29,13 @@ SERVER = "commonplace"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Where clients look: sys.platform, the home folder, the environment."""
+    """A machine, as far as it decides where clients keep their files.
+
+    Args:
+        platform: As `sys.platform`.
+        home: The user's home folder.
+        environ: The environment variables.
+    """
 
     platform: str
     home: Path
@@ -50,9 +57,15 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """One MCP client: its title, its file, the table of servers in it, and what to do afterwards.
+    """One MCP client.
 
-    extra: what its entries hold besides command and args. Codex alone writes TOML.
+    Args:
+        title: Its name.
+        file: Where a machine has its list of servers.
+        table: The key of that list in the file.
+        afterwards: What the user does next, a sentence.
+        extra: What an entry holds besides command and args.
+        toml: Whether the file is TOML; else it is JSON.
     """
 
     title: str
@@ -65,18 +78,57 @@ class Client:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is to be written to a client's file. before: None where there is no file yet."""
+    """A planned change of a client's file.
+
+    Args:
+        file: The file.
+        before: Its content; None where there is no file yet.
+        after: What is to be written.
+    """
 
     file: Path
     before: bytes | None
     after: bytes
 
 
-def render_block(client: Client, command: Sequence[str]) -> str:
-    """The lines to paste into a client's file that has no server yet."""
+def read_text(client: Client, machine: Machine) -> str:
+    """The text of the client's file; empty where there is none, or it cannot be read."""
+    try:
+        return (_content(client.file(machine)) or b"").decode("utf-8-sig")
+    except (UnicodeDecodeError, CommonplaceError):
+        return ""
+
+
+def find_options(client: Client, machine: Machine) -> list[str]:
+    """The words after `mcp` in our entry in the client's file; empty where there are none."""
+    parse = parse_toml if client.toml else parse_json_object
+    try:
+        servers = parse(read_text(client, machine), name="").get(client.table)
+    except Invalid:
+        return []
+    entry = servers.get(SERVER) if isinstance(servers, dict) else None
+    args = entry.get("args") if isinstance(entry, dict) else None
+    if not isinstance(args, list) or "mcp" not in args:
+        return []
+    return [str(word) for word in args[args.index("mcp") + 1 :]]
+
+
+def render_block(client: Client, command: Sequence[str], *, beside: str = "") -> str:
+    """The lines that a user adds to a client's file.
+
+    Args:
+        client: The client.
+        command: What starts our server.
+        beside: The text of the file, which decides the form of TOML: a table that is written in
+            braces takes no header of its own.
+    """
     if client.toml:
         lines = [f"{key} = {render_toml_value(value)}" for key, value in _entry(client, command)]
-        return "\n".join([f"[{client.table}.{SERVER}]", *lines])
+        header = f"[{client.table}.{SERVER}]"
+        if _is_toml(beside) and not _is_toml(f"{beside}\n[{client.table}.{SERVER}-]\n"):
+            inside = f"{SERVER} = {{ {', '.join(lines)} }}"
+            return f"# inside the braces of {client.table}, after a comma:\n{inside}"
+        return "\n".join([header, *lines])
     block = {client.table: {SERVER: dict(_entry(client, command))}}
     return json.dumps(block, ensure_ascii=False, indent=2)
 
@@ -89,13 +141,14 @@ def plan_setup(client: Client, command: Sequence[str], machine: Machine) -> Chan
     """
     file = client.file(machine)
     before = _content(file)
+    text = ""
     try:
         text = (before or b"").decode("utf-8-sig")
         after = (_with_toml if client.toml else _with_json)(text, client, command, str(file))
     except UnicodeDecodeError as exc:
-        raise _not_editable(f"{file} is not UTF-8 text.", client, command) from exc
+        raise _not_editable(f"{file} is not UTF-8 text.", client, command, text) from exc
     except Invalid as exc:
-        raise _not_editable(exc.message, client, command) from exc
+        raise _not_editable(exc.message, client, command, text) from exc
     if after == text:
         return None
     mark = b"\xef\xbb\xbf" if (before or b"").startswith(b"\xef\xbb\xbf") else b""
@@ -103,10 +156,17 @@ def plan_setup(client: Client, command: Sequence[str], machine: Machine) -> Chan
 
 
 def write_change(change: Change, *, now: datetime) -> Path | None:
-    """Write a planned change and give the backup of what was there; None for a new file.
+    """Write a planned change; a link stays a link, and a mode stays as it was.
 
-    A link stays a link, a mode stays as it was. now: aware UTC, names the backup. Raises Conflict
-    where the file has changed since it was read.
+    Args:
+        change: From `plan_setup`.
+        now: Aware UTC; names the backup.
+
+    Returns:
+        The backup of the file as it was; None for a new file.
+
+    Raises:
+        Conflict: The file has changed since it was read.
     """
     if _content(change.file) != change.before:
         raise Conflict(f"{change.file} has just been changed by another.", hint="Try again.")
@@ -122,10 +182,14 @@ def write_change(change: Change, *, now: datetime) -> Path | None:
 
 
 def own_command(argv0: str, executable: str) -> list[str]:
-    """How a client starts Commonplace: the absolute path of the command, or of Python with `-m`.
+    """The command by which a client starts Commonplace: the program, or Python with `-m`.
 
-    argv0: what this process was called as. executable: its Python. Clients start it in folders of
-    repositories: without `-P`, Python would import a `commonplace.py` that lies there.
+    Clients start it in the folder of a repository: without `-P`, Python would import a
+    `commonplace.py` from there.
+
+    Args:
+        argv0: The name that this process was started by.
+        executable: The path of its Python.
     """
     called = shutil.which(argv0) if Path(argv0).stem.lower() == SERVER else None
     found = called or find_program(SERVER, beside=os.path.dirname(executable))
@@ -160,8 +224,16 @@ def _with_toml(text: str, client: Client, command: Sequence[str], name: str) -> 
     return text
 
 
-def _not_editable(message: str, client: Client, command: Sequence[str]) -> Invalid:
-    block = render_block(client, command)
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _not_editable(message: str, client: Client, command: Sequence[str], text: str) -> Invalid:
+    block = render_block(client, command, beside=text)
     return Invalid(message, hint=f"Add this to it yourself:\n{block}")
 
 

@@ -1,6 +1,6 @@
-"""Setting one value two levels deep in a JSON text, with every other byte kept.
+"""Sets one value two levels deep in a JSON text, with every other byte kept.
 
-Never touches a text that is not plain JSON (comments, trailing commas, a key twice).
+Never edits a text that is not plain JSON (comments, trailing commas, a key twice).
 """
 
 from __future__ import annotations
@@ -17,10 +17,17 @@ if TYPE_CHECKING:
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENT = re.compile(r'\n([ \t]+)"')
 _DECODER = json.JSONDecoder()
+_JSON_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 class _Object(NamedTuple):
-    """Where an object lies in the text, and the value of each of its members: [start, end)."""
+    """The positions of an object in the text, and of the value of each of its members.
+
+    Args:
+        start: Of the object's opening brace.
+        end: After its closing brace.
+        values: `[start, end)` of each value, by key.
+    """
 
     start: int
     end: int
@@ -28,7 +35,15 @@ class _Object(NamedTuple):
 
 
 def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
-    """The object a text holds; empty for a blank text. Raises Invalid for anything else."""
+    """Parse a text that holds one JSON object.
+
+    Args:
+        text: The text; a blank one counts as an empty object.
+        name: What errors call the file.
+
+    Raises:
+        Invalid: It is not plain JSON, or not an object.
+    """
     if not text.strip():
         return {}
     try:
@@ -36,23 +51,37 @@ def parse_json_object(text: str, *, name: str) -> dict[str, Any]:
     except json.JSONDecodeError as exc:
         why = f"it is not plain JSON ({exc.msg}, line {exc.lineno})"
     except (ValueError, RecursionError):
-        why = "it names a key twice, or holds what JSON has not"
+        why = "it has a key twice, or a value that JSON does not allow"
     else:
         if isinstance(parsed, dict):
             return parsed
-        why = "it is no object"
+        kind = _JSON_KINDS.get(type(parsed), "a number")
+        why = f"expected a JSON object, got {kind}"
     raise Invalid(f"{name} cannot be edited: {why}.", hint="Edit it yourself.")
 
 
 def set_json_entry(text: str, table: str, key: str, value: Mapping[str, Any], *, name: str) -> str:
-    """The text with `table` > `key` set to the value, in the indentation and line ends it has.
+    """Set `table` > `key` in a JSON text, in the indentation and line ends that the text has.
 
-    Raises Invalid where the text is not plain JSON, or `table` is not an object in it.
+    Args:
+        text: The text; blank for a new file.
+        table: A key of the outermost object.
+        key: A key of the object at `table`.
+        value: What to set there.
+        name: What errors call the file.
+
+    Returns:
+        The edited text.
+
+    Raises:
+        Invalid: The text is not plain JSON, or `table` is not an object in it.
     """
     old = parse_json_object(text, name=name)
     entries = old.get(table, {})
     if not isinstance(entries, dict):
-        raise Invalid(f"{name} cannot be edited: {table} is no object.", hint="Edit it yourself.")
+        raise Invalid(
+            f"{name} cannot be edited: {table} is not an object.", hint="Edit it yourself."
+        )
     expected = {**old, table: {**entries, key: dict(value)}}
     edited = _edited(text, table, key, value) if old else _rendered(expected, "\n", 0) + "\n"
     if json.loads(edited) != expected:
@@ -97,7 +126,7 @@ def _with_member(
 ) -> str:
     """The text with a member added behind the last of an object."""
     member = f"{json.dumps(key)}: {_rendered(value, text, depth)}"
-    newline, indent = _manner(text)
+    newline, indent = _style(text)
     if not found.values:
         inside = f"{newline}{indent * depth}{member}{newline}{indent * (depth - 1)}"
         return f"{text[: found.start]}{{{inside}}}{text[found.end :]}"
@@ -107,15 +136,15 @@ def _with_member(
 
 
 def _rendered(value: Mapping[str, Any], text: str, depth: int) -> str:
-    newline, indent = _manner(text)
+    newline, indent = _style(text)
     if not newline:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
     return f"{newline}{indent * depth}".join(lines)
 
 
-def _manner(text: str) -> tuple[str, str]:
-    """The line end and the indentation a text uses; both empty where it is all on one line."""
+def _style(text: str) -> tuple[str, str]:
+    """The line end and indentation that a text uses; both empty where it is all on one line."""
     found = _INDENT.search(text)
     if "\n" not in text.strip() and text.strip():
         return "", ""

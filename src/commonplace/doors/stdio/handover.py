@@ -1,7 +1,7 @@
-"""How the SDK takes over a session, from its first byte or from the front, in the same process.
+"""How the SDK takes over a session from the front, or serves it from its first byte.
 
-Never answers anything itself but that the server cannot start: it replays what the front has read,
-and drops the answers the client has.
+Answers nothing itself, except that the server cannot start: it replays to the SDK what the front
+has read, and drops the answers that the client has already.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.doors import entry
-from commonplace.doors.stdio.front import talk
-from commonplace.doors.stdio.snapshot_recorder import forget_snapshot, leave_snapshot
+from commonplace.doors import entry_point
+from commonplace.doors.stdio.front import answer_lines
+from commonplace.doors.stdio.snapshot_recorder import delete_snapshot, write_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,28 +32,32 @@ REPLAY_S = 30.0
 class Replay:
     """Gives the SDK what the client sent to the front, and drops the answers the client has.
 
-    Nothing new is read before the SDK has answered it all, so no answer can be taken for another.
+    Nothing new is read before the SDK has answered all of it, so no answer is mistaken for another.
+
+    Args:
+        session: What the front has read and answered.
+        differs: Called where the SDK answers other than the front did.
     """
 
-    def __init__(self, taken: FrontedSession, *, differs: Callable[[], None]) -> None:
-        self._asked = taken.asked
+    def __init__(self, session: FrontedSession, *, differs: Callable[[], None]) -> None:
+        self._exchanges = session.exchanges
         self._differs = differs
-        self._rest = taken.rest
-        self._awaited = [answer for _, answer in taken.asked if answer]
+        self._unread = session.unread
+        self._awaited = [answer for _, answer in session.exchanges if answer]
         self._answered = threading.Semaphore(0)
         self._held = b""
 
     def lines(self) -> Iterator[bytes]:
-        """What the SDK reads before it reads stdin."""
-        for line, answer in self._asked:
+        """Yield what the SDK reads before it reads stdin."""
+        for line, answer in self._exchanges:
             yield line
             if answer:
                 self._answered.acquire(timeout=REPLAY_S)
-        if self._rest:
-            yield self._rest
+        if self._unread:
+            yield self._unread
 
-    def sieve(self, written: bytes) -> bytes:
-        """What of the SDK's output is news to the client."""
+    def filter_output(self, written: bytes) -> bytes:
+        """Take what the SDK writes; return the part of it that the client does not have yet."""
         if not self._awaited:
             return written
         *lines, self._held = (self._held + written).split(b"\n")
@@ -71,52 +75,65 @@ class Replay:
 
 
 def take_over(
-    taken: FrontedSession,
+    session: FrontedSession,
     settings: Settings,
     *,
     user_home: Path | None,
     flags: Mapping[str, object],
     keep: bool,
 ) -> None:
-    """Serve the rest of a session; comes back only with an error, before anything was read.
+    """Serve the rest of a session; returns only by an error, before anything was read.
 
-    flags: of this call, by the keys of settings. keep: whether to leave a snapshot behind.
+    Where the settings say `preload`, encoder and index are loaded once the tools were listed: a
+    first `recall` then takes 0.12 s instead of 4.0 s, on two cores that are busy with other work.
+
+    Args:
+        session: What the front has read and answered, if anything.
+        settings: Of this call.
+        user_home: The home folder; None for a user who has none.
+        flags: The command line's options, by the keys of settings.
+        keep: Whether to keep a snapshot for the next session.
     """
     from commonplace.app import App
     from commonplace.doors.lifecycle import Lifecycle
 
     app = App(settings, user_home=user_home)
     lifecycle = Lifecycle(app.close)
-    lifecycle.watch(taken.parent)
+    lifecycle.watch(session.parent)
     toolsets = app.toolsets()
 
     warm_up = _Once(app.warm_up)
     steps: list[Callable[[], object]] = [warm_up] if settings.preload else []
-    if keep and taken.key and not taken.fronted:
-        key = taken.key
-        steps.insert(0, lambda: leave_snapshot(key, toolsets, settings, flags))
+    if keep and session.key and not session.fronted:
+        key = session.key
+        steps.insert(0, lambda: write_snapshot(key, toolsets, settings, flags))
     due = {"tools/call": lambda: _in_background([warm_up])}
-    if taken.listed:
+    if session.tools_listed:
         _in_background(steps)
     else:
         due["tools/list"] = lambda: _in_background(steps)
-    replay = Replay(taken, differs=lambda: _distrust(taken))
-    entry("mcp_over_stdio")(
+    replay = Replay(session, differs=lambda: _remove_snapshot(session))
+    entry_point("mcp_over_stdio")(
         toolsets,
+        structured=settings.structured,
         lifecycle=lifecycle,
         due=due,
-        before=replay.lines(),
-        sieve=replay.sieve if taken.asked else None,
+        replayed=replay.lines(),
+        output_filter=replay.filter_output if session.exchanges else None,
     )
 
 
-def refuse(taken: FrontedSession, error: CommonplaceError) -> None:
-    """Tell a client that was answered so far why it can have no more, until it leaves.
+def refuse(session: FrontedSession, error: CommonplaceError) -> None:
+    """Answer every further request with why the server cannot start, until the client leaves.
 
-    The snapshot goes: the next start says the same at once, and loudly.
+    The snapshot is deleted, so that the next start fails at once, where the client can see it.
+
+    Args:
+        session: A session that the front has begun.
+        error: Why the server cannot start.
     """
-    if taken.key:
-        forget_snapshot(taken.key)
+    if session.key:
+        delete_snapshot(session.key)
 
     def answer(line: bytes) -> bytes:
         with suppress(ValueError, RecursionError):
@@ -127,20 +144,20 @@ def refuse(taken: FrontedSession, error: CommonplaceError) -> None:
                 return json.dumps(refusal).encode() + b"\n"
         return b""
 
-    rest = taken.rest
+    rest = session.unread
     while True:  # a line too long for a request is left out
-        talk(answer, parent=taken.parent, rest=rest)
+        answer_lines(answer, parent=session.parent, rest=rest)
         rest = b""
 
 
-def _distrust(taken: FrontedSession) -> None:
+def _remove_snapshot(session: FrontedSession) -> None:
     _log.warning("A snapshot held other answers than the SDK's, and was removed.")
-    if taken.key:
-        forget_snapshot(taken.key)
+    if session.key:
+        delete_snapshot(session.key)
 
 
 class _Once:
-    """Calls a function the first time it is called itself."""
+    """A function that calls another one the first time only. Thread-safe."""
 
     def __init__(self, function: Callable[[], None]) -> None:
         self._function = function
@@ -152,14 +169,14 @@ class _Once:
 
 
 def _in_background(steps: Sequence[Callable[[], object]]) -> None:
-    threading.Thread(target=_do, args=(steps,), name="warm-up", daemon=True).start()
+    threading.Thread(target=_run_steps, args=(steps,), name="warm-up", daemon=True).start()
 
 
-def _do(steps: Sequence[Callable[[], object]]) -> None:
+def _run_steps(steps: Sequence[Callable[[], object]]) -> None:
     for step in steps:
         try:
             step()
-        except CommonplaceError as exc:  # each call tells its client the same
+        except CommonplaceError as exc:  # each call says the same to its client
             _log.warning("Nothing was warmed up: %s", exc)
         except Exception:  # noqa: BLE001  a thread's last line: the log says it in our way
             _log.exception("Nothing was warmed up")

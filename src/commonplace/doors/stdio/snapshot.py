@@ -1,8 +1,8 @@
-"""What the SDK answers before any journal is needed, kept for one installation and its settings.
+"""Snapshots: what the SDK answers before any journal is needed, for one installation and settings.
 
 Law: a snapshot serves only the very key it was made for. The key names all that the answers depend
-on; what takes long to find out has no key, and then the SDK itself answers. Imports nothing but
-small builtins: the front reads it before it answers.
+on; where that would take long to find out there is no key, and the SDK itself answers. Imports
+nothing but small builtins: the front reads it before it answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER = "snapshots"
 MOST_SNAPSHOTS = 40
 
 _FORMAT = 1
-_DISTRIBUTIONS = ("commonplace", "mcp", "mcp_types", "pydantic", "pydantic_core")
+_DISTRIBUTIONS = ("commonplace_memory", "mcp", "mcp_types", "pydantic", "pydantic_core")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PROJECT_FILE = ".commonplace.toml"
 _OTHERS = 0o077
@@ -38,10 +38,15 @@ ENV_NAMES = frozenset(
 
 
 def start_key(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> str | None:
-    """All that the first answers of `commonplace mcp` depend on; None where it is unknown.
+    """Name all that the first answers of `commonplace mcp` depend on.
 
-    argv: the words after `mcp`. Files that could set something count by path, times and size, and
-    by their absence.
+    Args:
+        argv: The words after `mcp`.
+        environ: The environment variables.
+
+    Returns:
+        The key, in which files of settings count by path, times and size, and by their absence;
+        None where it cannot be known.
     """
     try:
         files = _settings_files(argv, environ)
@@ -63,7 +68,7 @@ def read_argv(key: str) -> list[str]:
 
 
 def read_snapshot(key: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
-    """The snapshot of this key; None where there is none that only this user can have made."""
+    """Read the snapshot of a key; None where there is none, or another user could have made it."""
     path = snapshot_path(key, environ)
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -78,16 +83,16 @@ def read_snapshot(key: str, environ: Mapping[str, str] = os.environ) -> dict[str
 
 
 def snapshot_path(key: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Where the snapshot of a key lies, there or not."""
+    """The path of a key's snapshot, whether or not there is one."""
     from zlib import crc32
 
     return os.path.join(snapshot_folder(environ), f"{crc32(key.encode()):08x}.json")
 
 
 def snapshot_folder(environ: Mapping[str, str] = os.environ) -> str:
-    """The folder of the snapshots: in COMMONPLACE_HOME, else where our home is by default.
+    """The folder of the snapshots: in COMMONPLACE_HOME, else in the default home.
 
-    A home that is set in a file is not asked: reading TOML costs more than all of the front.
+    A home that is set in a file does not count: reading TOML takes longer than all of the front.
     """
     home = environ.get("COMMONPLACE_HOME", "")
     if not os.path.isabs(home):
@@ -96,7 +101,7 @@ def snapshot_folder(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def user_files(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Every place where the user's own settings may lie, on any system."""
+    """Every path where the user's own settings may lie, on any system."""
     user = os.path.expanduser("~")
     folders = [
         environ.get("XDG_CONFIG_HOME", ""),
@@ -140,7 +145,7 @@ def _installed() -> list[tuple[str, int]] | None:
 
 
 def _code(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Every file of the package: what a model reads is written in them, version or not."""
+    """Every file of the package: what a model reads is in them, and may change at any time."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
@@ -152,7 +157,7 @@ def _code(folder: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _settings_files(argv: Sequence[str], environ: Mapping[str, str]) -> list[Any] | None:
-    """The files of settings that are there; with them, where a project's files were looked for.
+    """The files of settings that exist, and for a project's files the folder they were found from.
 
     None where only `config` can tell where they would be.
     """

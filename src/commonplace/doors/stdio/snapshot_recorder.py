@@ -1,6 +1,6 @@
-"""Makes the snapshots that sessions begin from: what the SDK says, asked of the SDK itself.
+"""Makes the snapshots that sessions begin from, by asking the SDK itself.
 
-Never keeps what may be of another state than its key.
+Never keeps a snapshot that may belong to another state than its key names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.config.settings import NARROWED_BY, read_settings, user_file
 from commonplace.config.table import SETTINGS
 from commonplace.core.files import make_folder, remove_leftovers, replace_file
-from commonplace.doors import entry
+from commonplace.doors import entry_point
 from commonplace.doors.protocol import MODERN
 from commonplace.doors.stdio.front import UNKNOWN, VERSION_KEY
 from commonplace.doors.stdio.snapshot import (
@@ -47,12 +47,19 @@ _ENVELOPE = {
 }
 
 
-def leave_snapshot(
+def write_snapshot(
     key: str, toolsets: Sequence[Toolset], settings: Settings, flags: Mapping[str, object]
 ) -> bool:
-    """Keep what the SDK says for the next sessions that begin like this one; whether it was kept.
+    """Write the snapshot of a key, if the state is still the one that the key names.
 
-    Nothing is kept that may be of another state than its key: it is made up again, and compared.
+    Args:
+        key: From `start_key`.
+        toolsets: What the session offers.
+        settings: As read for this start.
+        flags: The command line's options, by the keys of settings.
+
+    Returns:
+        Whether it was written.
     """
     if start_key(read_argv(key)) != key or not _is_settled(key, settings):
         return False
@@ -63,14 +70,14 @@ def leave_snapshot(
     remove_leftovers(path.parent)
     if start_key(read_argv(key)) != key:
         return False
-    forget_snapshot(key)  # a file that is there would lend it its mode
+    delete_snapshot(key)  # a file that is there would lend it its mode
     replace_file(path, json.dumps(facts).encode(), mode=0o600)
     _drop_oldest(path.parent)
     return True
 
 
-def kept_snapshots() -> list[dict[str, Any]]:
-    """Every snapshot that is there for a start in this folder, of this installation."""
+def list_snapshots() -> list[dict[str, Any]]:
+    """List the snapshots of this installation for a start in this folder."""
     keys = []
     paths: list[Path] = []
     with suppress(OSError):
@@ -83,8 +90,8 @@ def kept_snapshots() -> list[dict[str, Any]]:
     return [found for key in keys if (found := read_snapshot(key)) is not None]
 
 
-def is_true(snapshot: Mapping[str, Any], *, user_home: Path | None) -> bool:
-    """Whether a snapshot says what the SDK says now."""
+def matches_sdk(snapshot: Mapping[str, Any], *, user_home: Path | None) -> bool:
+    """Whether a snapshot holds the answers that the SDK gives now."""
     from commonplace.app import App
 
     settings = read_settings(flags=snapshot["flags"], cwd=Path.cwd(), home=user_home)
@@ -93,10 +100,18 @@ def is_true(snapshot: Mapping[str, Any], *, user_home: Path | None) -> bool:
     return all(snapshot.get(name) == value for name, value in expected.items())
 
 
-def prime(argv: Sequence[str], *, flags: Mapping[str, object], user_home: Path | None) -> bool:
-    """Leave the snapshot of `commonplace mcp` with these words after it; whether it was kept.
+def keep_snapshot(
+    argv: Sequence[str], *, flags: Mapping[str, object], user_home: Path | None
+) -> bool:
+    """Make the snapshot of `commonplace mcp`, so that its first session begins at once.
 
-    flags: what the words say, by the keys of settings.
+    Args:
+        argv: The words after `mcp`.
+        flags: What those words set, by the keys of settings.
+        user_home: The home folder; None for a user who has none.
+
+    Returns:
+        Whether there is a snapshot now.
     """
     from commonplace.app import App
 
@@ -107,18 +122,18 @@ def prime(argv: Sequence[str], *, flags: Mapping[str, object], user_home: Path |
         return True
     settings = read_settings(flags=flags, cwd=Path.cwd(), home=user_home)
     app = App(settings, user_home=user_home)
-    return leave_snapshot(key, app.toolsets(), settings, flags)
+    return write_snapshot(key, app.toolsets(), settings, flags)
 
 
-def forget_snapshot(key: str) -> None:
-    """Remove the snapshot of a key, if it is there."""
+def delete_snapshot(key: str) -> None:
+    """Delete the snapshot of a key, if there is one."""
     with suppress(OSError):
         os.unlink(snapshot_path(key))
 
 
 def make_snapshot(toolsets: Sequence[Toolset]) -> dict[str, Any]:
-    """What the SDK answers: `texts`, and `answers` by revision and method as places in it."""
-    converse = entry("mcp_in_memory")
+    """Ask the SDK: `texts`, and `answers` by revision and method, each an index into `texts`."""
+    converse = entry_point("mcp_in_memory")
     texts: list[str] = []
     answers: dict[str, dict[str, int]] = {}
     for revision, requests in _conversations().items():
@@ -163,7 +178,7 @@ def _numbered(
 
 
 def _is_settled(key: str, settings: Settings) -> bool:
-    """Whether every file that has a say is named in the key, and none was written just now."""
+    """Whether the key names every file that sets something, and none was written just now."""
     files = [x for x in json.loads(key)[-1] if isinstance(x, list)]
     named = {path for path, *_ in files}
     origins = {

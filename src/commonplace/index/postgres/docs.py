@@ -16,14 +16,14 @@ from commonplace.core.errors import Invalid
 from commonplace.core.text import count_words, names_time, text_hash
 from commonplace.core.values import Put
 from commonplace.db.postgres.text_lists import Texts
-from commonplace.index.postgres.transaction import Asking, Longs
+from commonplace.index.postgres.transaction import Longs, OwnerTransaction
 from commonplace.index.scoring.stems import tokens
-from commonplace.index.sqlite.docs import SECOND_BITS, Shelf, plain
+from commonplace.index.sqlite.docs import SECOND_BITS, Facet, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from commonplace.core.values import Change, Doc, Still
+    from commonplace.core.values import AreCurrent, Change, Doc
 
 TAG_SIGN = "\x1f"
 """With it a tag begins among the words; no word holds it."""
@@ -32,13 +32,13 @@ DROPS_KEPT = 10_000
 
 _SECOND_US = 1_000_000
 _LONGEST_TERM = 200
-# A ref of memory tells journal and kind before its own id.
+# A ref of memory names journal and kind before its own id.
 _JOURNAL = "memory"
 
 
 class _FiledDoc(NamedTuple):
     id: int
-    shelf: int
+    facet: int
     at_us: int
     blank: bool
     text_hash: str
@@ -54,7 +54,12 @@ class _FiledDoc(NamedTuple):
 
 
 class _Moved(NamedTuple):
-    """Vectors that stay with a doc whose id or kind is another now, and the row with its id."""
+    """Vectors that stay with a doc whose id or kind changed.
+
+    Args:
+        bound: Which vectors.
+        row: The doc, with its new id.
+    """
 
     bound: dict[str, Any]
     row: dict[str, Any]
@@ -62,11 +67,25 @@ class _Moved(NamedTuple):
 
 @dataclass(slots=True)
 class _Plan:
-    """What one call changes: rows to put, ids that leave, ids whose words and vectors go."""
+    """What one call changes.
+
+    Args:
+        lost: Refs of which words may be missing, though the index seems to have them.
+        rows: Docs to put.
+        facets: Those that the rows name, by number.
+        gone: Ids of docs that leave.
+        freed: Ids that no doc has any more.
+        wordless: Ids whose words go.
+        vectorless: Ids whose vectors go.
+        moved: Vectors that stay with docs of another id.
+        said: Rows whose words are put, with their docs.
+        docs: How many docs there are more.
+        speaking: How many that are not blank.
+    """
 
     lost: frozenset[str]
     rows: list[dict[str, Any]] = field(default_factory=list)
-    shelves: dict[int, Shelf] = field(default_factory=dict)
+    facets: dict[int, Facet] = field(default_factory=dict)
     gone: list[int] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
     wordless: list[int] = field(default_factory=list)
@@ -78,10 +97,10 @@ class _Plan:
 
 
 def apply_changes(
-    asking: Asking,
+    tx: OwnerTransaction,
     changes: Sequence[Change],
     *,
-    still: Still | None = None,
+    are_current: AreCurrent | None = None,
     lost: frozenset[str] = frozenset(),
 ) -> None:
     """File docs in place of any with their refs, and remove what is dropped.
@@ -89,20 +108,23 @@ def apply_changes(
     Vectors stay while the text does.
 
     Args:
-        asking: The transaction of the user.
+        tx: The transaction of the user.
         changes: Puts and drops; the last of a ref counts.
-        still: See `AppliesStill`; None where all hold.
-        lost: See `AppliesStill`.
+        are_current: See `AppliesCurrent`; None where all hold.
+        lost: See `AppliesCurrent`.
 
     Raises:
         Invalid: More entries lie in one second than it has numbers for.
     """
-    with asking.at_once():
-        _apply(asking, changes, still, lost)
+    with tx.pipelined():
+        _apply(tx, changes, are_current, lost)
 
 
 def _apply(
-    asking: Asking, changes: Sequence[Change], still: Still | None, lost: frozenset[str]
+    tx: OwnerTransaction,
+    changes: Sequence[Change],
+    are_current: AreCurrent | None,
+    lost: frozenset[str],
 ) -> None:
     last = {
         plain(each.doc.ref if isinstance(each, Put) else each.ref): each.doc
@@ -111,21 +133,21 @@ def _apply(
         for each in changes
     }
     lows = sorted({_low(micros(doc.at)) for doc in last.values() if doc is not None})
-    asking.ask("plan_for_all")
-    changed = asking.ask("next_change")
-    found = asking.ask("find_docs", refs=Texts(last))
-    numbers = asking.ask("last_of_seconds", lows=lows)
+    tx.query("plan_for_all")
+    changed = tx.query("next_change")
+    found = tx.query("find_docs", refs=Texts(last))
+    numbers = tx.query("last_of_seconds", lows=lows)
     # Whatever else files for this user waits for us by now, and files what changed before.
-    if still is not None:
-        holds = asking.check(still)
+    if are_current is not None:
+        holds = tx.check(are_current)
         last = {ref: doc for (ref, doc), is_so in zip(last.items(), holds, strict=True) if is_so}
-    change = int(_row(changed.fetchone())[0])
+    ((change,),) = changed.fetchall()
     held = {row[0]: _FiledDoc(*row[1:]) for row in found.fetchall()}
     plan = _planned(last, held, lost)
     _number(plan, dict(numbers.fetchall()))
     for row, doc in plan.said:
         row["words"] = _words(doc)
-    _write(asking, plan, change)
+    _write(tx, plan, change)
 
 
 def _planned(
@@ -146,14 +168,14 @@ def _planned(
 
 
 def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
-    shelf = _shelf(doc)
-    row = _row_of(ref, doc, shelf_id(shelf))
+    facet = _facet_of(doc)
+    row = _row_of(ref, doc, facet_id(facet))
     plan.docs += 1
     plan.speaking += not row["blank"]
     # A doc that two processes file is put by the first.
     if before is not None and before.is_like(row) and ref not in plan.lost:
         return
-    plan.shelves[row["shelf"]] = shelf
+    plan.facets[row["facet"]] = facet
     plan.rows.append(row)
     if before is None:
         plan.said.append((row, doc))
@@ -165,9 +187,9 @@ def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
         plan.freed.append(before.id)
     if not same_text:
         plan.vectorless.append(before.id)
-    elif "id" not in row or before.shelf != row["shelf"]:
-        ref_id = ref_id_of(ref, shelf.kind)
-        bound = {"before": before.id, "kind": shelf.kind, "ref_id": ref_id}
+    elif "id" not in row or before.facet != row["facet"]:
+        ref_id = ref_id_of(ref, facet.kind)
+        bound = {"before": before.id, "kind": facet.kind, "ref_id": ref_id}
         plan.moved.append(_Moved(bound, row))
     same_words = same_text and (before.dated, before.tags) == (row["dated"], row["tags"])
     if not same_words or "id" not in row or ref in plan.lost:
@@ -176,7 +198,15 @@ def _put(plan: _Plan, ref: str, doc: Doc, before: _FiledDoc | None) -> None:
 
 
 def _number(plan: _Plan, last: dict[int, int | None]) -> None:
-    """Give each new row the next number free in its second. last: the highest of each, if any."""
+    """Give each new row the next free number of its second.
+
+    Args:
+        plan: Its rows get an `id`.
+        last: The highest number of each second, None where there is none.
+
+    Raises:
+        Invalid: More entries lie in one second than it has numbers for.
+    """
     for row in plan.rows:
         if "id" in row:
             continue
@@ -196,53 +226,53 @@ def _low(at_us: int) -> int:
     return at_us // _SECOND_US << SECOND_BITS
 
 
-def _write(asking: Asking, plan: _Plan, change: int) -> None:
+def _write(tx: OwnerTransaction, plan: _Plan, change: int) -> None:
     if plan.wordless:
-        asking.ask("drop_words", ids=plan.wordless)
+        tx.query("drop_words", ids=plan.wordless)
     if plan.vectorless:
-        asking.ask("drop_vectors", ids=plan.vectorless)
+        tx.query("drop_vectors", ids=plan.vectorless)
     if plan.gone:
-        asking.ask("drop_docs", ids=plan.gone)
+        tx.query("drop_docs", ids=plan.gone)
     if plan.freed:
-        asking.ask("note_dropped", ids=sorted({*plan.freed}), change=change)
-        asking.ask("prune_dropped", change=change, kept=DROPS_KEPT)
-    asking.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
+        tx.query("note_dropped", ids=sorted({*plan.freed}), change=change)
+        tx.query("prune_dropped", change=change, kept=DROPS_KEPT)
+    tx.each("move_vectors", [{**each.bound, "id": each.row["id"]} for each in plan.moved])
     if plan.moved:
-        asking.ask("note_moved")
+        tx.query("note_moved")
     again = [row for row in plan.rows if row["ref"] in plan.lost]
     if again:
-        _drop_strays(asking, plan, again)
+        _drop_strays(tx, plan, again)
     counted = {"more": plan.docs, "more_speaking": plan.speaking}
     if plan.rows:
         rows = [{name: x for name, x in row.items() if name != "words"} for row in plan.rows]
-        shelves = [{"id": number, **on._asdict()} for number, on in plan.shelves.items()]
-        asking.ask(
+        facets = [{"id": number, **facet._asdict()} for number, facet in plan.facets.items()]
+        tx.query(
             "put_docs",
             rows=json.dumps(rows, ensure_ascii=False),
-            shelves=json.dumps(shelves, ensure_ascii=False),
+            facets=json.dumps(facets, ensure_ascii=False),
             change=change,
             **_words_bound([row for row, _ in plan.said]),
             **counted,
         )
     elif plan.docs or plan.speaking:
-        asking.ask("count_change", **counted)
+        tx.query("count_change", **counted)
     if again:
-        asking.ask("recount_docs")
-        asking.ask("recount_vectors")
+        tx.query("recount_docs")
+        tx.query("recount_vectors")
 
 
-def _drop_strays(asking: Asking, plan: _Plan, again: Sequence[Mapping[str, Any]]) -> None:
+def _drop_strays(tx: OwnerTransaction, plan: _Plan, again: Sequence[Mapping[str, Any]]) -> None:
     """Words and vectors of docs that were lost, in the way of those that take their place."""
-    asking.ask("drop_stray_words", lows=sorted({_low(row["at_us"]) for row in again}))
-    kinds = [plan.shelves[row["shelf"]].kind for row in again]
+    tx.query("drop_stray_words", lows=sorted({_low(row["at_us"]) for row in again}))
+    kinds = [plan.facets[row["facet"]].kind for row in again]
     given = {
         "kinds": kinds,
         "ref_ids": [ref_id_of(row["ref"], kind) for row, kind in zip(again, kinds, strict=True)],
         "docs": [row["id"] for row in again],
         "hashes": [row["text_hash"] for row in again],
     }
-    asking.ask("drop_vectors_of_lost", **given)
-    asking.ask("drop_vectors_of_others", **given)
+    tx.query("drop_vectors_of_lost", **given)
+    tx.query("drop_vectors_of_others", **given)
 
 
 def _words_bound(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -261,10 +291,10 @@ def _words_bound(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _row_of(ref: str, doc: Doc, shelf: int) -> dict[str, Any]:
+def _row_of(ref: str, doc: Doc, facet: int) -> dict[str, Any]:
     return {
         "ref": ref,
-        "shelf": shelf,
+        "facet": facet,
         "at_us": micros(doc.at),
         "blank": not doc.text.strip(),
         "text_hash": text_hash(doc.said),
@@ -280,15 +310,15 @@ def _row_of(ref: str, doc: Doc, shelf: int) -> dict[str, Any]:
     }
 
 
-def _shelf(doc: Doc) -> Shelf:
+def _facet_of(doc: Doc) -> Facet:
     headings = tuple(plain(heading) for heading in doc.headings)
     journal, scope = plain(doc.journal), plain(doc.scope)
-    return Shelf(journal, scope, plain(doc.kind), plain(doc.author), headings)
+    return Facet(journal, scope, plain(doc.kind), plain(doc.author), headings)
 
 
-def shelf_id(shelf: Shelf) -> int:
-    """The number of a shelf; it follows from what lies on it alike."""
-    *names, headings = shelf
+def facet_id(facet: Facet) -> int:
+    """The number of a facet; it follows from what lies on it alike."""
+    *names, headings = facet
     return _hashed("\0".join([*names, *headings]))
 
 
@@ -322,8 +352,3 @@ def _words(doc: Doc) -> dict[str, tuple[int, int]]:
     dated = Counter(map(term_of, tokens(doc.dated) if doc.dated else ()))
     words = {term: (body[term], dated[term]) for term in {**body, **dated}}
     return words | dict.fromkeys(terms_of(doc.tags), (0, 0))
-
-
-def _row(found: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    assert found is not None
-    return found

@@ -22,23 +22,23 @@ from commonplace.core.values import (
     Unencoded,
     said,
 )
-from commonplace.index.postgres.docs import apply_changes
-from commonplace.index.postgres.held import HELD_CHUNKS, HeldVectors, read_held
-from commonplace.index.postgres.known import (
+from commonplace.index.postgres.doc_cache import (
     FIRST,
-    NOTHING,
-    KnownDocs,
-    Remembered,
-    ask_known,
-    brought_up,
-    reach_of,
+    NO_DOCS,
+    CachedDocs,
+    DocCache,
+    filtered_docs,
+    query_changes,
     span_of,
+    updated_docs,
 )
+from commonplace.index.postgres.docs import apply_changes
 from commonplace.index.postgres.meaning import Vectors, nearness
 from commonplace.index.postgres.nearest import INDEXED_FROM, index_name
-from commonplace.index.postgres.transaction import Asking, Longs
+from commonplace.index.postgres.transaction import Longs, OwnerTransaction
+from commonplace.index.postgres.vector_cache import CACHED_CHUNKS, VectorCache, read_vectors
 from commonplace.index.postgres.vectors import put_vectors
-from commonplace.index.postgres.words import Sought
+from commonplace.index.postgres.words import QueryWords
 from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.scoring.vectors import checked_query
 from commonplace.index.sqlite.docs import doc_of, instant, plain, prefix_end
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from psycopg import Cursor
 
-    from commonplace.core.values import Asked, Change, Encoded, Still
+    from commonplace.core.values import AreCurrent, Asked, Change, Encoded
     from commonplace.db.postgres.database import Commit, Postgres
     from commonplace.index.scoring.score import Nearness
 
@@ -56,7 +56,7 @@ TABLES = (
     "wb_index",
     "wb_docs",
     "wb_dropped",
-    "wb_shelves",
+    "wb_facets",
     "wb_words",
     "wb_embeddings",
     "wb_models",
@@ -79,17 +79,19 @@ class _Common:
     database: Postgres
     clock: Callable[[], float]
     indexed_from: int
-    held_chunks: int
-    remembered: Remembered = field(default_factory=Remembered)
-    held: HeldVectors = field(default_factory=HeldVectors)
+    cached_chunks: int
+    doc_cache: DocCache = field(default_factory=DocCache)
+    vector_cache: VectorCache = field(default_factory=VectorCache)
 
 
 class PostgresIndex:
-    """Indexes of all owners in one database; its owner closes that.
+    """Indexes of all owners in one database, which its owner closes.
 
-    clock: seconds since the epoch, for leases. indexed_from: docs in reach from which the nearest
-    are asked of an index over the user's own vectors, where there is one. held_chunks: vectors up
-    to which a user's are kept by the process.
+    Args:
+        database: The connections.
+        clock: Seconds since the epoch, for leases.
+        indexed_from: Docs to be looked at from which the user's own index of the nearest is asked.
+        cached_chunks: Vectors up to which a user's are kept by the process.
     """
 
     def __init__(
@@ -98,15 +100,15 @@ class PostgresIndex:
         *,
         clock: Callable[[], float] = time.time,
         indexed_from: int = INDEXED_FROM,
-        held_chunks: int = HELD_CHUNKS,
+        cached_chunks: int = CACHED_CHUNKS,
     ) -> None:
         self._common = _Common(
-            database=database, clock=clock, indexed_from=indexed_from, held_chunks=held_chunks
+            database=database, clock=clock, indexed_from=indexed_from, cached_chunks=cached_chunks
         )
         self._lock = threading.Lock()
         self._closed = False
 
-    def within(self, owner: str) -> PostgresOwnerIndex:
+    def of_owner(self, owner: str) -> PostgresOwnerIndex:
         """The index of one owner. Raises: Invalid for no owner, Unavailable once closed."""
         if not owner:
             raise Invalid("No search without an owner.", hint="Name the owner.")
@@ -119,8 +121,8 @@ class PostgresIndex:
         """Forget what is remembered; may be called twice."""
         with self._lock:
             self._closed = True
-        self._common.remembered.clear()
-        self._common.held.clear()
+        self._common.doc_cache.clear()
+        self._common.vector_cache.clear()
 
 
 class PostgresOwnerIndex:
@@ -131,35 +133,35 @@ class PostgresOwnerIndex:
         self._owner = owner
 
     @property
-    def is_brief(self) -> bool:
-        """Whether the docs are few; see `core.ports.Brief`."""
-        return self._is_few(self._common.remembered.of(self._owner))
+    def faster_than_encoding(self) -> bool:
+        """Whether the docs are few; see `core.ports.OwnerIndex`."""
+        return self._is_small(self._common.doc_cache.of(self._owner))
 
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
     ) -> None:
         """Make these changes in one transaction; see the port. Raises: Unavailable, Invalid."""
-        with self._within() as asking:
+        with self._writing() as tx:
             if changes:
-                apply_changes(asking, changes)
+                apply_changes(tx, changes)
             if mark is not None:
-                asking.ask("keep_mark", source=plain(source), mark=plain(mark))
+                tx.query("keep_mark", source=plain(source), mark=plain(mark))
 
     def since(self, source: str) -> Since:
         """What is known of a source; see the port. Raises: Unavailable."""
-        with self._joined() as asking:
-            found = asking.ask("read_mark", source=plain(source)).fetchone()
+        with self._reading() as tx:
+            found = tx.query("read_mark", source=plain(source)).fetchone()
         return Since(mark=None if found is None else found[0], stamps=self._stamps)
 
     def unencoded(self, identity: str, limit: int) -> list[Unencoded]:
         """Docs without a vector of this encoder, newest first. Raises: Unavailable."""
-        with self._joined() as asking:
-            _, pending = self._counts(asking, identity)
+        with self._reading() as tx:
+            _, pending = self._counts(tx, identity)
             if pending <= 0 or limit <= 0:
                 return []
             # No more than there are: the look for one that is not there goes through all docs.
             asked = {"model": plain(identity), "limit": min(limit, pending)}
-            rows = asking.ask("list_unencoded", **asked).fetchall()
+            rows = tx.query("list_unencoded", **asked).fetchall()
         # Inside one second rows lie as they came.
         rows.sort(key=lambda row: row[4], reverse=True)
         return [
@@ -170,210 +172,228 @@ class PostgresOwnerIndex:
     def put_vectors(self, identity: str, encoded: Sequence[Encoded]) -> None:
         """File vectors of present texts; see the port. Raises: Unavailable, Invalid."""
         if encoded:
-            with self._within() as asking:
-                put_vectors(asking, plain(identity), encoded)
+            with self._writing() as tx:
+                put_vectors(tx, plain(identity), encoded)
 
-    def apply_still(
-        self, changes: Sequence[Change], still: Still, *, lost: frozenset[str] = frozenset()
+    def apply_current(
+        self,
+        changes: Sequence[Change],
+        are_current: AreCurrent,
+        *,
+        lost: frozenset[str] = frozenset(),
     ) -> None:
-        """Make those that still hold; see `core.ports.AppliesStill`. Raises: Unavailable."""
-        with self._within() as asking:
-            apply_changes(asking, changes, still=still, lost=lost)
+        """Make those that still hold; see `core.ports.AppliesCurrent`. Raises: Unavailable."""
+        with self._writing() as tx:
+            apply_changes(tx, changes, are_current=are_current, lost=lost)
             if any(isinstance(each, Drop) for each in changes):
-                asking.ask("drop_bare_shelves")
+                tx.query("drop_bare_facets")
 
-    def drop_previous(self, identity: str, still: Still) -> bool:
+    def drop_previous(self, identity: str, are_current: AreCurrent) -> bool:
         """Drop other encoders' vectors; see `core.ports.FilesForWorker`. Raises: Unavailable."""
         bound = {"model": plain(identity), "limit": _PREVIOUS_AT_ONCE}
         after: int | None = FIRST
         while after is not None:
-            with self._within(commit="soon") as asking:
+            with self._writing(commit="soon") as tx:
                 # Nothing else files vectors of this owner from here on: what holds now holds to
                 # the end.
-                asking.ask("hold")
-                if not all(asking.check(still)):
+                tx.query("hold")
+                if not all(tx.check(are_current)):
                     return False
-                ((after,),) = asking.ask("drop_previous", after=after, **bound).fetchall()
+                ((after,),) = tx.query("drop_previous", after=after, **bound).fetchall()
         return True
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
-        return candidates_of(self.measured(asked), asked)
-
-    def measured(self, asked: Asked) -> Measured:
-        """What there is to be weighed. Raises: Unavailable, Invalid."""
         # What is remembered is older than the transaction: it was read before this one begins.
-        known = self._common.remembered.of(self._owner)
-        sought = Sought(asked.words, known, span_of(asked.within.within))
+        cached = self._common.doc_cache.of(self._owner)
+        query_words = QueryWords(asked.words, cached, span_of(asked.where.interval))
         # Of large users it is asked while the question is encoded: no connection waits for that.
-        with self._joined(last=not self._is_few(known)) as asking:
+        with self._reading(last=not self._is_small(cached)) as tx:
             model = plain(asked.identity)
-            known, vectors, sent = self._looked(asking, known, model, sought.first)
-            reach = reach_of(asking, known, asked.within)
-            postings = sought.postings(asking, known, reach.roll, sent)
-        self._common.remembered.keep(self._owner, known)
+            cached, vectors, sent = self._read_position(tx, cached, model, query_words.first)
+            filtered = filtered_docs(tx, cached, asked.where)
+            postings = query_words.postings(tx, cached, filtered.table, sent)
+        self._common.doc_cache.keep(self._owner, cached)
         vector = asked.vector()
         near: Nearness = NO_COSINES
         if vectors is not None and vector is not None:
             query = checked_query(vector, vectors.dimensions)
-            near = nearness(self._joined, vectors, query, reach)
-        shelves = known.shelves
-        return Measured(
-            roll=reach.roll,
+            near = nearness(self._reading, vectors, query, filtered)
+        facets = cached.facets
+        measured = Measured(
+            table=filtered.table,
             postings=postings,
             near=near,
-            authors={number: on.author for number, on in shelves.items()},
-            kinds={number: on.kind for number, on in shelves.items()},
-            read=lambda keys: self._read(keys, known),
+            authors={number: facet.author for number, facet in facets.items()},
+            kinds={number: facet.kind for number, facet in facets.items()},
+            read=lambda keys: self._read(keys, cached),
         )
+        return candidates_of(measured, asked)
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much waits for this encoder; bytes are not counted.
 
         Raises: Unavailable.
         """
-        with self._joined() as asking:
-            docs, pending = self._counts(asking, identity)
+        with self._reading() as tx:
+            docs, pending = self._counts(tx, identity)
         return Counts(docs=docs, pending=pending, bytes=0)
 
     def tally(self, identity: str) -> list[Tally]:
         """How much is held of each journal; see the port. Raises: Unavailable."""
-        with self._joined() as asking:
-            rows = asking.ask("tally", model=plain(identity)).fetchall()
+        with self._reading() as tx:
+            rows = tx.query("tally", model=plain(identity)).fetchall()
         return [
             Tally(journal=journal, docs=docs, pending=pending, newest=instant(newest))
             for journal, docs, pending, newest in rows
         ]
 
-    def former(self, identity: str) -> str:
+    def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
-        with self._joined() as asking:
-            found = asking.ask("find_former", model=plain(identity)).fetchone()
+        with self._reading() as tx:
+            found = tx.query("find_previous_encoder", model=plain(identity)).fetchone()
         return "" if found is None else str(found[0])
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         """Take or renew a lease; see the port. Raises: Unavailable."""
         now = self._common.clock()
-        with self._within(commit="soon") as asking:
+        with self._writing(commit="soon") as tx:
             lease = {"name": plain(name), "holder": plain(holder), "now": now, "until": now + ttl_s}
-            return asking.ask("take_lease", **lease).rowcount == 1
+            return tx.query("take_lease", **lease).rowcount == 1
 
     def drop_lease(self, name: str, holder: str) -> None:
         """Give a lease back, if it is the holder's. Raises: Unavailable."""
-        with self._within(commit="soon") as asking:
-            asking.ask("drop_lease", name=plain(name), holder=plain(holder))
+        with self._writing(commit="soon") as tx:
+            tx.query("drop_lease", name=plain(name), holder=plain(holder))
 
     def forget(self, refs: Sequence[str]) -> None:
-        """Drop these refs, and shelves on which nothing lies then.
+        """Drop these refs, and facets on which nothing lies then.
 
         No query finds a word of them any more; their bytes leave the pages when the tables are
         vacuumed, which Postgres does by itself, and the worker at once. Raises: Unavailable.
         """
-        with self._within() as asking:
-            apply_changes(asking, [Drop(ref) for ref in refs])
-            asking.ask("drop_bare_shelves")
+        with self._writing() as tx:
+            apply_changes(tx, [Drop(ref) for ref in refs])
+            tx.query("drop_bare_facets")
 
     def clear(self) -> None:
         """Empty the index in one transaction; see the port. Raises: Unavailable."""
-        with self._within() as asking:
-            asking.ask("next_change")
-            asking.ask("clear")
+        with self._writing() as tx:
+            tx.query("next_change")
+            tx.query("clear")
 
     @contextmanager
-    def _within(self, *, commit: Commit = "synced") -> Iterator[Asking]:
+    def _writing(self, *, commit: Commit = "synced") -> Iterator[OwnerTransaction]:
         # Derived, and yet on the disk when it is committed: processes remember it by the number of
         # its change, which another one would have after a crash that lost it.
-        with self._common.database.within(self._owner, commit=commit) as conn:
-            yield Asking(conn, self._owner)
+        with self._common.database.owner_transaction(self._owner, commit=commit) as conn:
+            yield OwnerTransaction(conn, self._owner)
 
     @contextmanager
-    def _joined(self, *, last: bool = False) -> Iterator[Asking]:
+    def _reading(self, *, last: bool = False) -> Iterator[OwnerTransaction]:
         """For questions alone. last: the next one comes after a wait for a model."""
-        with self._common.database.joined(self._owner, last=last) as conn:
-            yield Asking(conn, self._owner)
+        with self._common.database.shared_transaction(self._owner, last=last) as conn:
+            yield OwnerTransaction(conn, self._owner)
 
-    def _is_few(self, known: KnownDocs) -> bool:
+    def _is_small(self, cached: CachedDocs) -> bool:
         """Whether they are of a small user, whose rows are kept."""
-        return len(known.roll) <= self._common.held_chunks
+        return len(cached.table) <= self._common.cached_chunks
 
-    def _counts(self, asking: Asking, identity: str) -> tuple[int, int]:
-        docs, pending = asking.ask("read_counts", model=plain(identity)).fetchone() or (0, 0)
+    def _counts(self, tx: OwnerTransaction, identity: str) -> tuple[int, int]:
+        docs, pending = tx.query("read_counts", model=plain(identity)).fetchone() or (0, 0)
         return docs, pending
 
-    def _looked(
-        self, asking: Asking, known: KnownDocs, model: str, words: Mapping[str, Any]
-    ) -> tuple[KnownDocs, Vectors | None, bytes | None]:
-        """What is known now, what there is of a model, and where these words stand."""
+    def _read_position(
+        self, tx: OwnerTransaction, cached: CachedDocs, model: str, words: Mapping[str, Any]
+    ) -> tuple[CachedDocs, Vectors | None, bytes | None]:
+        """The docs as they are now, what there is of a model, and where these words stand.
+
+        Args:
+            tx: The transaction of the user.
+            cached: The docs as of an earlier search.
+            model: The encoder's identity.
+            words: The words that are looked up, bound for the query.
+        """
         index: Cursor[tuple[Any, ...]] | None = None
-        if self._is_few(known):
+        if self._is_small(cached):
             # To look into the catalog costs as much as the rest.
-            position = asking.ask("read_position", model=model, **words).fetchone()
+            position = tx.query("read_position", model=model, **words).fetchone()
         else:
-            with asking.at_once():
-                asked = asking.ask("read_position", model=model, **words)
-                index = self._ask_nearest(asking, model)
+            with tx.pipelined():
+                asked = tx.query("read_position", model=model, **words)
+                index = self._ask_nearest(tx, model)
                 position = asked.fetchone()
         if position is None:
-            return NOTHING, None, None
+            return NO_DOCS, None, None
         *found, sent = position[2:]
-        if position[:2] != (known.name, known.change):
-            known, found = self._followed(asking, known, model)
-        return known, self._vectors(asking, known, model, found, index), sent
+        if position[:2] != (cached.name, cached.change):
+            cached, found = self._updated(tx, cached, model)
+        return cached, self._vectors(tx, cached, model, found, index), sent
 
-    def _followed(
-        self, asking: Asking, known: KnownDocs, model: str
-    ) -> tuple[KnownDocs, list[Any]]:
+    def _updated(
+        self, tx: OwnerTransaction, cached: CachedDocs, model: str
+    ) -> tuple[CachedDocs, list[Any]]:
         """What is known after what came since; from nothing, where it is too late to follow."""
-        for before in (known, NOTHING):
-            row = ask_known(asking, before, model=model).fetchone()
+        for before in (cached, NO_DOCS):
+            row = query_changes(tx, before, model=model).fetchone()
             if row is None:  # they left this moment
                 break
-            if (now := brought_up(asking, row, before)) is not None:
+            if (now := updated_docs(tx, row, before)) is not None:
                 return now, [*row[6:]]
-        return NOTHING, [None, 0, 0]
+        return NO_DOCS, [None, 0, 0]
 
-    def _ask_nearest(self, asking: Asking, model: str) -> Cursor[tuple[Any, ...]]:
-        return asking.ask("has_nearest", index=index_name(self._owner, model))
+    def _ask_nearest(self, tx: OwnerTransaction, model: str) -> Cursor[tuple[Any, ...]]:
+        return tx.query("has_nearest", index=index_name(self._owner, model))
 
     def _vectors(
         self,
-        asking: Asking,
-        known: KnownDocs,
+        tx: OwnerTransaction,
+        cached: CachedDocs,
         model: str,
         found: Sequence[Any],
         index: Cursor[tuple[Any, ...]] | None,
     ) -> Vectors | None:
-        """The vectors of a model; those of a small user are kept until they change."""
+        """The vectors of a model; those of a small user are kept until they change.
+
+        Args:
+            tx: The transaction of the user.
+            cached: The docs as of this transaction.
+            model: The encoder's identity; empty for none.
+            found: Dimensions, number of vectors and their last change, as the query gave them.
+            index: The answer whether there is an index of the nearest, where that was asked.
+        """
         dimensions, chunks, change = found
         if dimensions is None or not model:
             return None
-        if chunks > self._common.held_chunks:
-            ((is_indexed,),) = (index or self._ask_nearest(asking, model)).fetchall()
+        if chunks > self._common.cached_chunks:
+            ((is_indexed,),) = (index or self._ask_nearest(tx, model)).fetchall()
             indexed_from = self._common.indexed_from if is_indexed else None
             return Vectors(model, dimensions, chunks, indexed_from)
-        held = self._common.held.find(self._owner, model, name=known.name, change=change)
-        if held is None:
-            held = read_held(
-                asking, name=known.name, change=change, model=model, dimensions=dimensions
+        vectors = self._common.vector_cache.find(
+            self._owner, model, name=cached.name, change=change
+        )
+        if vectors is None:
+            vectors = read_vectors(
+                tx, name=cached.name, change=change, model=model, dimensions=dimensions
             )
-            self._common.held.keep(self._owner, model, held)
-        return Vectors(model, dimensions, chunks, None, held)
+            self._common.vector_cache.keep(self._owner, model, vectors)
+        return Vectors(model, dimensions, chunks, None, vectors)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = plain(prefix)
-        with self._joined() as asking:
-            return dict(asking.ask("list_stamps", low=low, high=prefix_end(low)).fetchall())
+        with self._reading() as tx:
+            return dict(tx.query("list_stamps", low=low, high=prefix_end(low)).fetchall())
 
-    def _read(self, keys: Sequence[int], known: KnownDocs) -> Mapping[int, Doc]:
+    def _read(self, keys: Sequence[int], cached: CachedDocs) -> Mapping[int, Doc]:
         """The docs as they were when they were found."""
         if not keys:
             return {}
-        with self._joined() as asking:
-            rows = asking.ask("read_docs", ids=Longs(keys)).fetchall()
-        # A shelf that came since the search is of a doc that the search did not see.
+        with self._reading() as tx:
+            rows = tx.query("read_docs", ids=Longs(keys)).fetchall()
+        # A facet that came since the search is of a doc that the search did not see.
         docs = {
-            row[0]: doc_of(row, on, tuple)
+            row[0]: doc_of(row, facet, tuple)
             for row in rows
-            if (on := known.shelves.get(row[2])) is not None
+            if (facet := cached.facets.get(row[2])) is not None
         }
         return {key: docs[key] for key in keys if key in docs}

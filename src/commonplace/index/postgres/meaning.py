@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from psycopg import sql
 
-from commonplace.index.postgres.transaction import Asking, Floats, Longs, statements
+from commonplace.index.postgres.transaction import Floats, Longs, OwnerTransaction, statements
 from commonplace.index.scoring.score import NO_COSINES, Cosines
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from commonplace.core.values import Vector
-    from commonplace.index.postgres.held import Held
-    from commonplace.index.postgres.known import DocsInReach
+    from commonplace.index.postgres.doc_cache import FilteredDocs
+    from commonplace.index.postgres.vector_cache import CachedVectors
     from commonplace.index.scoring.doc_table import Figures, Ids
     from commonplace.index.scoring.score import Nearness
 
-    Within: TypeAlias = Callable[[], AbstractContextManager[Asking]]
+    OpenTransaction: TypeAlias = Callable[[], AbstractContextManager[OwnerTransaction]]
 
 # How many more are sought than wanted: of their chunks some are of one doc.
 _MORE = 2
@@ -38,44 +38,59 @@ _SENT = np.dtype([("doc", ">i8"), ("figure", ">f8")])
 class Vectors:
     """The vectors of one model that a user has.
 
-    indexed_from: docs in reach from which their own index is asked; None where there is none.
-    held: all of them, where they are few.
+    Args:
+        model: The encoder's identity.
+        dimensions: Numbers in a vector.
+        chunks: How many vectors there are.
+        indexed_from: Docs to be looked at from which their own index is asked; None for no index.
+        cached: All of them, where they are few.
     """
 
     model: str
     dimensions: int
     chunks: int
     indexed_from: int | None
-    held: Held | None = None
+    cached: CachedVectors | None = None
 
 
-def nearness(within: Within, vectors: Vectors, query: Vector, reach: DocsInReach) -> Nearness:
-    """How near the docs in reach are. within: opens a transaction of the user."""
-    if not len(reach.roll):
+def nearness(
+    open_transaction: OpenTransaction, vectors: Vectors, query: Vector, filtered: FilteredDocs
+) -> Nearness:
+    """How near the docs are that a filter lets in.
+
+    Args:
+        open_transaction: Opens a transaction of the user.
+        vectors: What there is of the model.
+        query: (dimensions,), of length 1.
+        filtered: The docs that the filter lets in.
+    """
+    if not len(filtered.table):
         return NO_COSINES
-    if vectors.held is not None:
-        return vectors.held.cosines(query, reach.roll)
-    if vectors.indexed_from is not None and len(reach.roll) >= vectors.indexed_from:
-        return _Near(within, vectors, query, reach)
-    return _exact(within, vectors, query, reach)
+    if vectors.cached is not None:
+        return vectors.cached.cosines(query, filtered.table)
+    if vectors.indexed_from is not None and len(filtered.table) >= vectors.indexed_from:
+        return _Near(open_transaction, vectors, query, filtered)
+    return _exact(open_transaction, vectors, query, filtered)
 
 
-def _exact(within: Within, vectors: Vectors, query: Vector, reach: DocsInReach) -> Cosines:
-    """Of every doc in reach."""
+def _exact(
+    open_transaction: OpenTransaction, vectors: Vectors, query: Vector, filtered: FilteredDocs
+) -> Cosines:
+    """The cosines of all these docs."""
     bound = {"model": vectors.model, "query": Floats(query)}
-    with within() as asking:
-        if not reach.is_whole and 2 * len(reach.roll) < vectors.chunks:
-            return _read(asking, reach, "list_cosines_of", ids=Longs(reach.roll.ids), **bound)
+    with open_transaction() as tx:
+        if not filtered.is_whole and 2 * len(filtered.table) < vectors.chunks:
+            return _read(tx, filtered, "list_cosines_of", ids=Longs(filtered.table.ids), **bound)
         return _read(
-            asking, reach, "list_cosines", low=reach.span.low, high=reach.span.high, **bound
+            tx, filtered, "list_cosines", low=filtered.span.low, high=filtered.span.high, **bound
         )
 
 
-def _read(asking: Asking, reach: DocsInReach, name: str, **bound: object) -> Cosines:
-    (sent,) = asking.ask(name, **bound).fetchone() or (None,)
+def _read(tx: OwnerTransaction, filtered: FilteredDocs, name: str, **bound: object) -> Cosines:
+    (sent,) = tx.query(name, **bound).fetchone() or (None,)
     found = np.frombuffer(sent or b"", dtype=_SENT)
     docs, figures = found["doc"].astype(np.int64), found["figure"].astype(np.float32)
-    inside = np.flatnonzero(reach.roll.places_of(docs) >= 0)
+    inside = np.flatnonzero(filtered.table.places_of(docs) >= 0)
     order = inside[np.argsort(docs[inside], kind="stable")]
     return Cosines(docs[order], figures[order])
 
@@ -83,11 +98,17 @@ def _read(asking: Asking, reach: DocsInReach, name: str, **bound: object) -> Cos
 class _Near:
     """The nearest by the user's own index; of any other doc, the exact figure when asked for."""
 
-    def __init__(self, within: Within, vectors: Vectors, query: Vector, reach: DocsInReach) -> None:
-        self._within = within
+    def __init__(
+        self,
+        open_transaction: OpenTransaction,
+        vectors: Vectors,
+        query: Vector,
+        filtered: FilteredDocs,
+    ) -> None:
+        self._writing = open_transaction
         self._vectors = vectors
         self._query = query
-        self._reach = reach
+        self._filtered = filtered
         self._all: Cosines | None = None
 
     def of(self, ids: Ids) -> Figures:
@@ -95,22 +116,22 @@ class _Near:
         if self._all is not None:
             return self._all.of(ids)
         bound = {"model": self._vectors.model, "query": Floats(self._query)}
-        with self._within() as asking:
-            found = _read(asking, self._reach, "list_cosines_of", ids=Longs(ids), **bound)
+        with self._writing() as tx:
+            found = _read(tx, self._filtered, "list_cosines_of", ids=Longs(ids), **bound)
         return found.of(ids)
 
     def nearest(self, limit: int) -> Ids:
         """The ids of the docs with the best chunks; exact where too few of those are let in."""
-        share = len(self._reach.roll) / max(self._vectors.chunks, 1)
+        share = len(self._filtered.table) / max(self._vectors.chunks, 1)
         sought = int(_MORE * limit / min(share, 1.0)) + 1
         if sought <= _EF_MOST:
             docs = self._by_index(sought)
-            docs = docs[self._reach.roll.places_of(docs) >= 0]
+            docs = docs[self._filtered.table.places_of(docs) >= 0]
             # Nearest first: of each doc its best chunk is the first.
             first = np.sort(np.unique(docs, return_index=True)[1])[:limit]
-            if len(first) >= min(limit, len(self._reach.roll)):
+            if len(first) >= min(limit, len(self._filtered.table)):
                 return np.sort(docs[first])
-        self._all = _exact(self._within, self._vectors, self._query, self._reach)
+        self._all = _exact(self._writing, self._vectors, self._query, self._filtered)
         return self._all.nearest(limit)
 
     def _by_index(self, sought: int) -> Ids:
@@ -122,7 +143,7 @@ class _Near:
             dimensions=sql.Literal(self._vectors.dimensions)
         )
         bound = {"model": self._vectors.model, "query": Floats(self._query)}
-        with self._within() as asking, asking.at_once():
-            asking.run(look_at)
-            rows = asking.run(query, limit=sought, **bound).fetchall()
+        with self._writing() as tx, tx.pipelined():
+            tx.query_composed(look_at)
+            rows = tx.query_composed(query, limit=sought, **bound).fetchall()
         return np.array([row[0] for row in rows], dtype=np.int64)

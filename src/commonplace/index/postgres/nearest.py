@@ -32,29 +32,37 @@ class _Sized(NamedTuple):
 
 
 def index_name(user: str, model: str) -> str:
-    """What the index of one user's vectors of one model is called; it tells nothing of the user."""
+    """What the index of one user's vectors of one model is called; it does not show the user."""
     return PREFIX + hashlib.sha256(f"{user}\0{model}".encode()).hexdigest()[:24]
 
 
-def tend_nearest(
+def maintain_nearest(
     conn: Connection, *, indexed_from: int = INDEXED_FROM, dropped_below: int = DROPPED_BELOW
 ) -> list[str]:
-    """Make the indexes that are wanted and drop the others; a sentence for each thing done.
+    """Make the indexes of the nearest that are wanted and drop the others.
 
-    conn: of the tables' owner, in no transaction: searches and writes go on meanwhile. One process
-    at a time: another one does nothing, as does one that sees no vectors of anybody. May be stopped
-    at any moment; the next call goes on.
+    Searches and writes go on meanwhile. One process at a time does this: another one does nothing,
+    as does a role that sees no vectors of any user. It may be stopped at any moment; the next call
+    goes on.
+
+    Args:
+        conn: Of the tables' owner, in no transaction.
+        indexed_from: Vectors of one model from which a user gets an index.
+        dropped_below: Vectors under which it is dropped.
+
+    Returns:
+        A sentence for each thing done.
     """
     (is_ours,) = conn.execute(statements()["lock_nearest"]).fetchone() or (False,)
     if not is_ours:
         return []
     try:
-        return _tended(conn, indexed_from, dropped_below)
+        return _maintained(conn, indexed_from, dropped_below)
     finally:
         conn.execute(statements()["unlock_nearest"])
 
 
-def _tended(conn: Connection, indexed_from: int, dropped_below: int) -> list[str]:
+def _maintained(conn: Connection, indexed_from: int, dropped_below: int) -> list[str]:
     sized = [_Sized(*row) for row in conn.execute(statements()["list_sizes"]).fetchall()]
     there = dict(conn.execute(statements()["list_nearest_indexes"]).fetchall())
     if there and not sized:

@@ -14,7 +14,7 @@ ON CONFLICT (user_id) DO UPDATE SET change = wb_index.change + 1
 RETURNING change;
 
 -- name: hold
--- Wait for whoever changes this user's docs, and hold off the next.
+-- Wait for the process that changes this user's docs, and hold off the next.
 SELECT docs FROM wb_index WHERE user_id = %(user)s FOR UPDATE;
 
 -- name: count_change
@@ -27,7 +27,7 @@ WHERE user_id = %(user)s;
 -- each key: a plan for a user of whom nothing is known may read all that one has.
 SELECT d.* FROM unnest(%(refs)s::text[]) AS a (ref)
 CROSS JOIN LATERAL (
-    SELECT ref, id, shelf, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
+    SELECT ref, id, facet, at_us, blank, text_hash, session_id, dated, tags, stamp, covers
     FROM wb_docs WHERE user_id = %(user)s AND ref = a.ref OFFSET 0
 ) AS d;
 
@@ -49,7 +49,7 @@ INSERT INTO wb_dropped (user_id, change, doc)
 SELECT %(user)s, %(change)s, gone FROM unnest(%(ids)s::bigint[]) AS dropped (gone);
 
 -- name: prune_dropped
--- What nobody needs to follow any more; whoever is further behind reads every doc anew.
+-- What no process needs to follow any more; one that is further behind reads every doc again.
 WITH old AS (
     DELETE FROM wb_dropped WHERE user_id = %(user)s AND change <= %(change)s - %(kept)s
     RETURNING change
@@ -83,12 +83,12 @@ WHERE user_id = %(user)s AND doc = %(before)s;
 UPDATE wb_models SET change = change + 1 WHERE user_id = %(user)s;
 
 -- name: put_docs
--- Docs in place of any with their refs, the shelves they lie on if they are new, their words, one on
+-- Docs in place of any with their refs, the facets they lie on if they are new, their words, one on
 -- each line, and how many docs there are more: as one statement, half as dear as four.
-WITH put_shelves AS (
-    INSERT INTO wb_shelves (user_id, id, change, journal, scope, kind, author, headings)
+WITH put_facets AS (
+    INSERT INTO wb_facets (user_id, id, change, journal, scope, kind, author, headings)
     SELECT %(user)s, id, %(change)s, journal, scope, kind, author, headings
-    FROM json_to_recordset(%(shelves)s::json) AS put (
+    FROM json_to_recordset(%(facets)s::json) AS put (
         id bigint, journal text, scope text, kind text, author text, headings text[]
     )
     ON CONFLICT (user_id, id) DO NOTHING
@@ -101,19 +101,19 @@ WITH put_shelves AS (
     ) AS added (term, doc, body, dated)
 ), put_docs AS (
     INSERT INTO wb_docs (
-        user_id, id, ref, shelf, at_us, blank, text_hash, stamp, tags, text, session, session_id,
+        user_id, id, ref, facet, at_us, blank, text_hash, stamp, tags, text, session, session_id,
         length, timed, dated, covers, change
     )
     SELECT
-        %(user)s, id, ref, shelf, at_us, blank, text_hash, stamp, tags, text, session, session_id,
+        %(user)s, id, ref, facet, at_us, blank, text_hash, stamp, tags, text, session, session_id,
         length, timed, dated, covers, %(change)s
     FROM json_to_recordset(%(rows)s::json) AS put (
-        id bigint, ref text, shelf bigint, at_us bigint, blank boolean, text_hash text, stamp text,
+        id bigint, ref text, facet bigint, at_us bigint, blank boolean, text_hash text, stamp text,
         tags text[], text text, session text, session_id bigint, length integer, timed integer,
         dated text, covers text[]
     )
     ON CONFLICT (user_id, ref) DO UPDATE SET
-        id = excluded.id, shelf = excluded.shelf, at_us = excluded.at_us, blank = excluded.blank,
+        id = excluded.id, facet = excluded.facet, at_us = excluded.at_us, blank = excluded.blank,
         text_hash = excluded.text_hash, stamp = excluded.stamp, tags = excluded.tags,
         text = excluded.text, session = excluded.session, session_id = excluded.session_id,
         length = excluded.length, timed = excluded.timed, dated = excluded.dated,
@@ -144,7 +144,7 @@ WHERE e.user_id = %(user)s AND e.doc = put.doc AND (e.kind, e.ref_id) <> (put.ki
 
 -- name: recount_docs
 -- How many docs there are, whatever was counted; where it was another number some were lost, and
--- whoever remembers any reads all anew.
+-- a process that remembers any reads all again.
 UPDATE wb_index AS i SET docs = found.docs, speaking = found.speaking,
     name = CASE WHEN i.docs = found.docs THEN i.name ELSE gen_random_uuid() END
 FROM (
@@ -155,7 +155,7 @@ WHERE i.user_id = %(user)s;
 
 -- name: recount_vectors
 -- How many vectors there are of each model, whatever was counted. A count that was lost goes on with
--- a change that nobody remembers: later than any number of changes, the microseconds since 1970.
+-- a change that no process remembers: later than any number of changes, the microseconds since 1970.
 WITH found AS (
     SELECT model_tag, count(DISTINCT doc) AS docs, count(*) AS chunks
     FROM wb_embeddings WHERE user_id = %(user)s GROUP BY model_tag
@@ -173,10 +173,10 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
     docs = excluded.docs, chunks = excluded.chunks, change = m.change + 1
 WHERE (m.docs, m.chunks) <> (excluded.docs, excluded.chunks);
 
--- name: drop_bare_shelves
--- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.
-DELETE FROM wb_shelves AS s WHERE user_id = %(user)s AND NOT EXISTS (
-    SELECT FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.shelf = s.id
+-- name: drop_bare_facets
+-- Facets that no doc has: their headings may be words that a user wanted forgotten.
+DELETE FROM wb_facets AS s WHERE user_id = %(user)s AND NOT EXISTS (
+    SELECT FROM wb_docs AS d WHERE d.user_id = %(user)s AND d.facet = s.id
 );
 
 -- name: keep_mark
@@ -209,20 +209,20 @@ SELECT
         WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
     )),
     max(d.at_us)
-FROM wb_docs AS d JOIN wb_shelves AS s ON s.user_id = d.user_id AND s.id = d.shelf
+FROM wb_docs AS d JOIN wb_facets AS s ON s.user_id = d.user_id AND s.id = d.facet
 WHERE d.user_id = %(user)s GROUP BY s.journal ORDER BY s.journal COLLATE "C";
 
 -- name: list_unencoded
 -- Docs with words in them and no vector of a model, newest first.
 SELECT d.ref, s.author, d.text, d.text_hash, d.at_us
-FROM wb_docs AS d JOIN wb_shelves AS s ON s.user_id = d.user_id AND s.id = d.shelf
+FROM wb_docs AS d JOIN wb_facets AS s ON s.user_id = d.user_id AND s.id = d.facet
 WHERE d.user_id = %(user)s AND NOT d.blank AND NOT EXISTS (
     SELECT FROM wb_embeddings AS e
     WHERE e.user_id = %(user)s AND e.doc = d.id AND e.model_tag = %(model)s
 )
 ORDER BY d.id DESC LIMIT %(limit)s;
 
--- name: find_former
+-- name: find_previous_encoder
 -- The model of most docs that have a vector, and none of another model.
 SELECT m.model_tag FROM wb_models AS m CROSS JOIN LATERAL (
     SELECT count(DISTINCT e.doc) AS docs FROM wb_embeddings AS e
@@ -243,13 +243,13 @@ SELECT (SELECT dimensions FROM wb_models WHERE user_id = %(user)s AND model_tag 
 )
 FROM unnest(%(refs)s::text[]) AS a (ref)
 CROSS JOIN LATERAL (
-    SELECT id, ref, shelf, text_hash FROM wb_docs
+    SELECT id, ref, facet, text_hash FROM wb_docs
     WHERE user_id = %(user)s AND ref = a.ref AND NOT blank OFFSET 0
 ) AS d
-JOIN wb_shelves AS s ON s.user_id = %(user)s AND s.id = d.shelf;
+JOIN wb_facets AS s ON s.user_id = %(user)s AND s.id = d.facet;
 
 -- name: drop_model_vectors
--- The vectors of some docs and one model leave; they are counted by whoever puts others there.
+-- The vectors of some docs and one model leave; they are counted by the process that puts others there.
 DELETE FROM wb_embeddings
 WHERE user_id = %(user)s AND doc = ANY (%(ids)s::bigint[]) AND model_tag = %(model)s;
 
@@ -273,7 +273,7 @@ ON CONFLICT (user_id, model_tag) DO UPDATE SET
     docs = m.docs + excluded.docs, chunks = m.chunks + excluded.chunks, change = m.change + 1;
 
 -- name: read_position
--- How far the docs are, and of a model what `read_known` tells: most often nothing came since. With
+-- How far the docs are, and of a model what `read_changes` gives: most often nothing came since. With
 -- it, where some words stand in a span of time, and how often in text and in date: one statement
 -- costs the server half of what two do. A server that was started since, to which not all may have
 -- come that another had, gives the docs another name: no change number of before counts. The span is
@@ -301,13 +301,13 @@ SELECT EXISTS (
     WHERE indexrelid = pg_catalog.to_regclass(%(index)s) AND indisvalid
 );
 
--- name: read_known
+-- name: read_changes
 -- How far the docs are; what came and went since a change was seen, in the order of (time, ref);
 -- and what there is of a model.
 SELECT
     i.name::text || pg_postmaster_start_time(), i.change, i.pruned, (
         SELECT string_agg(
-            int8send(d.id) || int8send(d.at_us) || int8send(d.shelf) || int8send(d.session_id)
+            int8send(d.id) || int8send(d.at_us) || int8send(d.facet) || int8send(d.session_id)
             || int8send(d.length) || int8send(d.timed),
             ''::bytea ORDER BY d.at_us, d.ref
         )
@@ -319,7 +319,7 @@ SELECT
         SELECT json_agg(json_build_array(
             s.id, s.journal, s.scope, s.kind, s.author, array_to_json(s.headings)
         ))
-        FROM wb_shelves AS s WHERE s.user_id = %(user)s AND s.change > %(seen)s
+        FROM wb_facets AS s WHERE s.user_id = %(user)s AND s.change > %(seen)s
     ), m.dimensions, m.chunks, m.change
 FROM wb_index AS i
 LEFT JOIN wb_models AS m ON m.user_id = i.user_id AND m.model_tag = %(model)s
@@ -387,7 +387,7 @@ FROM wb_embeddings AS e WHERE e.user_id = %(user)s AND e.model_tag = %(model)s;
 -- Whole docs, of a list of ids.
 SELECT d.* FROM unnest(%(ids)s::bigint[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, ref, shelf, at_us, stamp, tags, text, session, dated, covers
+    SELECT id, ref, facet, at_us, stamp, tags, text, session, dated, covers
     FROM wb_docs WHERE user_id = %(user)s AND id = a.id OFFSET 0
 ) AS d;
 
@@ -400,7 +400,7 @@ WITH
     models AS (
         UPDATE wb_models SET docs = 0, chunks = 0, change = change + 1 WHERE user_id = %(user)s
     ),
-    shelves AS (DELETE FROM wb_shelves WHERE user_id = %(user)s),
+    facets AS (DELETE FROM wb_facets WHERE user_id = %(user)s),
     marks AS (DELETE FROM wb_marks WHERE user_id = %(user)s),
     dropped AS (DELETE FROM wb_dropped WHERE user_id = %(user)s)
 UPDATE wb_index SET pruned = change, docs = 0, speaking = 0 WHERE user_id = %(user)s;
@@ -442,7 +442,7 @@ FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexre
 WHERE i.indrelid = 'wb_embeddings'::regclass AND c.relname LIKE 'wb\_nearest\_%%';
 
 -- name: make_nearest
--- An index over the vectors of one user and one model; nobody waits for it. Built with 64 in place
+-- An index over the vectors of one user and one model; no search waits for it. Built with 64 in place
 -- of 128 it takes half as long and finds 0.977 of the nearest eight, not 0.998.
 CREATE INDEX CONCURRENTLY IF NOT EXISTS {index} ON wb_embeddings
 USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops) WITH (ef_construction = 128)

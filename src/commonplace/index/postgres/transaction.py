@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from psycopg import Cursor, sql
 
-    from commonplace.core.values import Still, Vector
+    from commonplace.core.values import AreCurrent, Vector
     from commonplace.db.postgres.database import Connection
     from commonplace.index.scoring.doc_table import Ids
 
@@ -35,35 +35,37 @@ def statements() -> Mapping[str, sql.SQL]:
     return {name: statement(text) for name, text in found.items()}
 
 
-class Asking:
-    """The queries of one transaction. user: whose rows are there."""
+class OwnerTransaction:
+    """The queries of one transaction of a user; user: whose rows it sees."""
 
     def __init__(self, conn: Connection, user: str) -> None:
         self.user = user
         self._conn = conn
 
-    def ask(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
-        """Run a query by its name; inside `at_once` its answer comes when it is first looked at."""
+    def query(self, name: str, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
+        """Run a query by its name; inside `pipelined` the answer comes when it is first read."""
         query, given = statements()[name], {"user": self.user, **bound}
         return self._conn.execute(query, given, binary=True)
 
-    def run(self, query: sql.SQL | sql.Composed, /, **bound: Any) -> Cursor[tuple[Any, ...]]:
+    def query_composed(
+        self, query: sql.SQL | sql.Composed, /, **bound: Any
+    ) -> Cursor[tuple[Any, ...]]:
         """Run a query that was composed of names and numbers of ours."""
         return self._conn.execute(query, {"user": self.user, **bound}, binary=True)
 
-    def check(self, still: Still) -> Sequence[bool]:
+    def check(self, are_current: AreCurrent) -> Sequence[bool]:
         """Which changes still hold."""
-        return still(self._conn)
+        return are_current(self._conn)
 
     def each(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a query for each row of values."""
         # The driver's own way of many waits for an answer in between.
         for row in rows:
-            self.ask(name, **row)
+            self.query(name, **row)
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Queries go out together: one round trip for all whose answers nobody waits for."""
+    def pipelined(self) -> Iterator[None]:
+        """Send queries together: one round trip for all whose answers are not read in between."""
         with self._conn.pipeline():
             yield
 

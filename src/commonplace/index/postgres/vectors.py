@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.core.values import Encoded, Vector
-    from commonplace.index.postgres.transaction import Asking
+    from commonplace.index.postgres.transaction import OwnerTransaction
 
 
 class _EncodedDoc(NamedTuple):
@@ -29,17 +29,17 @@ class _EncodedDoc(NamedTuple):
     chunks: int
 
 
-def put_vectors(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
+def put_vectors(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) -> None:
     """File the vectors of texts that are still there; all are checked. Raises: Invalid."""
-    with asking.at_once():
-        _put(asking, model, encoded)
+    with tx.pipelined():
+        _put(tx, model, encoded)
 
 
-def _put(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
-    asking.ask("plan_for_all")
-    asking.ask("hold")
+def _put(tx: OwnerTransaction, model: str, encoded: Sequence[Encoded]) -> None:
+    tx.query("plan_for_all")
+    tx.query("hold")
     refs = Texts([plain(each.ref) for each in encoded])
-    rows = asking.ask("find_encoded", model=model, refs=refs).fetchall()
+    rows = tx.query("find_encoded", model=model, refs=refs).fetchall()
     held = {ref: _EncodedDoc(*rest) for _, ref, *rest in rows}
     # Where nothing is held under these refs, nothing of them is filed.
     dimensions: int | None = rows[0][0] if rows else None
@@ -52,11 +52,11 @@ def _put(asking: Asking, model: str, encoded: Sequence[Encoded]) -> None:
         if on and on.text_hash == each.text_hash and on.chunks != len(vectors):
             fresh[plain(each.ref)] = (on, each, vectors)
     if fresh:
-        _write(asking, model, fresh, dimensions or 0)
+        _write(tx, model, fresh, dimensions or 0)
 
 
 def _write(
-    asking: Asking,
+    tx: OwnerTransaction,
     model: str,
     fresh: dict[str, tuple[_EncodedDoc, Encoded, Vector]],
     dimensions: int,
@@ -70,10 +70,10 @@ def _write(
             ref_id = ref_id_of(ref, on.kind)
             rows.append((on.kind, ref_id, each.text_hash, chunk, on.id, low, high))
     if replaced:
-        asking.ask("drop_model_vectors", model=model, ids=Longs([on.id for on in replaced]))
+        tx.query("drop_model_vectors", model=model, ids=Longs([on.id for on in replaced]))
     kinds, ref_ids, hashes, *numbers = zip(*rows, strict=True)
     chunks, docs, lows, highs = map(Longs, numbers)
-    asking.ask(
+    tx.query(
         "add_vectors",
         model=model,
         dimensions=dimensions,

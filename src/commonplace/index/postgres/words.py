@@ -17,15 +17,15 @@ from commonplace.index.postgres.transaction import numbers
 from commonplace.index.scoring.score import Posting
 from commonplace.index.scoring.stems import stems
 from commonplace.index.sqlite.docs import prefix_end
-from commonplace.index.sqlite.words import FEW, worth
+from commonplace.index.sqlite.words import FEW, select_by_frequency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from psycopg import Cursor
 
-    from commonplace.index.postgres.known import IdSpan, KnownDocs
-    from commonplace.index.postgres.transaction import Asking
+    from commonplace.index.postgres.doc_cache import CachedDocs, IdSpan
+    from commonplace.index.postgres.transaction import OwnerTransaction
     from commonplace.index.scoring.doc_table import DocTable, Ids
     from commonplace.index.scoring.stems import Stem
 
@@ -33,17 +33,20 @@ _DRIFT = 0.05
 _MOST_KNOWN = 4096
 
 
-class Sought:
-    """The words of one question, from what is asked first to their postings.
+class QueryWords:
+    """The words of one question, from the first query to their postings.
 
-    known: as of an earlier search; what it says decides what is asked first, not what is answered.
+    Args:
+        question: Its text.
+        cached: The docs as of an earlier search: they decide what is asked first, not the answer.
+        span: The ids that the filter's time lets in.
     """
 
-    def __init__(self, question: str, known: KnownDocs, span: IdSpan) -> None:
+    def __init__(self, question: str, cached: CachedDocs, span: IdSpan) -> None:
         self._stems = stems(query_terms(question))
         self._span = span
         self._counts: dict[Stem, int] = {}
-        self._chosen = self._choose(known)
+        self._chosen = self._choose(cached)
 
     @property
     def first(self) -> dict[str, Any]:
@@ -51,67 +54,73 @@ class Sought:
         return _bound([] if self._chosen is None else _whole(self._chosen), self._span)
 
     def postings(
-        self, asking: Asking, known: KnownDocs, roll: DocTable, sent: bytes | None
+        self, tx: OwnerTransaction, cached: CachedDocs, table: DocTable, sent: bytes | None
     ) -> dict[Stem, Posting]:
-        """Where the words that count stand in a roll; one posting for each word.
+        """Where the words that count stand in a doc table; one posting for each word.
 
-        sent: the answer to `first`.
+        Args:
+            tx: The transaction of the user.
+            cached: The docs as of this transaction.
+            table: The docs that the filter lets in.
+            sent: The answer to `first`.
         """
-        docs = len(known.roll)
+        docs = len(cached.table)
         chosen = self._chosen
         # By now others may be rare enough: much came since, or little is left.
-        if chosen != self._stems and (chosen is None or chosen != self._choose(known)):
-            chosen = self._counted(asking, known)
+        if chosen != self._stems and (chosen is None or chosen != self._choose(cached)):
+            chosen = self._counted(tx, cached)
             if whole := _whole(chosen):
-                sent = asking.ask("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
-        stands = _listed(asking, chosen, self._span, sent)
-        telling = chosen
+                sent = tx.query("list_postings", **_bound(whole, self._span)).fetchall()[0][0]
+        occurrences = _listed(tx, chosen, self._span, sent)
+        select_stems = chosen
         if docs > FEW and len(chosen) == len(self._stems):
-            spreads = np.bincount(stands.words, minlength=len(chosen)).tolist()
-            self._counts |= dict(zip(chosen, spreads, strict=True))
-            self._remember(known)
-            telling = self._worth(docs)
-        found = dict(zip(chosen, _postings(stands, len(chosen), roll), strict=True))
-        return {stem: found[stem] for stem in telling}
+            frequencies = np.bincount(occurrences.words, minlength=len(chosen)).tolist()
+            self._counts |= dict(zip(chosen, frequencies, strict=True))
+            self._cache_counts(cached)
+            select_stems = self._select(docs)
+        found = dict(zip(chosen, _postings(occurrences, len(chosen), table), strict=True))
+        return {stem: found[stem] for stem in select_stems}
 
-    def _choose(self, known: KnownDocs) -> list[Stem] | None:
+    def _choose(self, cached: CachedDocs) -> list[Stem] | None:
         """Those to be looked up among these docs; None where they are to be counted first."""
-        docs = len(known.roll)
-        self._counts = self._remembered(known)
+        docs = len(cached.table)
+        self._counts = self._cached_counts(cached)
         if docs <= FEW:
             return self._stems
-        return self._worth(docs) if len(self._counts) == len(self._stems) else None
+        return self._select(docs) if len(self._counts) == len(self._stems) else None
 
-    def _counted(self, asking: Asking, known: KnownDocs) -> list[Stem]:
+    def _counted(self, tx: OwnerTransaction, cached: CachedDocs) -> list[Stem]:
         """The same, once those are counted that are to be."""
-        if (chosen := self._choose(known)) is not None:
+        if (chosen := self._choose(cached)) is not None:
             return chosen
         missing = [stem for stem in self._stems if stem not in self._counts]
-        self._counts |= _counted(asking, missing, self._span)
-        self._remember(known)
-        return self._worth(len(known.roll))
+        self._counts |= _counted(tx, missing, self._span)
+        self._cache_counts(cached)
+        return self._select(len(cached.table))
 
-    def _worth(self, docs: int) -> list[Stem]:
-        return worth(self._stems, [self._counts[stem] for stem in self._stems], docs)
+    def _select(self, docs: int) -> list[Stem]:
+        return select_by_frequency(self._stems, [self._counts[stem] for stem in self._stems], docs)
 
-    def _remembered(self, known: KnownDocs) -> dict[Stem, int]:
+    def _cached_counts(self, cached: CachedDocs) -> dict[Stem, int]:
         """In how many docs words stood, where that was counted and little has changed since."""
         if not self._span.all_time:
             return {}
-        docs = len(known.roll)
-        found = {stem: known.spreads.get(stem, (0, -1)) for stem in self._stems}
+        docs = len(cached.table)
+        found = {stem: cached.frequencies.get(stem, (0, -1)) for stem in self._stems}
         return {
-            stem: spread
-            for stem, (spread, among) in found.items()
+            stem: frequency
+            for stem, (frequency, among) in found.items()
             if among >= 0 and abs(docs - among) <= among * _DRIFT
         }
 
-    def _remember(self, known: KnownDocs) -> None:
+    def _cache_counts(self, cached: CachedDocs) -> None:
         if self._span.all_time:
-            if len(known.spreads) >= _MOST_KNOWN:
-                known.spreads.clear()
-            docs = len(known.roll)
-            known.spreads.update({stem: (spread, docs) for stem, spread in self._counts.items()})
+            if len(cached.frequencies) >= _MOST_KNOWN:
+                cached.frequencies.clear()
+            docs = len(cached.table)
+            cached.frequencies.update(
+                {stem: (frequency, docs) for stem, frequency in self._counts.items()}
+            )
 
 
 def _whole(asked: Sequence[Stem]) -> list[Stem]:
@@ -123,19 +132,26 @@ def _bound(whole: Sequence[Stem], span: IdSpan) -> dict[str, Any]:
     return {"terms": terms, "low": span.low, "high": span.high}
 
 
-def _counted(asking: Asking, asked: Sequence[Stem], span: IdSpan) -> dict[Stem, int]:
+def _counted(tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan) -> dict[Stem, int]:
     """In how many docs each word stands: one query for all whole ones, one for each beginning."""
     counts = dict.fromkeys(asked, 0)
     whole = _whole(asked)
-    with asking.at_once():
-        rows = asking.ask("count_postings", **_bound(whole, span)) if whole else ()
-        begun = _beginnings(asking, "count_prefix_postings", asked, span)
+    with tx.pipelined():
+        rows = tx.query("count_postings", **_bound(whole, span)) if whole else ()
+        prefixed = _prefixed(tx, "count_prefix_postings", asked, span)
         counts |= {whole[number - 1]: int(count) for number, count in rows}
-        return counts | {stem: int(rows.fetchall()[0][0]) for stem, rows in begun.items()}
+        return counts | {stem: int(rows.fetchall()[0][0]) for stem, rows in prefixed.items()}
 
 
-class _Stands(NamedTuple):
-    """Where words stand, a row for each word and doc. words: places among those asked for."""
+class _Occurrences(NamedTuple):
+    """Where words stand, a row for each word and doc.
+
+    Args:
+        words: Places among the words that were asked for.
+        docs: Ids.
+        body: How often the word stands in the text.
+        dated: How often in the date.
+    """
 
     words: Ids
     docs: Ids
@@ -143,42 +159,56 @@ class _Stands(NamedTuple):
     dated: Ids
 
 
-def _listed(asking: Asking, asked: Sequence[Stem], span: IdSpan, sent: bytes | None) -> _Stands:
-    """Where these words stand. sent: of all whole ones, which are numbered from 1."""
+def _listed(
+    tx: OwnerTransaction, asked: Sequence[Stem], span: IdSpan, sent: bytes | None
+) -> _Occurrences:
+    """Where these words stand.
+
+    Args:
+        tx: The transaction of the user.
+        asked: The words.
+        span: The ids that may be looked at.
+        sent: The answer for all whole words, which are numbered from 1.
+    """
     number, *rows = numbers(sent, 4)
-    begun = _beginnings(asking, "list_prefix_postings", asked, span)
-    if not begun:
-        return _Stands(number - 1, *rows)
+    prefixed = _prefixed(tx, "list_prefix_postings", asked, span)
+    if not prefixed:
+        return _Occurrences(number - 1, *rows)
     places = np.array([at for at, stem in enumerate(asked) if not stem.prefix], dtype=np.int64)
     parts = [np.array([places[number - 1], *rows])]
     for at, stem in enumerate(asked):
         if stem.prefix:
-            found = numbers(begun[stem].fetchall()[0][0], 3)
+            found = numbers(prefixed[stem].fetchall()[0][0], 3)
             parts.append(np.vstack([np.full(found.shape[1], at), found]))
-    return _Stands(*np.concatenate(parts, axis=1))
+    return _Occurrences(*np.concatenate(parts, axis=1))
 
 
-def _postings(stands: _Stands, asked: int, roll: DocTable) -> list[Posting]:
-    """The postings of each word in a roll: all at once, as few words and many cost alike."""
-    places = roll.places_of(stands.docs)
+def _postings(occurrences: _Occurrences, asked: int, table: DocTable) -> list[Posting]:
+    """The postings of each word in a table: all at once, as few words and many cost alike."""
+    places = table.places_of(occurrences.docs)
     # A tag is not a word, and what is out of reach is not there.
-    inside = np.flatnonzero((places >= 0) & (stands.body + stands.dated > 0))
-    rows = inside[np.argsort(stands.words[inside] * len(roll) + places[inside], kind="stable")]
-    bounds = np.searchsorted(stands.words[rows], np.arange(asked + 1)).tolist()
+    inside = np.flatnonzero((places >= 0) & (occurrences.body + occurrences.dated > 0))
+    rows = inside[
+        np.argsort(occurrences.words[inside] * len(table) + places[inside], kind="stable")
+    ]
+    bounds = np.searchsorted(occurrences.words[rows], np.arange(asked + 1)).tolist()
     places = places[rows]
-    body, dated = stands.body[rows].astype(np.float32), stands.dated[rows].astype(np.float32)
+    body, dated = (
+        occurrences.body[rows].astype(np.float32),
+        occurrences.dated[rows].astype(np.float32),
+    )
     return [
         Posting(places[start:end], body[start:end], dated[start:end])
         for start, end in itertools.pairwise(bounds)
     ]
 
 
-def _beginnings(
-    asking: Asking, name: str, asked: Sequence[Stem], span: IdSpan
+def _prefixed(
+    tx: OwnerTransaction, name: str, asked: Sequence[Stem], span: IdSpan
 ) -> dict[Stem, Cursor[tuple[Any, ...]]]:
     bounds = {"low": span.low, "high": span.high}
-    return {stem: asking.ask(name, **_ends(stem), **bounds) for stem in asked if stem.prefix}
-
-
-def _ends(stem: Stem) -> dict[str, str | None]:
-    return {"term": stem.token, "end": prefix_end(stem.token)}
+    return {
+        stem: tx.query(name, term=stem.token, end=prefix_end(stem.token), **bounds)
+        for stem in asked
+        if stem.prefix
+    }

@@ -1,6 +1,6 @@
-"""How a roll follows what came, moved and left, and in which order docs of one instant stand. Pure.
+"""How a doc table takes in what came, moved and left, and the order of docs of one instant. Pure.
 
-Never reads a table: what only a table knows is handed in.
+Never reads a database: what only a database knows is handed in.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.index.scoring.doc_table import COLUMNS, roll_of
+from commonplace.index.scoring.doc_table import COLUMNS, doc_table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,27 +20,31 @@ if TYPE_CHECKING:
     RefsOf: TypeAlias = Callable[[Sequence[int]], Mapping[int, str]]
 
 
-def followed(roll: DocTable, moved: Ids, fresh: Ids, refs_of: RefsOf) -> DocTable:
-    """A roll without the docs that moved, and with those that are there now.
+def updated_table(table: DocTable, moved: Ids, fresh: Ids, refs_of: RefsOf) -> DocTable:
+    """A doc table without the docs that moved, and with those that are there now.
 
-    fresh: (columns, n), in any order. refs_of: of docs of one instant, of which refs decide.
+    Args:
+        table: The table before.
+        moved: Ids of docs that came, changed or left.
+        fresh: (columns, n), in any order: those of them that are there.
+        refs_of: The refs of some ids, which decide the order of docs of one instant.
     """
-    gone = roll.places_of(moved)
-    stay = np.ones(len(roll), dtype=np.bool_)
+    gone = table.places_of(moved)
+    stay = np.ones(len(table), dtype=np.bool_)
     stay[gone[gone >= 0]] = False
-    kept = np.stack([np.asarray(getattr(roll, name), dtype=np.int64) for name in COLUMNS])
+    kept = np.stack([np.asarray(getattr(table, name), dtype=np.int64) for name in COLUMNS])
     kept = kept[:, stay]
     fresh = fresh[:, np.argsort(fresh[1], kind="stable")]
     tied = np.isin(kept[1], fresh[1])
     if tied.any() or len(np.unique(fresh[1])) < fresh.shape[1]:
-        return in_order(np.concatenate([kept, fresh], axis=1), refs_of)
+        return ordered_table(np.concatenate([kept, fresh], axis=1), refs_of)
     places = np.searchsorted(kept[1], fresh[1])
-    return roll_of(np.insert(kept, places, fresh, axis=1))
+    return doc_table_of(np.insert(kept, places, fresh, axis=1))
 
 
-def in_order(columns: Ids, refs_of: RefsOf) -> DocTable:
-    """The roll of some docs, by (time, ref)."""
-    return roll_of(columns[:, _order(columns, refs_of)])
+def ordered_table(columns: Ids, refs_of: RefsOf) -> DocTable:
+    """The doc table of some docs, by (time, ref); as in `updated_table`."""
+    return doc_table_of(columns[:, _order(columns, refs_of)])
 
 
 def _order(columns: Ids, refs_of: RefsOf) -> Ids:

@@ -1,6 +1,6 @@
-"""The roll: every doc of an index in the order of its time, in columns, with its neighbours.
+"""The doc table: every doc of an index in the order of its time, in columns, with its neighbours.
 
-Never reads a table and never weighs words or vectors; it knows only who stands next to whom.
+Never reads a database and never weighs words or vectors; it knows only which docs are neighbours.
 """
 
 from __future__ import annotations
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     Figures = NDArray[np.float32]
 
 
-COLUMNS = ("ids", "at_us", "shelves", "sessions", "lengths", "timed")
+COLUMNS = ("ids", "at_us", "facets", "sessions", "lengths", "timed")
 
 
 class Lending(NamedTuple):
-    """Who lends context to some docs: places (m, k), and their weights (m, k), 0 for nobody."""
+    """Which docs lend context to some docs.
+
+    Args:
+        places: (m, k) places of the docs that lend.
+        weights: (m, k), 0 where none does.
+    """
 
     places: Ids
     weights: Figures
@@ -37,13 +42,18 @@ class Lending(NamedTuple):
 class DocTable:
     """Docs as columns of one length, in the order of (time, ref); a row's number is its place.
 
-    ids, shelves: as in the tables. at_us: microseconds since the epoch. sessions: 0 for none, and
-    then a doc stands alone. lengths: words. timed: whether its text names a time.
+    Args:
+        ids: As in the database.
+        at_us: Microseconds since the epoch.
+        facets: Numbers of facets, as in the database.
+        sessions: Numbers of sessions; 0 for a doc that stands alone.
+        lengths: Words.
+        timed: Whether the text names a time.
     """
 
     ids: Ids
     at_us: Ids
-    shelves: Ids
+    facets: Ids
     sessions: Ids
     lengths: Ids
     timed: Mask
@@ -81,12 +91,11 @@ class DocTable:
 
     def relative_lengths(self, weighing: Weighing) -> Figures:
         """The length of each doc over the mean of its kind, where a short one counts as longer."""
-        if weighing not in self._relative_lengths:
-            least = np.array([weighing.shortest, weighing.shortest_turn])[self.is_turn]
-            lengths = np.maximum(self.lengths, least)
-            means = np.bincount(self.is_turn, lengths, 2) / np.maximum(self.populations, 1)
-            self._relative_lengths[weighing] = (lengths / means[self.is_turn]).astype(np.float32)
-        return self._relative_lengths[weighing]
+        least = np.array([weighing.shortest, weighing.shortest_turn])[self.is_turn]
+        lengths = np.maximum(self.lengths, least)
+        means = np.bincount(self.is_turn, lengths, 2) / np.maximum(self.populations, 1)
+        relative: Figures = (lengths / means[self.is_turn]).astype(np.float32)
+        return relative
 
     @cached_property
     def is_turn(self) -> Ids:
@@ -99,27 +108,17 @@ class DocTable:
         """(2,) how many docs stand alone, and how many are turns of a conversation."""
         return np.bincount(self.is_turn, minlength=2)
 
-    @cached_property
-    def _lending_all(self) -> dict[Weighing, Lending]:
-        return {}
-
-    @cached_property
-    def _relative_lengths(self) -> dict[Weighing, Figures]:
-        return {}
-
     def between(self, low: int, high: int) -> DocTable:
-        """The same of the docs with low <= id < high alone, as if there were no others.
+        """The table of the docs with low <= id < high, as if there were no others.
 
-        Both cut between seconds, where the order of ids and that of (time, ref) are one.
+        Both bounds cut between seconds, where the order of ids and that of (time, ref) are one.
         """
-        ordered, places = self._by_id
+        ordered, _ = self._by_id
         start, stop = np.searchsorted(ordered, [low, high]).tolist()
-        part = DocTable(*(getattr(self, name)[start:stop] for name in COLUMNS))
-        part.__dict__["_by_id"] = ordered[start:stop], places[start:stop] - start
-        return part
+        return DocTable(*(getattr(self, name)[start:stop] for name in COLUMNS))
 
     def taken(self, mask: Mask) -> DocTable:
-        """The same of some docs alone, as if there were no others."""
+        """The table of the docs that a mask lets in, as if there were no others."""
         chosen = np.flatnonzero(mask)
         return DocTable(*(getattr(self, name)[chosen] for name in COLUMNS))
 
@@ -130,19 +129,11 @@ class DocTable:
         return np.unique(others[is_there])
 
     def lending(self, places: Ids, weighing: Weighing) -> Lending:
-        """Who lends context to each of these places.
+        """Which docs lend context to each of these places, and how much.
 
         The weight falls with the words that lie between two entries and half the length of the one
         that lends: a long one lends next to nothing. Source: context kernel of configuration A.
         """
-        if len(places) < len(self.ids):
-            return self._lending(places, weighing)
-        # Whoever has few docs asks for all of them each time.
-        if weighing not in self._lending_all:
-            self._lending_all[weighing] = self._lending(places, weighing)
-        return self._lending_all[weighing]
-
-    def _lending(self, places: Ids, weighing: Weighing) -> Lending:
         side = weighing.side
         steps = np.array([*range(-side, 0), *range(1, side + 1)], dtype=np.int64)
         others, is_there = self._stepped(places, steps)
@@ -156,7 +147,7 @@ class DocTable:
         end = np.where(precedes, before[mine], before[theirs])
         distance = (end - start) + lengths / 2
         share = np.where(precedes, weighing.before, weighing.after)
-        # Where nobody stands there is no distance: a long entry's own would be far below zero.
+        # Where no doc is there is no distance: a long entry's own would be far below zero.
         weights = share * np.exp(-np.maximum(distance, 0.0) / weighing.scale)
         weights[~is_there | (weights < weighing.least)] = 0.0
         return Lending(others, weights.astype(np.float32))
@@ -175,7 +166,7 @@ class DocTable:
         return others, is_there
 
 
-def roll_of(columns: Ids) -> DocTable:
-    """The roll of (columns, n) numbers, as `COLUMNS` names them, in the order of (time, ref)."""
-    ids, at_us, shelves, sessions, lengths, timed = columns
-    return DocTable(ids, at_us, shelves, sessions, lengths, timed.astype(np.bool_))
+def doc_table_of(columns: Ids) -> DocTable:
+    """The doc table of (columns, n) numbers, in the order of `COLUMNS` and of (time, ref)."""
+    ids, at_us, facets, sessions, lengths, timed = columns
+    return DocTable(ids, at_us, facets, sessions, lengths, timed.astype(np.bool_))

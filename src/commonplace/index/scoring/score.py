@@ -1,6 +1,6 @@
 """What docs are worth by words and by meaning, with the context their neighbours lend. Pure.
 
-Never reads a table: a roll, postings and cosines come in, columns of figures go out.
+Never reads a database: a doc table, postings and cosines come in, columns of figures go out.
 """
 
 from __future__ import annotations
@@ -28,21 +28,32 @@ _INSIDE_MOST = 5_000
 
 
 class Posting(NamedTuple):
-    """Where one word stands: places, in order, and how often in text and in date."""
+    """Where one word stands.
+
+    Args:
+        places: Of the docs in a doc table, in order.
+        body: How often it stands in the text of each.
+        dated: How often in the date of each.
+    """
 
     places: Ids
     body: Figures
     dated: Figures
 
 
-def posting_of(found: Ids, roll: DocTable) -> Posting:
-    """found: a number for each time the word stands: its doc's id times two, plus 1 in its date."""
+def posting_of(found: Ids, table: DocTable) -> Posting:
+    """The posting of one word.
+
+    Args:
+        found: A number for each time the word stands: its doc's id times two, plus 1 in its date.
+        table: The docs that may be looked at.
+    """
     if (found[1:] < found[:-1]).any():
         found = np.sort(found)
     docs, dated = found >> 1, found & 1
     # A word's docs come one after the other: each is looked up once.
     first = np.flatnonzero(np.diff(docs, prepend=docs[:1] - 1))
-    places = roll.places_of(docs[first])
+    places = table.places_of(docs[first])
     counts = np.diff(first, append=len(docs))
     in_date = np.add.reduceat(dated, first) if len(first) else counts
     order = np.argsort(places, kind="stable")
@@ -65,7 +76,12 @@ class Nearness(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Cosines:
-    """Cosines of chunks with a query. docs: (n,) ids in order. figures: (n,)."""
+    """Cosines of chunks with a query.
+
+    Args:
+        docs: (n,) ids in order.
+        figures: (n,) cosines.
+    """
 
     docs: Ids
     figures: Figures
@@ -93,7 +109,7 @@ class Cosines:
 
 
 def top(figures: Figures, limit: int) -> Ids:
-    """Where the highest figures stand, in order; of equals the last ones."""
+    """Places of the highest figures, in order; of equal ones the last."""
     if limit >= len(figures):
         return np.arange(len(figures))
     if limit <= 0:
@@ -110,13 +126,18 @@ NO_COSINES = Cosines(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measured:
-    """What an index knows of the docs a search may look at, before any of them is weighed.
+    """What an index knows of the docs that a search may look at, before any of them is weighed.
 
-    postings: of each telling word; their places are the roll's. near: how near the docs are.
-    authors, kinds: by shelf. read: the docs of some ids.
+    Args:
+        table: These docs.
+        postings: Of each word that counts; their places are the table's.
+        near: How near the docs are.
+        authors: Names by facet.
+        kinds: Names by facet.
+        read: The docs of some ids.
     """
 
-    roll: DocTable
+    table: DocTable
     postings: Mapping[Stem, Posting]
     near: Nearness
     authors: Mapping[int, str]
@@ -127,36 +148,38 @@ class Measured:
 def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     """The best docs of both legs and those around them, with all their figures."""
     weighing = asked.weighing
-    roll, cosines = measured.roll, measured.near
-    words = _Words(roll, list(measured.postings.values()), weighing)
-    near = roll.places_of(cosines.nearest(asked.limit))
+    table, cosines = measured.table, measured.near
+    words = _Words(table, list(measured.postings.values()), weighing)
+    near = table.places_of(cosines.nearest(asked.limit))
     near = near[near >= 0]
     if asked.newest:
-        places = np.arange(max(len(roll) - asked.limit, 0), len(roll))
-    elif len(near) == len(roll):  # of a few docs each is a candidate
-        places = np.arange(len(roll))
+        places = np.arange(max(len(table) - asked.limit, 0), len(table))
+    elif len(near) == len(table):  # of a few docs each is a candidate
+        places = np.arange(len(table))
     else:
         best = np.union1d(words.best(asked.limit), near)
         if asked.leaning is not None:
-            inside = roll.places_between(asked.leaning)
+            inside = table.places_between(asked.leaning)
             best = np.union1d(best, words.best(asked.limit, among=inside))
-            best = np.union1d(best, _nearest_of(inside[-_INSIDE_MOST:], roll, cosines, asked.limit))
-        places = roll.around(best, weighing.around)
-    lending = roll.lending(places, weighing)
+            best = np.union1d(
+                best, _nearest_of(inside[-_INSIDE_MOST:], table, cosines, asked.limit)
+            )
+        places = table.around(best, weighing.around)
+    lending = table.lending(places, weighing)
     figures, matched, covered = words.figures(places, lending)
-    similarity, nearness = _meaning(roll, cosines, places, lending)
-    shelves = roll.shelves[places].tolist()
-    author, names = _named(shelves, measured.authors)
-    kind, of_kinds = _named(shelves, measured.kinds)
+    similarity, nearness = _meaning(table, cosines, places, lending)
+    facets = table.facets[places].tolist()
+    author, names = _named(facets, measured.authors)
+    kind, of_kinds = _named(facets, measured.kinds)
     return Candidates(
-        keys=roll.ids[places],
+        keys=table.ids[places],
         words=figures,
         matched=matched,
         covered=covered,
         similarity=similarity,
         nearness=nearness,
-        at_us=roll.at_us[places],
-        timed=roll.timed[places],
+        at_us=table.at_us[places],
+        timed=table.timed[places],
         author=author,
         authors=names,
         kind=kind,
@@ -165,34 +188,42 @@ def candidates_of(measured: Measured, asked: Asked) -> Candidates:
     )
 
 
-def _nearest_of(places: Ids, roll: DocTable, cosines: Nearness, limit: int) -> Ids:
+def _nearest_of(places: Ids, table: DocTable, cosines: Nearness, limit: int) -> Ids:
     """Of some places those with the best chunks."""
-    figures = cosines.of(roll.ids[places])
+    figures = cosines.of(table.ids[places])
     has = np.flatnonzero(~np.isnan(figures))
     return places[has[top(figures[has], limit)]]
 
 
-def _named(shelves: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
-    """What each shelf is called, as a place in the names there are; -1 for nothing."""
-    on = {shelf: names.get(shelf, "") for shelf in {*shelves}}
+def _named(facets: Sequence[int], names: Mapping[int, str]) -> tuple[Ids, tuple[str, ...]]:
+    """What each facet is called.
+
+    Args:
+        facets: Numbers of facets.
+        names: Names by facet; some facets have none.
+
+    Returns:
+        (n,) places in the names there are, -1 for none; and these names, sorted.
+    """
+    on = {facet: names.get(facet, "") for facet in {*facets}}
     there = sorted({*on.values()} - {""})
-    place = {shelf: there.index(name) if name else -1 for shelf, name in on.items()}
-    return np.array([place[shelf] for shelf in shelves], dtype=np.int64), tuple(there)
+    place = {facet: there.index(name) if name else -1 for facet, name in on.items()}
+    return np.array([place[facet] for facet in facets], dtype=np.int64), tuple(there)
 
 
 def _meaning(
-    roll: DocTable, cosines: Nearness, places: Ids, lending: Lending
+    table: DocTable, cosines: Nearness, places: Ids, lending: Lending
 ) -> tuple[Figures, Figures]:
     """The cosines of some places, plain and with what neighbours lend."""
     lends = lending.weights > 0
-    # Marked in a column as long as the roll: sorting out thousands of places takes twice as long.
-    wanted = np.zeros(len(roll), dtype=np.bool_)
+    # Marked in a column as long as the table: sorting out thousands of places takes twice as long.
+    wanted = np.zeros(len(table), dtype=np.bool_)
     wanted[places] = True
     wanted[lending.places[lends]] = True
     asked = np.flatnonzero(wanted)
-    spots = np.empty(len(roll), dtype=np.int64)
+    spots = np.empty(len(table), dtype=np.int64)
     spots[asked] = np.arange(len(asked))
-    known = cosines.of(roll.ids[asked])
+    known = cosines.of(table.ids[asked])
     plain = known[spots[places]]
     lent = np.zeros_like(lending.weights)
     lent[lends] = known[spots[lending.places[lends]]]
@@ -202,34 +233,34 @@ def _meaning(
 
 
 class _Words:
-    """The words of one question over one roll, weighed by BM25.
+    """The words of one question over one doc table, weighed by BM25.
 
     Turns of a conversation and docs that stand alone are weighed each among their own: what is rare
     in the one is common in the other. A word's weight is its share of the question's idf there, so
     that both come out on one scale.
     """
 
-    def __init__(self, roll: DocTable, postings: Sequence[Posting], weighing: Weighing) -> None:
-        self._docs = len(roll)
+    def __init__(self, table: DocTable, postings: Sequence[Posting], weighing: Weighing) -> None:
+        self._docs = len(table)
         self._postings = postings
         self._weighing = weighing
-        self._lengths = roll.relative_lengths(weighing)
-        self._is_turn = roll.is_turn
+        self._lengths = table.relative_lengths(weighing)
+        self._is_turn = table.is_turn
         self._spread = np.array(
-            [np.bincount(roll.is_turn[each.places], minlength=2) for each in postings],
+            [np.bincount(table.is_turn[each.places], minlength=2) for each in postings],
             dtype=np.float64,
         ).reshape(-1, 2)
-        idf = np.log1p((roll.populations - self._spread + 0.5) / (self._spread + 0.5))
+        idf = np.log1p((table.populations - self._spread + 0.5) / (self._spread + 0.5))
         whole = idf.sum(axis=0) if len(idf) else np.ones(2)
         self._shares = (idf / whole).astype(np.float32)
         # Short questions are partly met by chance, and more so the more docs there are.
-        rarity = np.log(np.maximum(roll.populations / weighing.missing_spread, 1.0))
+        rarity = np.log(np.maximum(table.populations / weighing.missing_doc_frequency, 1.0))
         self._missing = (weighing.missing * rarity / whole).astype(np.float32)
-        bound = np.maximum(weighing.common_least, weighing.common * roll.populations)
+        bound = np.maximum(weighing.common_least, weighing.common * table.populations)
         self._is_lent = self._spread < bound
 
     def best(self, limit: int, *, among: Ids | None = None) -> Ids:
-        """The places with the highest figures of their own, without context; of all, or of some."""
+        """The places with the highest figures without context, of all or among some."""
         if not self._postings:
             return np.empty(0, dtype=np.int64)
         if self._docs <= limit:

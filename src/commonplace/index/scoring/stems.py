@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.core.text import name_parts, words_text
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
     from commonplace.core.text import Term
 
-_REMEMBERED = 4096
-
 
 class Stem(NamedTuple):
-    """A token of the word index; prefix: any token that begins so is meant."""
+    """A token of the word index; with `prefix` it stands for all tokens that begin so."""
 
     token: str
     prefix: bool = False
@@ -30,14 +28,8 @@ class Stem(NamedTuple):
 
 def stems(terms: Iterable[Term]) -> list[Stem]:
     """The distinct stems of a question's terms, in their order; a term may be cut into several."""
-    found = {Stem(token, term.prefix): None for term in terms for token in stemmed(term.text)}
+    found = {Stem(token, term.prefix): None for term in terms for token in tokens(term.text)}
     return list(found)
-
-
-@lru_cache(_REMEMBERED)
-def stemmed(text: str) -> tuple[str, ...]:
-    """The tokens of a short text, in its order."""
-    return tuple(tokens(text))
 
 
 def tokens(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from commonplace.db.sqlite import snapshot
 from commonplace.index.sqlite.docs import folded, plain, read_docs
 
 if TYPE_CHECKING:
-    from commonplace.index.sqlite.docs import Queries, Shelf
+    from commonplace.index.sqlite.docs import Facet, Queries
     from commonplace.index.sqlite.matrix import Reached, Rows
     from commonplace.index.sqlite.meaning import EncoderRow
 
@@ -73,7 +73,7 @@ def _vectors_differ(
             return start != len(places)
         here = places[start : start + len(found)]
         numbers = np.array([row[:3] for row in found], dtype=np.int64)
-        held = np.column_stack([rows.ids[here], rows.docs[here], rows.shelves[here]])
+        held = np.column_stack([rows.ids[here], rows.docs[here], rows.facets[here]])
         vectors = b"".join(row[3] for row in found)
         if not np.array_equal(numbers, held) or rows.matrix[here].tobytes() != vectors:
             return True
@@ -95,7 +95,7 @@ def _schema() -> list[tuple[str, str, str]]:
 
 
 def _numbers_lag(conn: sqlite3.Connection, sql: Queries) -> bool:
-    given = dict.fromkeys(("vectors", "dropped", "moved", "shelves", "sessions"), 0)
+    given = dict.fromkeys(("vectors", "dropped", "moved", "facets", "sessions"), 0)
     given |= dict(conn.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
     return bool(conn.execute(sql["count_lagging_numbers"], given).fetchone()[0])
 
@@ -108,9 +108,9 @@ def _docs_differ(conn: sqlite3.Connection, sql: Queries) -> bool:
     for doc, tag in conn.execute(sql["list_tags"]):
         tags.setdefault(doc, set()).add(tag)
     ids = [row[0] for row in conn.execute(sql["list_ids"])]
-    shelves: dict[int, Shelf] = {}
+    facets: dict[int, Facet] = {}
     for start in range(0, len(ids), _DOCS_AT_ONCE):
-        docs = read_docs(conn, sql, shelves, ids[start : start + _DOCS_AT_ONCE])
+        docs = read_docs(conn, sql, facets, ids[start : start + _DOCS_AT_ONCE])
         if any({plain(x) for x in doc.tags} != tags.pop(key, set()) for key, doc in docs.items()):
             return True
     return bool(tags)

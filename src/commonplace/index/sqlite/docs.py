@@ -25,18 +25,18 @@ HEADING_SIGN = "\x1f"
 
 # What `read_docs` reads of each doc; the sum is of these, but for numbers that stand for names.
 _COLUMNS = (
-    *("id", "ref", "shelf", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
+    *("id", "ref", "facet", "at_us", "stamp", "tags", "text", "session", "dated", "covers"),
     *("blank", "text_hash", "length", "timed", "sum"),
 )
-_SUMMED = [name for name in _COLUMNS if name not in {"id", "shelf", "session", "sum"}]
+_SUMMED = [name for name in _COLUMNS if name not in {"id", "facet", "session", "sum"}]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Queries: TypeAlias = "Mapping[str, str]"
 
 
-class Shelf(NamedTuple):
-    """What many docs have alike."""
+class Facet(NamedTuple):
+    """What many docs have in common, and what filters ask for."""
 
     journal: str
     scope: str
@@ -58,10 +58,10 @@ def plain(name: str) -> str:
 def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
     """File a doc in place of any with its ref; its vectors stay while its text does."""
     at_us = micros(doc.at)
-    on = _shelf_of(doc)
+    facet = _facet_of(doc)
     row = {
         "ref": well_formed(doc.ref),
-        "shelf": _shelf(conn, sql, on),
+        "facet": _facet_id(conn, sql, facet),
         "at_us": at_us,
         "blank": int(not doc.text.strip()),
         "text_hash": text_hash(doc.said),
@@ -74,7 +74,7 @@ def put_doc(conn: sqlite3.Connection, sql: Queries, doc: Doc) -> None:
         "dated": well_formed(doc.dated),
         "covers": _listed(doc.covers),
     }
-    row["sum"] = sum_of(row, on, plain(doc.session))
+    row["sum"] = sum_of(row, facet, plain(doc.session))
     before = conn.execute(sql["find_doc"], row).fetchone()
     if before is None:
         row["id"] = _next_id(conn, sql, at_us)
@@ -93,54 +93,73 @@ def drop_doc(conn: sqlite3.Connection, sql: Queries, ref: str) -> None:
         conn.execute(sql["note_dropped_text"])
 
 
-def learn_shelves(
-    conn: sqlite3.Connection, sql: Queries, shelves: dict[int, Shelf], wanted: Iterable[int]
+def load_facets(
+    conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], wanted: Iterable[int]
 ) -> None:
-    """Add what is not known yet of the shelves wanted."""
-    if all(shelf in shelves or not shelf for shelf in wanted):
+    """Add what is not known yet of the facets wanted."""
+    if all(facet in facets or not facet for facet in wanted):
         return
-    newer = conn.execute(sql["list_shelves"], {"last": max(shelves, default=0)})
+    newer = conn.execute(sql["list_facets"], {"last": max(facets, default=0)})
     for number, journal, scope, kind, author, headings in newer:
-        shelves[number] = Shelf(journal, scope, kind, author, tuple(json.loads(headings)))
+        facets[number] = Facet(journal, scope, kind, author, tuple(json.loads(headings)))
 
 
 def read_docs(
-    conn: sqlite3.Connection, sql: Queries, shelves: dict[int, Shelf], ids: Iterable[int]
+    conn: sqlite3.Connection, sql: Queries, facets: dict[int, Facet], ids: Iterable[int]
 ) -> dict[int, Doc]:
-    """The docs of these ids, by id. shelves: those known so far, added to."""
+    """The docs of some ids.
+
+    Args:
+        conn: In the caller's transaction.
+        sql: The named queries.
+        facets: Those known so far, by number; newer ones are added.
+        ids: Of docs that may have left.
+
+    Returns:
+        By id.
+
+    Raises:
+        Corrupted: A doc is not as it was filed.
+    """
     rows = conn.execute(sql["read_docs"], {"ids": json.dumps(sorted(ids))}).fetchall()
-    learn_shelves(conn, sql, shelves, {row[2] for row in rows})
+    load_facets(conn, sql, facets, {row[2] for row in rows})
     found = {}
     for row in rows:
-        on = shelves.get(row[2])
+        facet = facets.get(row[2])
         named = dict(zip(_COLUMNS, row, strict=True))
-        if on is None or named["sum"] != sum_of(named, on, named["session"]):
+        if facet is None or named["sum"] != sum_of(named, facet, named["session"]):
             raise Corrupted("A doc in the index is not as it was filed.", hint=REPAIR_HINT)
-        found[row[0]] = doc_of(row[:10], on, _parse_list)
+        found[row[0]] = doc_of(row[:10], facet, _parse_list)
     return found
 
 
-def sum_of(row: Mapping[str, object], on: Shelf, session: str) -> int:
+def sum_of(row: Mapping[str, object], facet: Facet, session: str) -> int:
     """The crc32 of all that a doc is, so that a bit that flipped on the disk is noticed."""
     values = [str(row[name]) for name in _SUMMED]
-    return zlib.crc32("\x1f".join([*values, *on[:4], *on.headings, session]).encode())
+    return zlib.crc32("\x1f".join([*values, *facet[:4], *facet.headings, session]).encode())
 
 
-def doc_of(row: Sequence[Any], on: Shelf, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
-    """A doc from the columns of `read_docs`. on: its shelf; parse: reads a list of names."""
+def doc_of(row: Sequence[Any], facet: Facet, parse: Callable[[Any], tuple[str, ...]]) -> Doc:
+    """A doc from the columns of `read_docs`.
+
+    Args:
+        row: The columns.
+        facet: What its facet's number stands for.
+        parse: Reads a list of names.
+    """
     _, ref, _, at_us, stamp, tags, text, session, dated, covers = row
     return Doc(
         ref=ref,
-        journal=on.journal,
-        scope=on.scope,
+        journal=facet.journal,
+        scope=facet.scope,
         at=instant(at_us),
         text=text,
         stamp=stamp,
-        kind=on.kind,
-        headings=on.headings,
+        kind=facet.kind,
+        headings=facet.headings,
         tags=parse(tags),
         session=session,
-        author=on.author,
+        author=facet.author,
         dated=dated,
         covers=parse(covers),
     )
@@ -161,10 +180,10 @@ def _replace_doc(
     row: dict[str, object],
     before: tuple[int, int, int, str, int, str],
 ) -> None:
-    number, shelf, at_us, digest, session, dated = before
+    number, facet, at_us, digest, session, dated = before
     same_second = at_us // 1_000_000 == int(str(row["at_us"])) // 1_000_000
     same_text = digest == row["text_hash"]
-    same_place = (shelf, session, dated) == (row["shelf"], row["session"], row["dated"])
+    same_place = (facet, session, dated) == (row["facet"], row["session"], row["dated"])
     conn.execute(sql["drop_tags"], {"id": number})
     if same_text and same_second and same_place:
         row["id"] = number
@@ -177,7 +196,7 @@ def _replace_doc(
         else []
     )
     conn.execute(sql["drop_doc"], {"id": number})
-    if not same_text or shelf != row["shelf"]:
+    if not same_text or facet != row["facet"]:
         conn.execute(sql["note_dropped_text"])
     row["id"] = number if same_second else _next_id(conn, sql, int(str(row["at_us"])))
     conn.execute(sql["add_doc"], row)
@@ -202,21 +221,21 @@ def folded(headings: Sequence[str]) -> str:
     return "".join(HEADING_SIGN + plain(fold_name(heading)) for heading in headings)
 
 
-def _shelf_of(doc: Doc) -> Shelf:
+def _facet_of(doc: Doc) -> Facet:
     named = (plain(doc.journal), plain(doc.scope), plain(doc.kind), plain(doc.author))
-    return Shelf(*named, tuple(well_formed(heading) for heading in doc.headings))
+    return Facet(*named, tuple(well_formed(heading) for heading in doc.headings))
 
 
-def _shelf(conn: sqlite3.Connection, sql: Queries, on: Shelf) -> int:
+def _facet_id(conn: sqlite3.Connection, sql: Queries, facet: Facet) -> int:
     row = {
-        **on._asdict(),
-        "headings": json.dumps(on.headings),
-        "folded": folded(on.headings),
+        **facet._asdict(),
+        "headings": json.dumps(facet.headings),
+        "folded": folded(facet.headings),
     }
-    found = conn.execute(sql["find_shelf"], row).fetchone()
+    found = conn.execute(sql["find_facet"], row).fetchone()
     if found is not None:
         return int(found[0])
-    return int(conn.execute(sql["add_shelf"], row).lastrowid or 0)
+    return int(conn.execute(sql["add_facet"], row).lastrowid or 0)
 
 
 def _session(conn: sqlite3.Connection, sql: Queries, name: str) -> int:

@@ -5,7 +5,7 @@ DROP VIEW doc_words;
 DROP TABLE doc_tags;
 DROP TABLE vectors;
 DROP TABLE docs;
-DROP TABLE shelves;
+DROP TABLE facets;
 DROP TABLE sessions;
 DROP TABLE moved;
 DROP TABLE matrices;

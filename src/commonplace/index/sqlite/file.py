@@ -1,4 +1,4 @@
-"""The database file of one owner's index: opened, made anew when it must be, refused when too new.
+"""The database file of one owner's index: opened, made again when it must be, refused when too new.
 
 Never migrates and never keeps a broken file: an index is derived, so it is made again and refilled.
 """
@@ -30,21 +30,21 @@ from commonplace.db.sqlite import (
 )
 from commonplace.index.scoring.stems import folded_words
 from commonplace.index.sqlite.damage import MISREAD, is_damaged
-from commonplace.index.sqlite.doc_table import Rolls
+from commonplace.index.sqlite.doc_table import DocTables
 from commonplace.index.sqlite.meaning import STORES, Meaning
-from commonplace.index.sqlite.words import Spreads
+from commonplace.index.sqlite.words import DocFrequencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import TypeAlias
 
-    from commonplace.index.sqlite.docs import Queries, Shelf
+    from commonplace.index.sqlite.docs import Facet, Queries
     from commonplace.index.sqlite.stored import StoredMeaning
 
     OpenMeaning: TypeAlias = Callable[[Path, Queries], Meaning | StoredMeaning]
 
-SCHEMA = 4
+SCHEMA = 5
 FILE_NAME = "index.db"
 MATRIX_SUFFIX = ".matrix"
 
@@ -71,25 +71,33 @@ def _schema() -> list[str]:
 class Opened:
     """One opening of the file: its connections, and what is remembered while it lasts.
 
-    shelves: by id. identity: device and inode of the file. reading: held while a transaction begins
-    that takes in what is new, so that none takes in less than an earlier one.
+    Args:
+        database: The connections.
+        meaning: The vectors.
+        doc_tables: The doc table.
+        read_only: Whether nothing may be written.
+        identity: Device and inode of the file.
+        reading: Held while a transaction begins that takes in what is new, so that none takes in
+            less than an earlier one.
+        facets: By number.
+        frequencies: In how many docs words stand.
     """
 
     database: Database
     meaning: Meaning | StoredMeaning
-    rolls: Rolls
+    doc_tables: DocTables
     read_only: bool
     identity: tuple[int, int]
     reading: threading.Lock = field(default_factory=threading.Lock)
-    shelves: dict[int, Shelf] = field(default_factory=dict)
-    spreads: Spreads = field(default_factory=Spreads)
+    facets: dict[int, Facet] = field(default_factory=dict)
+    frequencies: DocFrequencies = field(default_factory=DocFrequencies)
 
 
 class IndexFile:
     """The index file in an owner's folder, shared by the threads of this process.
 
-    A file that somebody deleted or replaced is opened anew at the next use; one that proved
-    corrupt is removed and made anew then, empty, marks and all, so that the journals refill it.
+    A file that was deleted or replaced is opened again at the next use; one that proved corrupt is
+    removed then and made empty, marks and all, so that the journals refill it.
     """
 
     def __init__(self, folder: Path, open_meaning: OpenMeaning = Meaning) -> None:
@@ -104,21 +112,23 @@ class IndexFile:
 
     @contextlib.contextmanager
     def using(self, *, write: bool = False) -> Iterator[tuple[sqlite3.Connection, Opened]]:
-        """Use this thread's connection. write: refuse where nothing may be written.
+        """Use this thread's connection; with `write`, refuse where nothing may be written.
 
-        Raises: Unavailable; Corrupted, after which the next use heals.
+        Raises:
+            Unavailable: It cannot be opened, or was replaced in use.
+            Corrupted: It is damaged; the next use heals.
         """
         opened: Opened | None = None
         try:
             with contextlib.ExitStack() as use:
-                # Begun under the lock: a thread that opens the file anew closes what is not in use.
+                # Begun under the lock: a thread that reopens the file closes what is not in use.
                 with self._lock:
                     opened = self._ready(write=write)
                     conn = use.enter_context(opened.database.using())
                 yield conn, opened
         except Corrupted:
             with self._lock:
-                # A thread that comes late with the old file says nothing of one made anew since.
+                # A thread that comes late with the old file says nothing of one made again since.
                 if opened is None or _identity(self.path) == opened.identity:
                     self._note_broken()
             raise
@@ -147,8 +157,8 @@ class IndexFile:
                 each.close()
             self._retired.clear()
 
-    def rest(self) -> None:
-        """Close every connection that nobody uses now; the next use opens the file again."""
+    def close_idle(self) -> None:
+        """Close every connection that is not in use; the next use opens the file again."""
         with self._lock:
             self._retire()
 
@@ -161,8 +171,11 @@ class IndexFile:
     def look(self) -> sqlite3.Connection | None:
         """A connection for examining the file as it is, healing nothing; None for no file.
 
-        Raises: Unavailable, also for an index of a newer program; Denied, Invalid where the folder
-        cannot be entered; Corrupted.
+        Raises:
+            Unavailable: It cannot be opened, or is an index of a newer program.
+            Denied: The folder cannot be entered.
+            Invalid: The folder is none.
+            Corrupted: It is damaged.
         """
         with disk(self.folder):
             try:
@@ -296,7 +309,7 @@ class IndexFile:
                 place=self.path,
             )
         meaning = self._open_meaning(self.folder, queries())
-        return Opened(database, meaning, Rolls(queries()), read_only, identity)
+        return Opened(database, meaning, DocTables(queries()), read_only, identity)
 
     def _broken_mark(self) -> Path:
         return self.folder / _BROKEN_NAME
@@ -324,14 +337,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     conn.execute("PRAGMA secure_delete = ON")
     conn.execute("PRAGMA wal_autocheckpoint = 512")
     conn.execute("PRAGMA journal_size_limit = 4194304")
-    return _teach(conn)
+    return _configure(conn)
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    return _teach(connect_read_only(path))
+    return _configure(connect_read_only(path))
 
 
-def _teach(conn: sqlite3.Connection) -> sqlite3.Connection:
+def _configure(conn: sqlite3.Connection) -> sqlite3.Connection:
     # A cache for each thread that searches or files: of 16 MB a server held 80 in all, and was no
     # faster, since the system keeps the file's pages as well.
     conn.execute("PRAGMA cache_size = -4000")
@@ -393,10 +406,10 @@ def _is_current(conn: sqlite3.Connection, path: Path) -> bool:
 
 
 def empty(conn: sqlite3.Connection) -> None:
-    """Empty a file in one transaction, so that whoever has it open goes on with it; leases stay.
+    """Empty a file in one transaction, so that processes that have it open go on; leases stay.
 
-    All numbers go on where they were: what other processes remember under the number of a shelf,
-    an encoder or a vector is never mistaken for something new.
+    All numbers go on where they were: what other processes remember under the number of a facet, an
+    encoder or a vector is never mistaken for something new.
     """
     with transaction(conn):
         numbers = dict(conn.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
@@ -409,7 +422,7 @@ def empty(conn: sqlite3.Connection) -> None:
         conn.executemany(
             "INSERT INTO encoders (id, identity, dimensions) VALUES (?, ?, ?)", encoders
         )
-        # A drop that nobody can have seen makes every reader begin anew.
+        # A drop that no reader can have seen makes every reader begin again.
         numbers["dropped"] = numbers.get("dropped", 0) + 1
         conn.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", numbers.items())
         conn.execute("UPDATE state SET pruned = ?, texts_dropped = 1", (numbers["dropped"],))

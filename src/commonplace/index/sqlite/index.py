@@ -22,19 +22,25 @@ from commonplace.core.values import Counts, Drop, Problem, Since, Tally, Unencod
 from commonplace.db.sqlite import erase, snapshot, transaction
 from commonplace.index.scoring.score import NO_COSINES, Measured, candidates_of
 from commonplace.index.scoring.vectors import checked_passages, checked_query
-from commonplace.index.sqlite import repair as mending
 from commonplace.index.sqlite.doc_table import MOVES_KEPT
 from commonplace.index.sqlite.docs import (
     drop_doc,
     instant,
-    learn_shelves,
+    load_facets,
     prefix_end,
     put_doc,
     read_docs,
 )
 from commonplace.index.sqlite.file import IndexFile, empty, queries
 from commonplace.index.sqlite.meaning import EncoderRow, Meaning, View
-from commonplace.index.sqlite.reach import inside, reach_of
+from commonplace.index.sqlite.repair import (
+    Fault,
+    broken_matrices,
+    find_faults,
+    list_problems,
+    repair_tables,
+)
+from commonplace.index.sqlite.row_filter import filtered_table, row_filter_of
 from commonplace.index.sqlite.words import read_postings
 
 if TYPE_CHECKING:
@@ -51,10 +57,12 @@ _NO_ENCODER = -1
 
 
 class SqliteIndex:
-    """Indexes of all owners, each in the folder that `folder_of` names.
+    """Indexes of all owners, each in a folder of its own, which is made at its first use.
 
-    clock: seconds since the epoch, for leases. open_meaning: what compares vectors, in place of our
-    own matrix. A folder and its file are made at their first use.
+    Args:
+        folder_of: Names the folder of an owner.
+        clock: Seconds since the epoch, for leases.
+        open_meaning: Opens what compares vectors, in place of our own matrix.
     """
 
     def __init__(
@@ -71,10 +79,12 @@ class SqliteIndex:
         self._owners: dict[str, SqliteOwnerIndex] = {}
         self._closed = False
 
-    def within(self, owner: str) -> SqliteOwnerIndex:
+    def of_owner(self, owner: str) -> SqliteOwnerIndex:
         """The index of one owner; its file is opened at the first use.
 
-        Raises: Invalid for no owner, Unavailable once closed.
+        Raises:
+            Invalid: The owner is empty.
+            Unavailable: The index is closed.
         """
         if not owner:
             raise Invalid("No search without an owner.", hint="Name the owner.")
@@ -88,15 +98,15 @@ class SqliteIndex:
                 )
             return self._owners[owner]
 
-    def rest(self, owner: str) -> None:
+    def close_idle(self, owner: str) -> None:
         """Close an owner's files until they are used again; see the port."""
         with self._lock:
             found = self._owners.get(owner)
         if found is not None:
-            found.rest()
+            found.close_idle()
 
     def close(self) -> None:
-        """Let go of files and connections; may be called twice."""
+        """Close files and connections; may be called twice."""
         with self._lock:
             self._closed = True
             for each in self._owners.values():
@@ -105,6 +115,8 @@ class SqliteIndex:
 
 class SqliteOwnerIndex:
     """The words and vectors of one owner; also leases, mends and forgets (see `core.ports`)."""
+
+    faster_than_encoding = False
 
     def __init__(
         self,
@@ -119,12 +131,12 @@ class SqliteOwnerIndex:
         self._holder = f"{os.getpid()}-{secrets.token_hex(4)}"
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self._file.close()
 
-    def rest(self) -> None:
-        """Let go of the file until it is used again; what is remembered of it goes as well."""
-        self._file.rest()
+    def close_idle(self) -> None:
+        """Close the file until it is used again; what is kept of it in memory goes as well."""
+        self._file.close_idle()
 
     def apply(
         self, changes: Sequence[Change], *, source: str = "", mark: str | None = None
@@ -177,39 +189,38 @@ class SqliteOwnerIndex:
 
     def candidates(self, asked: Asked) -> Candidates:
         """The best of both legs and around them; see the port. Raises: Unavailable, Invalid."""
-        return candidates_of(self.measured(asked), asked)
-
-    def measured(self, asked: Asked) -> Measured:
-        """What there is to be weighed. Raises: Unavailable, Invalid."""
         with self._file.using() as (conn, opened):
             encoder = self._find_encoder(conn, asked.identity)
             with snapshot(conn):
                 with opened.reading:
                     view = None if encoder is None else opened.meaning.view(conn, encoder)
-                    roll = opened.rolls.roll(conn)
-                reach = reach_of(conn, self._sql, asked.within)
-                roll = inside(roll, reach)
-                postings = read_postings(conn, self._sql, asked.words, reach, roll, opened.spreads)
-                learn_shelves(conn, self._sql, opened.shelves, [int(roll.shelves.max(initial=0))])
+                    table = opened.doc_tables.table(conn)
+                row_filter = row_filter_of(conn, self._sql, asked.where)
+                table = filtered_table(table, row_filter)
+                postings = read_postings(
+                    conn, self._sql, asked.words, row_filter, table, opened.frequencies
+                )
+                load_facets(conn, self._sql, opened.facets, [int(table.facets.max(initial=0))])
             near: Nearness = NO_COSINES
             vector = asked.vector()
             if view is not None and encoder is not None and vector is not None:
                 query = checked_query(vector, encoder.dimensions)
                 near = (
-                    view.cosines(query, reach)
+                    view.cosines(query, row_filter)
                     if isinstance(view, View)
-                    else view.nearness(query, reach, roll, self._reading)
+                    else view.nearness(query, row_filter, table, self._reading)
                 )
                 if opened.meaning.is_lost(encoder.id):
                     self._write_matrix(conn, opened, encoder)
-        return Measured(
-            roll=roll,
+        measured = Measured(
+            table=table,
             postings=postings,
             near=near,
-            authors={shelf: on.author for shelf, on in opened.shelves.items()},
-            kinds={shelf: on.kind for shelf, on in opened.shelves.items()},
+            authors={facet: on.author for facet, on in opened.facets.items()},
+            kinds={facet: on.kind for facet, on in opened.facets.items()},
             read=self._read,
         )
+        return candidates_of(measured, asked)
 
     def counts(self, identity: str) -> Counts:
         """How much is held, and how much waits for this encoder. Raises: Unavailable."""
@@ -229,14 +240,14 @@ class SqliteOwnerIndex:
             for journal, docs, pending, newest in rows
         ]
 
-    def former(self, identity: str) -> str:
+    def previous_encoder(self, identity: str) -> str:
         """Whose vectors answer while those of this encoder are made. Raises: Unavailable."""
         with self._file.using() as (conn, _), snapshot(conn):
             encoders = [EncoderRow(*row) for row in conn.execute(self._sql["list_encoders"])]
             if all(each.identity == identity for each in encoders):
                 return ""
             asked = {"encoder": self._encoder_id(conn, identity)}
-            found = conn.execute(self._sql["find_former"], asked).fetchone()
+            found = conn.execute(self._sql["find_previous_encoder"], asked).fetchone()
         return "" if found is None else str(found[0])
 
     def take_lease(self, name: str, holder: str, ttl_s: float) -> bool:
@@ -265,7 +276,7 @@ class SqliteOwnerIndex:
             if dropped == erased:
                 return
             with transaction(conn):
-                conn.execute(self._sql["drop_bare_shelves"])
+                conn.execute(self._sql["drop_bare_facets"])
                 conn.execute(self._sql["drop_bare_sessions"])
                 conn.execute(self._sql["merge_words"])
             with disk(self._file.folder):
@@ -286,9 +297,10 @@ class SqliteOwnerIndex:
         return bool(dropped != erased)
 
     def clear(self) -> None:
-        """Empty the index in one transaction, or make its file anew where it is broken.
+        """Empty the index in one transaction, or make its file again where it is broken.
 
-        Raises: Unavailable where it cannot be written, and for an index of a newer program.
+        Raises:
+            Unavailable: It cannot be written, or is an index of a newer program.
         """
         try:
             with self._file.using(write=True) as (conn, opened):
@@ -299,7 +311,11 @@ class SqliteOwnerIndex:
 
     def problems(self) -> list[Problem]:
         """What is wrong with the files now; changes nothing."""
-        return mending.list_problems(self._file, self._sql)
+        found = list_problems(self._file, self._sql)
+        if found or not os.path.exists(self._file.path):
+            return found
+        with self._file.using() as (conn, opened):
+            return opened.meaning.problems(conn)
 
     def repair(self) -> list[str]:
         """Mend the files, or remove them to be filled again; a sentence for each thing done.
@@ -307,32 +323,39 @@ class SqliteOwnerIndex:
         Raises: Unavailable where they cannot be written.
         """
         try:
-            faults = mending.find_faults(self._file, self._sql)
+            faults = find_faults(self._file, self._sql)
             if "pages" not in faults:
-                return self._mend(faults) if faults else []
+                done = self._repair_faults(faults) if faults else []
+                return done + self._refill_stores()
         except Corrupted:
             pass
         self._file.recreate()
         return [f"Removed the broken index {self._file.path}; the journals fill it again."]
 
     def _read(self, keys: Sequence[int]) -> dict[int, Doc]:
-        # One state of the tables: a shelf that leaves meanwhile is no damage.
+        # One state of the tables: a facet that leaves meanwhile is no damage.
         with self._file.using() as (conn, opened), snapshot(conn):
-            return read_docs(conn, self._sql, opened.shelves, keys)
+            return read_docs(conn, self._sql, opened.facets, keys)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with self._file.using() as (conn, _), snapshot(conn):
             yield conn
 
-    def _mend(self, faults: list[mending.Fault]) -> list[str]:
+    def _repair_faults(self, faults: list[Fault]) -> list[str]:
         with self._file.using(write=True) as (conn, opened):
-            done = mending.mend_tables(conn, self._sql, faults)
-            for encoder in mending.broken_matrices(conn, self._sql, self._file.folder):
+            done = repair_tables(conn, self._sql, faults)
+            for encoder in broken_matrices(conn, self._sql, self._file.folder):
                 with disk(self._file.folder):
                     opened.meaning.rewrite(conn, encoder)
-                done.append(f"Wrote the matrix of {encoder.identity} anew.")
+                done.append(f"Wrote the matrix of {encoder.identity} again.")
         return done
+
+    def _refill_stores(self) -> list[str]:
+        if not os.path.exists(self._file.path):
+            return []
+        with self._file.using() as (conn, opened):
+            return opened.meaning.repair(conn)
 
     def _stamps(self, prefix: str) -> Mapping[str, str]:
         low = well_formed(prefix)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Vector
     from commonplace.index.scoring.doc_table import Ids
-    from commonplace.index.sqlite.reach import Reach
+    from commonplace.index.sqlite.row_filter import RowFilter
 
 # magic, version, dimensions, rows, last vector, last drop, index name, encoder, sum of the body;
 # then the crc32 of all that.
@@ -56,26 +56,31 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Vectors with their ids, the docs they belong to and the shelves of those.
+    """Vectors in rows, with the docs they belong to.
 
-    ids, docs, shelves: (n,). matrix: (n, dimensions). alive: (n,), None for all.
-    ordered: rows lie in the order of their docs, so a span of time is a slice.
+    Args:
+        ids: (n,) of the vectors.
+        docs: (n,) ids of their docs.
+        facets: (n,) numbers of the docs' facets.
+        matrix: (n, dimensions).
+        ordered: Whether rows lie in the order of their docs, so that a span of time is a slice.
+        alive: (n,) whether a row is still in the tables; None for all.
     """
 
     ids: Ids
     docs: Ids
-    shelves: Ids
+    facets: Ids
     matrix: Vector
     ordered: bool
     alive: NDArray[np.bool_] | None = None
 
-    def similarities(self, query: Vector, reach: Reach) -> tuple[Ids, Vector]:
-        """The docs of the rows in reach and their cosines; a doc stands once for each chunk."""
+    def similarities(self, query: Vector, row_filter: RowFilter) -> tuple[Ids, Vector]:
+        """The docs of the rows let in and their cosines; a doc stands once for each chunk."""
         start, stop = 0, len(self.docs)
         if self.ordered:
-            start, stop = np.searchsorted(self.docs, [reach.low, reach.high]).tolist()
+            start, stop = np.searchsorted(self.docs, [row_filter.low, row_filter.high]).tolist()
         docs, matrix = self.docs[start:stop], self.matrix[start:stop]
-        mask = self._mask(start, stop, reach)
+        mask = self._mask(start, stop, row_filter)
         if mask is None:
             return docs, _products(matrix, query)
         chosen = np.flatnonzero(mask)
@@ -83,14 +88,14 @@ class Rows:
             return docs[chosen], _products(matrix[chosen], query)
         return docs[chosen], _products(matrix, query)[chosen]
 
-    def _mask(self, start: int, stop: int, reach: Reach) -> NDArray[np.bool_] | None:
+    def _mask(self, start: int, stop: int, row_filter: RowFilter) -> NDArray[np.bool_] | None:
         docs = self.docs[start:stop]
-        mask = reach.mask(docs, self.shelves[start:stop])
+        mask = row_filter.mask(docs, self.facets[start:stop])
         masks = [] if mask is None else [mask]
         if self.alive is not None:
             masks.append(self.alive[start:stop])
-        if not self.ordered and not reach.all_time:
-            masks.append((docs >= reach.low) & (docs < reach.high))
+        if not self.ordered and not row_filter.all_time:
+            masks.append((docs >= row_filter.low) & (docs < row_filter.high))
         return np.logical_and.reduce(masks) if masks else None
 
 
@@ -105,9 +110,15 @@ def _products(matrix: Vector, query: Vector) -> Vector:
 
 
 def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: Reached) -> int:
-    """Write the living rows in the order of their docs, durably; how many. Raises: OSError.
+    """Write the living rows in the order of their docs, durably.
 
     The name must be new: what is under it counts only once the caller has noted it.
+
+    Returns:
+        How many rows.
+
+    Raises:
+        OSError: The file cannot be written.
     """
     living = [
         (part, np.arange(len(part.ids)) if part.alive is None else np.flatnonzero(part.alive))
@@ -116,13 +127,13 @@ def write_matrix(path: Path, parts: Sequence[Rows], binding: Binding, reached: R
     docs = np.concatenate([part.docs[rows] for part, rows in living])
     order = np.argsort(docs, kind="stable")
     ids = np.concatenate([part.ids[rows] for part, rows in living])[order]
-    shelves = np.concatenate([part.shelves[rows] for part, rows in living])[order]
+    facets = np.concatenate([part.facets[rows] for part, rows in living])[order]
     matrix = _in_order([(part.matrix, rows) for part, rows in living], order, binding.dimensions)
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(bytes(_HEADER_BYTES))
             total = 0
-            for block in [ids, docs[order], shelves, *matrix]:
+            for block in [ids, docs[order], facets, *matrix]:
                 raw = _padded(np.ascontiguousarray(block).tobytes())
                 total = (total + _sum(np.frombuffer(raw, dtype="<u8"))) % (1 << 64)
                 file.write(raw)
@@ -161,7 +172,7 @@ def read_matrix(path: Path, binding: Binding) -> tuple[Rows, Reached] | None:
         Rows(
             ids=numbers[:rows],
             docs=numbers[rows : 2 * rows],
-            shelves=numbers[2 * rows :],
+            facets=numbers[2 * rows :],
             matrix=matrix.reshape(rows, dimensions),
             ordered=True,
         ),

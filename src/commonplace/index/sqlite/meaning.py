@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from commonplace.core.values import Vector
+    from commonplace.core.values import Problem, Vector
     from commonplace.index.scoring.doc_table import Ids
     from commonplace.index.sqlite.docs import Queries
-    from commonplace.index.sqlite.reach import Reach
+    from commonplace.index.sqlite.row_filter import RowFilter
 
 # A matrix file is written again when this many vectors lie beside it, and a share of its own rows.
 TAIL_LEAST, TAIL_SHARE = 1000, 0.125
@@ -78,9 +78,9 @@ class View:
 
     parts: tuple[Rows, ...]
 
-    def cosines(self, query: Vector, reach: Reach) -> Cosines:
-        """How near every chunk of the docs in reach is."""
-        found = [part.similarities(query, reach) for part in self.parts]
+    def cosines(self, query: Vector, row_filter: RowFilter) -> Cosines:
+        """How near every chunk of the docs let in is."""
+        found = [part.similarities(query, row_filter) for part in self.parts]
         if len(found) == 1 and self.parts[0].ordered:
             return Cosines(*found[0])
         docs = np.concatenate([docs for docs, _ in found])
@@ -98,9 +98,10 @@ class Meaning:
         self._live: dict[int, _Live] = {}
 
     def view(self, conn: sqlite3.Connection, encoder: EncoderRow) -> View:
-        """The vectors of an encoder; must be the first reading of the caller's transaction.
+        """The vectors of an encoder as the caller's transaction sees them.
 
-        (So no later transaction has been here first: what is taken in is never ahead of it.)
+        It must be the first reading of that transaction: then no later one has been here before,
+        and what is taken in is never ahead of it.
         """
         return self._view(conn, encoder)[0]
 
@@ -124,7 +125,7 @@ class Meaning:
             return live is not None and live.is_lost
 
     def rewrite(self, conn: sqlite3.Connection, encoder: EncoderRow) -> None:
-        """Write an encoder's matrix file anew and note it; outside any transaction, under a lease.
+        """Write an encoder's matrix file again and note it; outside any transaction, under a lease.
 
         Raises: OSError where the file cannot be written.
         """
@@ -174,6 +175,16 @@ class Meaning:
             with locked(folder):
                 for each in folder.iterdir():
                     shutil.rmtree(each)
+
+    def problems(self, conn: sqlite3.Connection) -> list[Problem]:
+        """None: `repair.broken_matrices` looks at the files."""
+        del conn
+        return []
+
+    def repair(self, conn: sqlite3.Connection) -> list[str]:
+        """Nothing: `rewrite` makes a file again."""
+        del conn
+        return []
 
     def close(self) -> None:
         """Nothing is open: what is mapped goes with the object."""
@@ -282,7 +293,12 @@ class _Tail:
         numbers, vectors = unpacked(found, self.dimensions)
         start, stop = self._count, self._count + len(found)
         if stop > len(self._matrix):
-            self._grow(max(stop, 2 * start))
+            room = max(stop, 2 * start)
+            numbers_before, matrix_before = self._numbers, self._matrix
+            self._numbers = np.empty((3, room), dtype=np.int64)
+            self._matrix = np.empty((room, self.dimensions), dtype=np.float32)
+            self._numbers[:, :start] = numbers_before[:, :start]
+            self._matrix[:start] = matrix_before[:start]
         # Views of earlier transactions end at `start`: these rows are not theirs.
         self._numbers[:, start:stop] = numbers
         self._matrix[start:stop] = vectors
@@ -294,16 +310,9 @@ class _Tail:
         self._alive = _without(self.rows(), gone).alive
 
     def rows(self) -> Rows:
-        ids, docs, shelves = self._numbers[:, : self._count]
+        ids, docs, facets = self._numbers[:, : self._count]
         matrix = self._matrix[: self._count]
-        return Rows(ids, docs, shelves, matrix, ordered=False, alive=self._alive)
-
-    def _grow(self, room: int) -> None:
-        numbers, matrix = self._numbers, self._matrix
-        self._numbers = np.empty((3, room), dtype=np.int64)
-        self._matrix = np.empty((room, self.dimensions), dtype=np.float32)
-        self._numbers[:, : self._count] = numbers[:, : self._count]
-        self._matrix[: self._count] = matrix[: self._count]
+        return Rows(ids, docs, facets, matrix, ordered=False, alive=self._alive)
 
 
 class _Signature(NamedTuple):
@@ -330,7 +339,7 @@ class _Signature(NamedTuple):
 def unpacked(
     found: Sequence[tuple[int, int, int, bytes, int]], dimensions: int
 ) -> tuple[NDArray[np.int64], Vector]:
-    """Rows of ids, docs, shelves, vectors and their sums: (3, n), and (n, dimensions) float32.
+    """Rows of ids, docs, facets, vectors and their sums: (3, n), and (n, dimensions) float32.
 
     Raises: Corrupted.
     """

@@ -1,6 +1,6 @@
 -- name: find_doc
 -- What is held under a ref, without its text.
-SELECT id, shelf, at_us, text_hash, session, dated FROM docs WHERE ref = :ref;
+SELECT id, facet, at_us, text_hash, session, dated FROM docs WHERE ref = :ref;
 
 -- name: last_of_second
 -- The highest id given in one second, or none.
@@ -9,16 +9,16 @@ SELECT max(id) FROM docs WHERE id >= :low AND id < :high;
 -- name: add_doc
 -- A doc under its id; triggers file its words.
 INSERT INTO docs (
-    id, ref, shelf, at_us, blank, text_hash, stamp, tags, text,
+    id, ref, facet, at_us, blank, text_hash, stamp, tags, text,
     session, length, timed, dated, covers, sum
 )
 VALUES (
-    :id, :ref, :shelf, :at_us, :blank, :text_hash, :stamp, :tags, :text,
+    :id, :ref, :facet, :at_us, :blank, :text_hash, :stamp, :tags, :text,
     :session, :length, :timed, :dated, :covers, :sum
 );
 
 -- name: restamp_doc
--- The same text in the same second, shelf and session: only what nothing is derived from.
+-- The same text in the same second, facet and session: only what nothing is derived from.
 UPDATE docs SET
     at_us = :at_us, stamp = :stamp, tags = :tags, covers = :covers, sum = :sum
 WHERE id = :id;
@@ -35,24 +35,24 @@ DELETE FROM doc_tags WHERE doc = :id;
 -- One tag of a doc.
 INSERT OR IGNORE INTO doc_tags (tag, doc) VALUES (:tag, :id);
 
--- name: find_shelf
--- The shelf of what many docs have alike.
-SELECT id FROM shelves
+-- name: find_facet
+-- The facet of what many docs have alike.
+SELECT id FROM facets
 WHERE journal = :journal AND scope = :scope AND kind = :kind AND author = :author
     AND headings = :headings;
 
--- name: add_shelf
--- A new shelf.
-INSERT INTO shelves (journal, scope, kind, author, headings, folded)
+-- name: add_facet
+-- A new facet.
+INSERT INTO facets (journal, scope, kind, author, headings, folded)
 VALUES (:journal, :scope, :kind, :author, :headings, :folded);
 
--- name: list_shelves
--- All shelves newer than the last one seen.
-SELECT id, journal, scope, kind, author, headings FROM shelves WHERE id > :last;
+-- name: list_facets
+-- All facets newer than the last one seen.
+SELECT id, journal, scope, kind, author, headings FROM facets WHERE id > :last;
 
--- name: drop_bare_shelves
--- Shelves on which nothing lies: their headings may be words somebody wanted forgotten.
-DELETE FROM shelves WHERE id NOT IN (SELECT shelf FROM docs);
+-- name: drop_bare_facets
+-- Facets that no doc has: their headings may be words that a user wanted forgotten.
+DELETE FROM facets WHERE id NOT IN (SELECT facet FROM docs);
 
 -- name: drop_bare_sessions
 -- Sessions in which nothing is left, likewise.
@@ -69,7 +69,7 @@ INSERT INTO sessions (name) VALUES (:name);
 -- name: read_docs
 -- Whole docs, of a list of ids.
 SELECT
-    d.id, d.ref, d.shelf, d.at_us, d.stamp, d.tags, d.text,
+    d.id, d.ref, d.facet, d.at_us, d.stamp, d.tags, d.text,
     coalesce(s.name, '') AS session, d.dated, d.covers,
     d.blank, d.text_hash, d.length, d.timed, d.sum
 FROM docs AS d LEFT JOIN sessions AS s ON s.id = d.session
@@ -84,8 +84,8 @@ SELECT id FROM docs;
 SELECT doc, tag FROM doc_tags;
 
 -- name: list_folded
--- The headings of each shelf, and as they are compared.
-SELECT headings, folded FROM shelves;
+-- The headings of each facet, and as they are compared.
+SELECT headings, folded FROM facets;
 
 -- name: count_altered_vectors
 -- Vectors that are not as they were written, or too short or long for their encoder.
@@ -98,12 +98,12 @@ SELECT
     (SELECT coalesce(max(id), 0) > :vectors FROM vectors)
     + (SELECT coalesce(max(seq), 0) > :dropped FROM dropped)
     + (SELECT coalesce(max(seq), 0) > :moved FROM moved)
-    + (SELECT coalesce(max(id), 0) > :shelves FROM shelves)
+    + (SELECT coalesce(max(id), 0) > :facets FROM facets)
     + (SELECT pruned > :dropped FROM state);
 
 -- name: list_placed_vectors
 -- Some vectors of an encoder by their ids, with what filters ask of their docs.
-SELECT v.id, v.doc, d.shelf, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+SELECT v.id, v.doc, d.facet, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
 WHERE v.id > :seen AND v.id <= :last AND v.encoder = :encoder ORDER BY v.id LIMIT :limit;
 
 -- name: list_stamps
@@ -131,7 +131,7 @@ INSERT INTO encoders (identity, dimensions) VALUES (:identity, :dimensions);
 -- All encoders whose vectors are held.
 SELECT id, identity, dimensions FROM encoders ORDER BY id;
 
--- name: find_former
+-- name: find_previous_encoder
 -- The encoder of most docs that have a vector, and none of another encoder.
 SELECT e.identity FROM vectors AS v INDEXED BY vectors_doc JOIN encoders AS e ON e.id = v.encoder
 WHERE v.encoder <> :encoder
@@ -141,7 +141,7 @@ GROUP BY e.id ORDER BY count(DISTINCT v.doc) DESC, e.identity LIMIT 1;
 -- name: list_unencoded
 -- Docs with words in them and no vector of an encoder, newest first.
 SELECT d.ref, said(s.author, d.text) AS said, d.text_hash, d.at_us
-FROM docs AS d JOIN shelves AS s ON s.id = d.shelf
+FROM docs AS d JOIN facets AS s ON s.id = d.facet
 WHERE d.blank = 0
     AND NOT EXISTS (SELECT 1 FROM vectors WHERE doc = d.id AND encoder = :encoder)
 ORDER BY d.id DESC LIMIT :limit;
@@ -161,14 +161,14 @@ SELECT docs FROM state;
 -- name: tally
 -- How many docs of each journal there are, how many wait for an encoder, when the latest was.
 SELECT
-    shelves.journal,
+    facets.journal,
     count(*),
     sum(docs.blank = 0 AND NOT EXISTS (
         SELECT 1 FROM vectors WHERE doc = docs.id AND encoder = :encoder
     )),
     max(docs.at_us)
-FROM docs JOIN shelves ON shelves.id = docs.shelf
-GROUP BY shelves.journal ORDER BY shelves.journal;
+FROM docs JOIN facets ON facets.id = docs.facet
+GROUP BY facets.journal ORDER BY facets.journal;
 
 -- name: list_doc_vectors
 -- The vectors of a doc, of one encoder or of all.
@@ -196,7 +196,7 @@ FROM (SELECT :encoder AS encoder) AS asked LEFT JOIN matrices AS m USING (encode
 
 -- name: list_newer_vectors
 -- The vectors of an encoder added since one was seen, with what filters ask of their docs.
-SELECT v.id, v.doc, d.shelf, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+SELECT v.id, v.doc, d.facet, v.vector, v.sum FROM vectors AS v JOIN docs AS d ON d.id = v.doc
 WHERE v.id > :seen AND v.encoder = :encoder ORDER BY v.id;
 
 -- name: list_vectors_of
@@ -208,6 +208,15 @@ WHERE doc IN (SELECT value FROM json_each(:docs)) AND encoder = :encoder ORDER B
 -- The ids of the same, up to the last one that a vector store has.
 SELECT group_concat(id) FROM vectors
 WHERE doc IN (SELECT value FROM json_each(:docs)) AND encoder = :encoder AND id <= :last;
+
+-- name: list_settled_vector_ids
+-- The ids of an encoder's vectors up to the last one that a vector store has.
+SELECT group_concat(id) FROM vectors WHERE encoder = :encoder AND id <= :last;
+
+-- name: list_refs_of_vectors
+-- Some docs of some vectors, by their refs.
+SELECT DISTINCT d.ref FROM vectors AS v JOIN docs AS d ON d.id = v.doc
+WHERE v.id IN (SELECT value FROM json_each(:vectors)) ORDER BY d.ref LIMIT :limit;
 
 -- name: list_docs_of_vectors
 -- The docs of some vectors.
@@ -257,24 +266,24 @@ WHERE term = :term AND doc >= :low AND doc < :high;
 SELECT group_concat(2 * doc + (col = 'dated')) FROM instances
 WHERE term >= :term AND term < :end AND doc >= :low AND doc < :high;
 
--- name: read_roll_position
--- Which index this is, the last move, and the oldest one still told of.
+-- name: read_doc_table_position
+-- Which index this is, the last move, and the oldest one that is kept.
 SELECT
     (SELECT name FROM state) AS name,
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'moved'), 0) AS newest,
     coalesce((SELECT min(seq) FROM moved), 1) AS oldest;
 
--- name: list_roll
--- What the roll holds of every doc.
+-- name: list_doc_table
+-- What the doc table holds of every doc.
 SELECT
-    group_concat(id), group_concat(at_us), group_concat(shelf), group_concat(session),
+    group_concat(id), group_concat(at_us), group_concat(facet), group_concat(session),
     group_concat(length), group_concat(timed)
 FROM docs;
 
--- name: list_roll_of
--- What the roll holds of some docs.
+-- name: list_doc_table_of
+-- What the doc table holds of some docs.
 SELECT
-    group_concat(id), group_concat(at_us), group_concat(shelf), group_concat(session),
+    group_concat(id), group_concat(at_us), group_concat(facet), group_concat(session),
     group_concat(length), group_concat(timed)
 FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 
@@ -283,7 +292,7 @@ FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 SELECT group_concat(DISTINCT doc) FROM moved WHERE seq > :seen;
 
 -- name: prune_moved
--- Moves older than the last so many; a reader that is further behind reads every doc anew.
+-- Moves older than the last so many; a reader that is further behind reads every doc again.
 DELETE FROM moved
 WHERE seq <= (SELECT seq FROM sqlite_sequence WHERE name = 'moved') - :kept;
 
@@ -291,9 +300,9 @@ WHERE seq <= (SELECT seq FROM sqlite_sequence WHERE name = 'moved') - :kept;
 -- The refs of some docs.
 SELECT id, ref FROM docs WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: find_shelves
--- The shelves a filter lets in; an empty list lets in all.
-SELECT id FROM shelves
+-- name: find_facets
+-- The facets a filter lets in; an empty list lets in all.
+SELECT id FROM facets
 WHERE (:journals = '[]' OR journal IN (SELECT value FROM json_each(:journals)))
     AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds)))
     AND (:scopes = '[]' OR scope IN (SELECT value FROM json_each(:scopes)))
@@ -301,15 +310,15 @@ WHERE (:journals = '[]' OR journal IN (SELECT value FROM json_each(:journals)))
         SELECT 1 FROM json_each(:headings) WHERE instr(folded, value) > 0
     )));
 
--- name: count_shelves
--- How many shelves there are.
-SELECT count(*) FROM shelves;
+-- name: count_facets
+-- How many facets there are.
+SELECT count(*) FROM facets;
 
 -- name: list_tagged
 -- The docs that bear one of some tags, once for each.
 SELECT group_concat(doc) FROM doc_tags WHERE tag IN (SELECT value FROM json_each(:tags));
 
--- name: list_barred
+-- name: list_excluded
 -- The docs of one second that lie outside a span given to the microsecond.
 SELECT group_concat(id) FROM docs
 WHERE id >= :low AND id < :high AND (at_us < :start OR at_us >= :end);
@@ -329,7 +338,7 @@ DELETE FROM leases WHERE name = :name AND holder = :holder;
 INSERT INTO words (words, rank) VALUES ('integrity-check', 1);
 
 -- name: rebuild_words
--- Make the word index anew from the docs.
+-- Build the word index again from the docs.
 INSERT INTO words (words) VALUES ('rebuild');
 
 -- name: merge_words
@@ -368,5 +377,5 @@ SELECT (SELECT count(*) FROM docs) AS docs, (SELECT docs FROM state) AS kept,
     (SELECT count(*) FROM words_docsize) AS filed;
 
 -- name: keep_tally
--- The number of docs, counted anew.
+-- The number of docs, counted again.
 UPDATE state SET docs = (SELECT count(*) FROM docs);

@@ -1,6 +1,6 @@
 """What can be wrong with an index file, how it is noticed, and how it is put right.
 
-Never touches a journal: what cannot be mended here is removed and filled again from there.
+Never touches a journal: what cannot be repaired here is removed and filled again from there.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def broken_matrices(conn: sqlite3.Connection, sql: Queries, folder: Path) -> lis
     return broken
 
 
-def mend_tables(conn: sqlite3.Connection, sql: Queries, faults: list[Fault]) -> list[str]:
+def repair_tables(conn: sqlite3.Connection, sql: Queries, faults: list[Fault]) -> list[str]:
     """Put right what can be derived from the docs in the file; a sentence for each thing done."""
     done = []
     with transaction(conn):
@@ -96,7 +96,7 @@ def mend_tables(conn: sqlite3.Connection, sql: Queries, faults: list[Fault]) -> 
             done.append("Rebuilt the word index from the docs.")
         if "tally" in faults:
             conn.execute(sql["keep_tally"])
-            done.append("Counted the docs anew.")
+            done.append("Counted the docs again.")
         if "orphans" in faults:
             gone = conn.execute(sql["drop_orphan_vectors"]).rowcount
             done.append(f"Removed {gone} vectors of docs that are gone or changed.")

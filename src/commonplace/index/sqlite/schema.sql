@@ -4,7 +4,7 @@
 CREATE TABLE docs (
     id INTEGER PRIMARY KEY,
     ref TEXT NOT NULL UNIQUE,
-    shelf INTEGER NOT NULL REFERENCES shelves (id),
+    facet INTEGER NOT NULL REFERENCES facets (id),
     at_us INTEGER NOT NULL,
     blank INTEGER NOT NULL,
     text_hash TEXT NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE docs (
     timed INTEGER NOT NULL,
     dated TEXT NOT NULL,
     covers TEXT NOT NULL,
-    -- Of all that a doc is, its shelf and its session in words: see `docs.sum_of`.
+    -- Of all that a doc is, its facet and its session in words: see `docs.sum_of`.
     sum INTEGER NOT NULL
 );
 CREATE INDEX docs_blank ON docs (blank);
@@ -35,7 +35,7 @@ CREATE TABLE sessions (
 );
 
 -- What many docs have alike, once; `folded` holds U+001F before each heading as it is compared.
-CREATE TABLE shelves (
+CREATE TABLE facets (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     journal TEXT NOT NULL,
     scope TEXT NOT NULL,
@@ -59,7 +59,7 @@ SELECT
     d.id,
     folded_words(said(s.author, d.text)) AS body,
     folded_words(d.dated) AS dated
-FROM docs AS d JOIN shelves AS s ON s.id = d.shelf;
+FROM docs AS d JOIN facets AS s ON s.id = d.facet;
 CREATE VIRTUAL TABLE words USING fts5 (
     body,
     dated,

@@ -17,10 +17,12 @@ import numpy as np
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.files import locked, make_folder
-from commonplace.db.sqlite import snapshot
+from commonplace.core.values import Problem
+from commonplace.db.sqlite import REPAIR_HINT, snapshot
 from commonplace.index.scoring.score import NO_COSINES, Cosines
 from commonplace.index.sqlite.columns import read_column
 from commonplace.index.sqlite.meaning import STORES, EncoderRow, Meaning, Position, View, unpacked
+from commonplace.index.vector_store import ListsVectors
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from commonplace.index.scoring.score import Nearness
     from commonplace.index.sqlite.docs import Queries
     from commonplace.index.sqlite.matrix import Reached
-    from commonplace.index.sqlite.reach import Reach
+    from commonplace.index.sqlite.row_filter import RowFilter
     from commonplace.index.vector_store import VectorStore
 
     Reading: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -44,6 +46,7 @@ LAG_MOST = 1000
 
 _AT_ONCE = 5000
 _TRIES = 3
+_NAMED = 5
 _log = logging.getLogger(__name__)
 
 
@@ -168,12 +171,92 @@ class StoredMeaning:
         self.close()
         self._exact.discard(conn)
 
+    def problems(self, conn: sqlite3.Connection) -> list[Problem]:
+        """Where a store is not as the tables are; changes nothing."""
+        found = []
+        for encoder in self._encoders(conn):
+            try:
+                with self._lock:
+                    what = self._difference(conn, encoder)
+                if what:
+                    found.append(Problem(what=what, hint=REPAIR_HINT, repairable=True))
+            except CommonplaceError as exc:
+                found.append(Problem(what=exc.located, hint=exc.located_hint, repairable=True))
+        return found
+
+    def repair(self, conn: sqlite3.Connection) -> list[str]:
+        """Empty each store that is not as the tables are, and fill it again from them.
+
+        Args:
+            conn: In no transaction.
+
+        Returns:
+            A sentence for each thing done.
+
+        Raises:
+            Unavailable: A store cannot be filled.
+        """
+        done = []
+        for encoder in self._encoders(conn):
+            with self._lock:
+                try:
+                    why: object = self._difference(conn, encoder)
+                except CommonplaceError as exc:
+                    why = exc
+                if not why:
+                    continue
+                self._give_up(encoder, why)
+                is_behind = True
+                while is_behind:
+                    with snapshot(conn):
+                        held = self._follow(conn, encoder, most=None)
+                        newest = self._exact.position(conn, encoder.id).newest
+                    is_behind = held is not None and held.vector < newest.vector
+            done.append(f"Filled the vector store of {encoder.identity} again from the index.")
+        return done
+
     def close(self) -> None:
         """Close every store; the next use opens it again."""
         with self._lock:
             for each in self._opened.values():
                 each.close()
             self._opened.clear()
+
+    def _encoders(self, conn: sqlite3.Connection) -> list[EncoderRow]:
+        """The encoders that may have a store."""
+        if not self._folder.is_dir():
+            return []
+        return [EncoderRow(*row) for row in conn.execute(self._sql["list_encoders"]).fetchall()]
+
+    def _difference(self, conn: sqlite3.Connection, encoder: EncoderRow) -> str:
+        """What a store lacks of what its mark stands for, or has beyond that; empty for nothing.
+
+        Asked under the lock. Raises: CommonplaceError, of a store that cannot be read.
+        """
+        with locked(self._stores), snapshot(conn):
+            position = self._exact.position(conn, encoder.id)
+            store = self._of(encoder)
+            here = _Mark.of(position, encoder, position.newest)
+            held = here.last_read(store.mark(), position.pruned)
+            if held is None or not isinstance(store, ListsVectors):
+                return ""  # nothing is in it: searches and writes fill it
+            asked = {"encoder": encoder.id, "last": held.vector}
+            known = read_column(conn, self._sql["list_settled_vector_ids"], asked)
+            drops = conn.execute(self._sql["list_newer_drops"], {"seen": held.drop}).fetchall()
+            ids = store.list_ids()
+            lost = np.setdiff1d(known, ids)
+            extra = np.setdiff1d(ids, [*known.tolist(), *(row[0] for row in drops)])
+            named = {"vectors": json.dumps(lost.tolist()), "limit": _NAMED + 1}
+            refs = [row[0] for row in conn.execute(self._sql["list_refs_of_vectors"], named)]
+        if len(lost):
+            shown = ", ".join(refs[:_NAMED]) + (", …" if len(refs) > _NAMED else "")
+            return (
+                f"The vector store in {self._folder} lacks {len(lost):,} of {len(known):,} "
+                f"vectors: of {shown}."
+            )
+        if len(extra):
+            return f"The vector store in {self._folder} holds {len(extra):,} vectors too many."
+        return ""
 
     def _of(self, encoder: EncoderRow) -> VectorStore:
         if encoder.id not in self._opened:
@@ -236,12 +319,14 @@ class Stored:
         self._encoder = encoder
         self._sql = sql
 
-    def nearness(self, query: Vector, reach: Reach, roll: DocTable, reading: Reading) -> Nearness:
-        """How near the docs in reach are. roll: these docs."""
-        if not len(roll):
+    def nearness(
+        self, query: Vector, row_filter: RowFilter, table: DocTable, reading: Reading
+    ) -> Nearness:
+        """How near the docs let in are. table: these docs."""
+        if not len(table):
             return NO_COSINES
-        among = None if reach.is_whole else roll.ids
-        return _StoredNearness(self, query, reach, among, reading)
+        among = None if row_filter.is_whole else table.ids
+        return _StoredNearness(self, query, row_filter, among, reading)
 
     def nearest(self, near: _StoredNearness, limit: int) -> Ids:
         """The docs of the nearest vectors; from the tables where the store keeps failing."""
@@ -259,7 +344,7 @@ class Stored:
             failed = False
             break
         view = self._meaning.exact(near.reading, self._encoder, failed=failed)
-        return view.cosines(near.query, near.reach).nearest(limit)
+        return view.cosines(near.query, near.row_filter).nearest(limit)
 
     def _nearest_docs(self, near: _StoredNearness, limit: int) -> Ids | None:
         wanted = limit
@@ -297,7 +382,7 @@ class _StoredNearness:
 
     stored: Stored
     query: Vector
-    reach: Reach
+    row_filter: RowFilter
     among: Ids | None
     reading: Reading
 

@@ -87,7 +87,7 @@ class OnnxEncoder:
         """
         return self._waited_for.vectors(self._rows(texts), self.dimensions)
 
-    def encode_aside(self, texts: Sequence[str]) -> Vector:
+    def encode_in_background(self, texts: Sequence[str]) -> Vector:
         """As `encode_passages`, in threads that give way to all others. Raises Unavailable."""
         return self._aside.vectors(self._rows(texts), self.dimensions)
 

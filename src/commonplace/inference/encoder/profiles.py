@@ -20,11 +20,14 @@ Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightFile:
-    """One published file. paths: where it may lie in a folder or repository, the usual one first.
+    """One published file of a model.
 
-    sha256, size: as published; None where that is not known, and then the file is trusted on first
-    use: the hash it is first loaded with is kept in `<home>/models/trusted.json`, and it is held to
-    that one.
+    Where its hash is not known the file is trusted on first use: the hash it is first loaded with
+    is kept in `<home>/models/trusted.json`, and it is held to that one.
+
+    Attributes:
+        paths: Where it may lie in a folder or repository, the usual one first.
+        sha256, size: As published; None where that is not known.
     """
 
     paths: tuple[str, ...]
@@ -36,11 +39,14 @@ class WeightFile:
 class Profile:
     """How one published model is fetched, loaded and asked.
 
-    family: models whose cosines lie alike, hence share floors. pooling: a text's vector is the mean
-    of its tokens', or that of the first, [CLS]. max_tokens: the most tokens of a passage, special
-    ones included. graph: file of this package with the operations, for weights
-    published without any; empty where `model` is a whole ONNX file. package: the installed package
-    that carries these weights, and `package_folder` the folder in it.
+    Attributes:
+        family: Models whose cosines lie alike, hence share floors.
+        pooling: Whether a text's vector is the mean of its tokens', or that of the first, [CLS].
+        max_tokens: The most tokens of a passage, special ones included.
+        graph: File of this package with the operations, for weights published without any; empty
+            where `model` is a whole ONNX file.
+        package: The installed package that carries these weights.
+        package_folder: The folder in it.
     """
 
     name: str
@@ -141,8 +147,11 @@ DEFAULT_PROFILE = MINILM.name
 class Weights:
     """A profile's files on this machine, whole and with the right hashes.
 
-    model, tokenizer: real paths, symlinks resolved. sha256: the model file's, in hex. origin: where
-    they come from, as a phrase. stamp: path, size and mtime_ns of each file; equal means unchanged.
+    Attributes:
+        model, tokenizer: Real paths, symlinks resolved.
+        sha256: The model file's, in hex.
+        origin: Where they come from, as a phrase.
+        stamp: Path, size and mtime_ns of each file; equal means unchanged.
     """
 
     profile: Profile
@@ -203,8 +212,9 @@ def find_weights(profile: Profile, *, home: Path, folder: Path | None = None) ->
         advice = "put the published files into the configured folder, or unset it and run"
         return found if isinstance(found, Weights) else _with_advice(found, profile, advice)
     broken: Missing | None = None
+    paths = profile.model.paths + profile.tokenizer.paths
     for place, origin in _places(profile, home):
-        if not any(os.path.exists(place / path) for path in _all_paths(profile)):
+        if not any(os.path.exists(place / path) for path in paths):
             continue
         found = read_weights(profile, place, origin=origin, hashes=hashes)
         if isinstance(found, Weights):
@@ -228,10 +238,6 @@ def _places(profile: Profile, home: Path) -> list[tuple[Path, str]]:
     for location in (spec and spec.submodule_search_locations) or ():
         places += [(Path(location) / profile.package_folder, origin)]
     return places
-
-
-def _all_paths(profile: Profile) -> tuple[str, ...]:
-    return profile.model.paths + profile.tokenizer.paths
 
 
 def read_weights(

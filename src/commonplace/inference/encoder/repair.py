@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class WeightsCheck:
-    """Looks over one profile's weights where `find_weights` looks for them; see `Mendable`."""
+    """Looks over one profile's weights where `find_weights` looks for them; see `Repairable`."""
 
     def __init__(self, profile: Profile, *, home: Path, folder: Path | None = None) -> None:
         self._profile = profile

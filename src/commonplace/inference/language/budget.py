@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 class TokenBudget:
     """The tokens of one owner: a file a day, a line for what is set aside and one for what it was.
 
-    folder: of these files, made when needed. zone: cuts the days. Usable by several processes.
+    Usable by several processes.
+
+    Args:
+        folder: Where these files lie; made when needed.
+        zone: The time zone that says when a day begins.
     """
 
     def __init__(self, folder: Path, *, per_day: int, clock: Clock, zone: tzinfo) -> None:
@@ -98,8 +102,8 @@ class TokenBudget:
 class Run:
     """What one run may spend: a call of a tool, a round of summaries; all models of it together."""
 
-    def __init__(self, purse: TokenBudget, *, per_run: int) -> None:
-        self._purse = purse
+    def __init__(self, budget: TokenBudget, *, per_run: int) -> None:
+        self._budget = budget
         self._left = self._per_run = per_run
 
     @contextmanager
@@ -114,7 +118,7 @@ class Run:
                 f"{self._per_run:,}, and {tokens:,} are needed.",
                 hint="Run it again, or set llm.tokens_per_run higher.",
             )
-        key = self._purse.set_aside(tokens, model)
+        key = self._budget.set_aside(tokens, model)
         spent = (0, 0)
 
         def note(tokens_in: int, tokens_out: int) -> None:
@@ -125,7 +129,7 @@ class Run:
             yield note
         finally:
             self._left -= sum(spent)
-            self._purse.settle(key, *spent, model)
+            self._budget.settle(key, *spent, model)
 
 
 class Metered:

@@ -27,9 +27,9 @@ from commonplace.inference.language.wire import (
     WIRES,
     Said,
     Shape,
+    error_argument,
+    error_kind,
     estimated_tokens,
-    told_argument,
-    told_kind,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +68,12 @@ _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a model is asked, and how. key: empty for none. share_private: the user's own word."""
+    """Where a model is asked, and how.
+
+    Attributes:
+        key: The secret sent with each request; empty for none.
+        share_private: Whether the user allows it to be sent private text.
+    """
 
     url: str
     shape: Shape
@@ -127,7 +132,9 @@ def read_key(variable: str | None, environ: Mapping[str, str]) -> str:
 class LanguageClient:
     """A model behind one of the two shapes; implements the port `Language`. Thread-safe.
 
-    clock, sleep: of the tries and the waits between them; one try is also bounded in real time.
+    Args:
+        clock: Seconds that bound all tries together; one try is also bounded in real time.
+        sleep: Waits between two tries.
     """
 
     def __init__(
@@ -268,7 +275,7 @@ class LanguageClient:
             said = self._wire.read(found)
             asking.wasted = before
             return said
-        if self._to.shape == "openai" and told_argument(found) == self._limit == _OLD_LIMIT:
+        if self._to.shape == "openai" and error_argument(found) == self._limit == _OLD_LIMIT:
             # Newer models of OpenAI's want the other name, all other servers this one.
             self._limit = _NEW_LIMIT
             return self._tried(asking, left)
@@ -281,13 +288,13 @@ class LanguageClient:
                 )
             )
         refusal = self._refusal(status, found)
-        if status in _PASSING and told_kind(found) != "insufficient_quota":
+        if status in _PASSING and error_kind(found) != "insufficient_quota":
             raise _Again(refusal.error, _retry_after(headers, utc_now()))
         raise refusal.error
 
     def _refusal(self, status: int, found: Any) -> _Again:
         """What a status that is no answer means."""
-        kind = told_kind(found)
+        kind = error_kind(found)
         if plain_name(kind, self._to.key) != kind:
             kind = ""
         host = self._to.host
@@ -357,6 +364,8 @@ class LanguageClient:
         import httpx2
 
         ends = time.monotonic() + left + 1.0  # as below
+        headers = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
+        headers |= self._wire.headers(self._to.key)
         with (
             httpx2.Client(
                 # Longer than whoever waits for it does: a read that takes all the time is late.
@@ -365,13 +374,9 @@ class LanguageClient:
                 # A proxy would carry what must stay here to another machine.
                 trust_env=not is_on_this_machine(self._to.url),
             ) as client,
-            client.stream(method, url, headers=self._headers(), json=body) as answer,
+            client.stream(method, url, headers=headers, json=body) as answer,
         ):
             return answer.status_code, answer.headers, self._content(answer, ends)
-
-    def _headers(self) -> dict[str, str]:
-        plain = {"User-Agent": "commonplace", "Accept-Encoding": "identity"}
-        return {**plain, **self._wire.headers(self._to.key)}
 
     def _content(self, answer: httpx2.Response, ends: float) -> bytes:
         """The body, as it comes over the wire: what is packed may unfold to any size."""

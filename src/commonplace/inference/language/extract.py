@@ -57,7 +57,7 @@ class Extractive:
 
     generator = GENERATOR
 
-    def takes(self, material: Material) -> bool:  # noqa: ARG002  the port's signature
+    def takes(self, material: Material) -> bool:
         """Whatever it is."""
         return True
 

@@ -92,7 +92,9 @@ class Price:
 class ModelSummariser:
     """A model that puts some levels into words; see `core.rollups.Summariser`. Thread-safe.
 
-    model: its name as it is configured. price: None where it is not known.
+    Args:
+        model: Its name as it is configured.
+        price: None where it is not known.
     """
 
     def __init__(

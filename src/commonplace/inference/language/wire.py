@@ -26,7 +26,7 @@ _CUT = ("length", "max_tokens", "content_filter")
 _NAMING = ("role", "type")
 _BYTES_A_TOKEN = 3
 _THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-_TOLD = re.compile(r"[a-z][a-z0-9_]{1,60}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{1,60}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,17 +162,17 @@ def estimated_tokens(size: int) -> int:
     return -(-size // _BYTES_A_TOKEN)
 
 
-def told_kind(answer: Any) -> str:
+def error_kind(answer: Any) -> str:
     """The kind of an error that a server names, such as `model_not_found`; empty for none.
 
     Only a plain word: a message may hold what was asked.
     """
     error = answer.get("error") if isinstance(answer, dict) else None
     named = [error.get(name) for name in ("code", "type")] if isinstance(error, dict) else []
-    return next((x for x in named if isinstance(x, str) and _TOLD.fullmatch(x)), "")
+    return next((x for x in named if isinstance(x, str) and _NAME.fullmatch(x)), "")
 
 
-def told_argument(answer: Any) -> str:
+def error_argument(answer: Any) -> str:
     """The argument that a server complains of; empty for none."""
     error = answer.get("error") if isinstance(answer, dict) else None
     named = error.get("param") if isinstance(error, dict) else None

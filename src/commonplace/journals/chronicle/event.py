@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 JOURNAL = "chronicle"
 KIND = "event"
 UNKNOWN = "unknown"
+SUPERSEDES = "supersedes:"
+"""How the tag begins that names the id of the entry whose place another has taken.
+
+A tag is what every form of chronicle's storage and every export keeps beside the message.
+"""
 
 LONGEST_MESSAGE = 10 * 1024 * 1024
 MOST_TAGS = 100
@@ -38,9 +43,12 @@ _LONGEST_ID = 200
 class Event:
     """One entry of chronicle.
 
-    at: aware UTC; nanos: 0..999, what of its instant is finer than that. directory: where it was
-    logged, `unknown` or empty where nobody knows. stamp: a token that changes whenever the entry
-    does. place: orders entries of one instant, the later written one higher.
+    Attributes:
+        at: Aware UTC.
+        nanos: 0..999, what of its instant is finer than that.
+        directory: Where it was logged, `unknown` or empty where nobody knows.
+        stamp: A token that changes whenever the entry does.
+        place: Orders entries of one instant, the later written one higher.
     """
 
     id: str
@@ -63,6 +71,13 @@ class Event:
     def folded(self) -> frozenset[str]:
         """Its tags as they are compared."""
         return frozenset(fold_tag(x) for x in self.tags)
+
+    @property
+    def supersedes(self) -> str:
+        """The ref of the entry whose place it took; empty for none."""
+        return next(
+            (f"{JOURNAL}:{x.removeprefix(SUPERSEDES)}" for x in self.tags if _is_link(x)), ""
+        )
 
     @property
     def instant(self) -> int:
@@ -146,8 +161,10 @@ class TagFilter:
 class EventQuery:
     """Which entries a listing asks for.
 
-    start: their earliest instant. below: (instant, place) that all come before. directory: the one
-    folder they were logged in, None for any.
+    Attributes:
+        start: Their earliest instant.
+        below: (instant, place) that all come before.
+        directory: The one folder they were logged in, None for any.
     """
 
     start: int
@@ -157,7 +174,7 @@ class EventQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unless:
+class UnlessSaid:
     """What makes a new entry needless: one of those asked for that says the same."""
 
     question: EventQuery
@@ -171,7 +188,7 @@ def parse_tag_filter(asked: Iterable[str]) -> TagFilter:
     """
     parts: dict[str, set[str]] = {"": set(), "+": set(), "-": set()}
     for each in asked:
-        tag = plain(each).strip()
+        tag = storable(each).strip()
         sign = tag[:1] if tag[:1] in {"+", "-"} else ""
         folded = fold_tag(tag.removeprefix(sign))
         if folded:
@@ -190,17 +207,26 @@ def fold_tag(tag: str) -> str:
     return " ".join(unicodedata.normalize("NFC", tag).casefold().split())
 
 
-def plain(text: str) -> str:
+def own_tags(tags: Iterable[str]) -> list[str]:
+    """The tags less the one that names the entry which was superseded."""
+    return [tag for tag in tags if not _is_link(tag)]
+
+
+def _is_link(tag: str) -> bool:
+    return tag.startswith(SUPERSEDES) and len(tag) > len(SUPERSEDES)
+
+
+def storable(text: str) -> str:
     """The text as every generation can hold it: NUL and lone surrogates become U+FFFD."""
     return well_formed(text).replace("\0", "\ufffd")
 
 
 def checked_message(message: str) -> str:
-    """The message as it is written: `plain`, without the blanks around it.
+    """The message as it is written: `storable`, without the blanks around it.
 
     Raises Invalid for an empty one and for more than 10 MB.
     """
-    text = plain(message).strip()
+    text = storable(message).strip()
     if not text:
         raise Invalid("Invalid message: it is empty.", hint="Say what was done.")
     size = len(text.encode())
@@ -219,7 +245,7 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """
     kept: dict[str, str] = {}
     for each in tags:
-        tag = " ".join(plain(each).split())
+        tag = " ".join(storable(each).split())
         if len(tag) > LONGEST_TAG:
             raise Invalid(
                 f"Invalid tags: {opening(tag, 30)!r} has {len(tag)} characters.",
@@ -263,7 +289,10 @@ def folded_tags(text: str) -> frozenset[str]:
 def count_tags(groups: Iterable[tuple[tuple[str, ...], int]]) -> list[TagCount]:
     """The tags of groups of entries, most frequent first, then by name.
 
-    groups: tags, and how many entries bear just these. Spellings that differ in case are one tag.
+    Spellings that differ in case are one tag.
+
+    Args:
+        groups: Tags, and how many entries bear just these.
     """
     spelled: dict[str, dict[str, int]] = {}
     totals: dict[str, int] = {}
@@ -294,7 +323,7 @@ def parse_event_id(ref: str) -> str:
     return wanted
 
 
-def nothing_of(username: str, hostname: str, path: Path) -> NotFound:
+def nothing_to_undo(username: str, hostname: str, path: Path) -> NotFound:
     """What there is to say where a user of a machine has nothing to undo."""
     return NotFound(
         f"Nothing to undo: {username} has logged nothing on {hostname} in {{place}}.",

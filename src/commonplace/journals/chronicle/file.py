@@ -24,6 +24,7 @@ from commonplace.db.sqlite import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from commonplace.journals.chronicle.layouts import Layout
@@ -34,8 +35,11 @@ _NAME_ANOTHER = "Check CHRONICLE_DB_PATH, or move what is there away."
 class ChronicleFile:
     """A database file, there or not, that may be replaced at any time; each thread's connections.
 
-    layouts: what was learnt of just this file, by the version of its schema; another file under
-    the name begins with none. patience_s: how long a lock of others is waited for. Thread-safe.
+    layouts: what was learnt of just this file, by the version of its schema; another file under the
+    name begins with none. Thread-safe.
+
+    Args:
+        patience_s: How long a lock of others is waited for.
     """
 
     def __init__(self, path: Path, *, patience_s: float = BUSY_S) -> None:
@@ -66,7 +70,7 @@ class ChronicleFile:
     def to_read(self) -> Database | None:
         """Its connections for reading; None where there is no file. Raises: Invalid, Denied."""
         with self._lock:
-            if self._identified() is None:
+            if self._reopen_if_replaced() is None:
                 return None
             self._reader = self._reader or Database(
                 self.path, open_connection=self._connect_to_read
@@ -79,23 +83,23 @@ class ChronicleFile:
         Raises: Invalid, Denied.
         """
         with self._lock:
-            self._identified()
+            self._reopen_if_replaced()
             return self._writer
 
     def to_write(self) -> Database:
         """Its connections for writing; the file is made. Raises: Invalid, Denied, Unavailable."""
         with self._lock:
-            if self._identified() is None:
+            if self._reopen_if_replaced() is None:
                 make_folder(self.path.parent)
                 self._make_file()
-                self._identified()
+                self._reopen_if_replaced()
             self._writer = self._writer or Database(
                 self.path, open_connection=self._connect_to_write
             )
             return self._writer
 
-    def _identified(self) -> tuple[int, int] | None:
-        identity = self._look()
+    def _reopen_if_replaced(self) -> tuple[int, int] | None:
+        identity = self._find_identity()
         # Another file lies under the name by now, or it changed where that could not be watched:
         # open connections would not see it.
         if identity != self._identity or (self._frozen and self._frozen != {self.state()}):
@@ -113,11 +117,11 @@ class ChronicleFile:
                 place=f"{self.path} -> {real}",
             )
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-        # Only a file that nobody had before may be opened and closed: see `_look`.
+        # Only a file that nobody had before may be opened and closed: see `_find_identity`.
         with contextlib.suppress(FileExistsError), translated(self.path):
             os.close(os.open(real, flags, 0o600))
 
-    def _look(self) -> tuple[int, int] | None:
+    def _find_identity(self) -> tuple[int, int] | None:
         """Which file lies under the name. Raises: Invalid for what is not a file, Denied.
 
         It is asked for its names alone. To open it, were it only to read how it begins, is to
@@ -180,33 +184,20 @@ class ChronicleFile:
         return "/".join(f"{x.st_size}:{x.st_mtime_ns}" if x and x.st_size else "0" for x in found)
 
 
-def explained(path: Path) -> Explained:
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
     """Raise what SQLite says of a file as its owner understands it."""
-    return Explained(path)
-
-
-class Explained:
-    """A block in which errors are raised so; see `explained`."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        """Begin to watch."""
-
-    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> None:
-        """Raise what the owner understands in place of what was raised."""
-        if isinstance(exc, Corrupted):
-            raise _damaged(exc, self._path) from exc
-        if isinstance(exc, sqlite3.OperationalError):
-            raise Unavailable(
-                "The database {place} cannot be used: its tables or triggers are not as"
-                " chronicle makes them.",
-                hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
-                place=self._path,
-            ) from exc
+    try:
+        yield
+    except Corrupted as exc:
+        raise _damaged(exc, path) from exc
+    except sqlite3.OperationalError as exc:
+        raise Unavailable(
+            "The database {place} cannot be used: its tables or triggers are not as"
+            " chronicle makes them.",
+            hint="Run `commonplace doctor`, or check CHRONICLE_DB_PATH.",
+            place=path,
+        ) from exc
 
 
 def _damaged(exc: Corrupted, path: Path) -> Invalid | Corrupted:
@@ -240,8 +231,7 @@ def _roll_back(path: Path) -> None:
             conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError as exc:
         raise Unavailable(
-            "The database {place} holds a write that broke off, and it cannot be taken back"
-            " from here.",
+            "The database {place} holds an interrupted write, which this process may not undo.",
             hint="Open it once as a user who may write there.",
             place=path,
         ) from exc

@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import from_local
@@ -19,7 +20,6 @@ from commonplace.journals.chronicle.plain_yaml import LinedMapping, parse_yaml
 from commonplace.journals.chronicle.times import from_instant, parse_timestamp, to_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import tzinfo
 
 LONGEST_EXPORT = 256 * 1024 * 1024
@@ -35,10 +35,12 @@ _HINT = "Export again, or correct that entry in the file."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedEvent:
-    """An entry of an export. instant: nanoseconds since 1970.
+    """An entry of an export.
 
-    id: as the export has it; the first version of chronicle counted 1, 2, 3, so that ids of two
-    of its databases may be equal.
+    Attributes:
+        instant: Nanoseconds since 1970.
+        id: As the export has it; the first version of chronicle counted 1, 2, 3, so that ids of two
+            of its databases may be equal.
     """
 
     id: str
@@ -167,7 +169,7 @@ def _parse_markdown(text: str, zone: tzinfo) -> list[ImportedEvent]:
         found = _DAY.fullmatch(line)
         # The original writes a message's further lines as they are: a day's heading inside one
         # is the message's unless the items of its entry are over.
-        if found and not (blocks and _is_open(blocks[-1][2])):
+        if found and (not blocks or any(map(_ITEM.fullmatch, blocks[-1][2]))):
             day = _parse_day(found[1], number)
         elif _HEADING.fullmatch(line):
             if day is None:
@@ -176,10 +178,6 @@ def _parse_markdown(text: str, zone: tzinfo) -> list[ImportedEvent]:
         elif blocks:
             blocks[-1][2].append(line)
     return [_from_block(*block, zone) for block in blocks]
-
-
-def _is_open(lines: list[str]) -> bool:
-    return not any(_ITEM.fullmatch(line) for line in lines)
 
 
 def _parse_day(text: str, number: int) -> date:
@@ -195,7 +193,8 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
     first = next((n for n, line in enumerate(lines) if line.startswith("- **ID**: ")), 0)
     if not first:
         raise Invalid(f"Line {number}: the entry has no ID.", hint=_HINT)
-    items = dict(_items(lines[first:]))
+    listed = takewhile(bool, map(_ITEM.fullmatch, lines[first:]))
+    items = {item[1]: item[2] for item in listed if item}
     try:
         local = datetime.combine(day, time.fromisoformat(heading[1]))
     except ValueError as exc:
@@ -210,14 +209,6 @@ def _from_block(number: int, day: date, lines: list[str], zone: tzinfo) -> Impor
         username=items.get("User", ""),
         directory=items.get("Directory", ""),
     )
-
-
-def _items(lines: list[str]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        found = _ITEM.fullmatch(line)
-        if found is None:
-            return
-        yield found[1], found[2]
 
 
 def _outdented(lines: list[str]) -> list[str]:

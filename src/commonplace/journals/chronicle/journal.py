@@ -13,14 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import Invalid, NotFound, already_superseded
 from commonplace.core.ids import key_id
 from commonplace.core.text import opening
 from commonplace.db.sqlite import BUSY_S
-from commonplace.journals.chronicle.adopt import adopted, is_global
 from commonplace.journals.chronicle.database import ChronicleDatabase
 from commonplace.journals.chronicle.event import (
     JOURNAL,
+    SUPERSEDES,
     UNKNOWN,
     Changes,
     Event,
@@ -29,19 +29,21 @@ from commonplace.journals.chronicle.event import (
     Mention,
     TagCount,
     TagFilter,
-    Unless,
+    UnlessSaid,
     checked_message,
     checked_tags,
     doc_of,
     fold_tag,
+    own_tags,
     parse_event_id,
     parse_tag_filter,
-    plain,
+    storable,
 )
-from commonplace.journals.chronicle.imported import LastImport
+from commonplace.journals.chronicle.import_ids import is_uuid, new_drafts
+from commonplace.journals.chronicle.last_import import LastImport
+from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 from commonplace.journals.chronicle.repair import find_problems, repair
 from commonplace.journals.chronicle.times import SECOND_NS, to_instant
-from commonplace.journals.chronicle.tree import ChronicleTree
 from commonplace.journals.chronicle.upgrade import Upgraded, upgrade
 from commonplace.journals.chronicle.words import Words
 
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from commonplace.journals.chronicle.spelling import Logged
 
 __all__ = [
-    "Act",
+    "Addition",
     "Author",
     "Chronicle",
     "Event",
@@ -93,23 +95,28 @@ class Author:
 
 def _as_written(author: Author) -> Author:
     names = (author.hostname, author.username, author.directory)
-    hostname, username, directory = (plain(name) or UNKNOWN for name in names)
+    hostname, username, directory = (storable(name) or UNKNOWN for name in names)
     return Author(hostname=hostname, username=username, directory=directory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventAdded:
-    """An entry that is there now; repeated: an earlier call with the same key made it."""
+    """An entry that is there now.
+
+    Attributes:
+        repeated: An earlier call with the same key made it.
+    """
 
     event: Event
     repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class Addition:
     """Something that can be taken back: an entry that was added, or all that an import added.
 
-    edited: how many of the import's entries were edited since, and stay.
+    Attributes:
+        edited: How many of the import's entries were edited since, and stay.
     """
 
     events: tuple[Event, ...]
@@ -119,7 +126,11 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPage:
-    """Some entries, newest first; cursor: asks for the next ones, empty after the last."""
+    """Some entries, newest first.
+
+    Attributes:
+        cursor: Asks for the next ones, empty after the last.
+    """
 
     events: tuple[Event, ...]
     cursor: str = ""
@@ -128,9 +139,14 @@ class EventPage:
 class Chronicle:
     """What one owner did and when, in the storage that chronicle itself reads and writes.
 
-    owner: makes idempotency keys his own. zone: of the local times written. clock: the present,
-    aware. patience_s: how long a lock of another program is waited for. imported: a file of ours
-    that remembers what the last import added. Thread-safe.
+    Thread-safe.
+
+    Args:
+        owner: Makes idempotency keys his own.
+        zone: Of the local times written.
+        clock: The present, aware.
+        patience_s: How long a lock of another program is waited for.
+        imported: A file of ours that remembers what the last import added.
     """
 
     def __init__(
@@ -187,13 +203,20 @@ class Chronicle:
     ) -> EventAdded:
         """Log what was done. The same key twice is one entry: the first call's.
 
-        message: up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD. tags:
-        see `checked_tags`. at: aware, default now. directory: default the author's.
-        Raises: Invalid, Conflict for a storage that is only read, Denied, Unavailable.
+        Args:
+            message: Up to 10 MB; the blanks around it go, NUL and lone surrogates become U+FFFD.
+            tags: See `checked_tags`.
+            at: Aware, default now.
+            idempotency_key: What makes a repeated call the same entry.
+            directory: Default the author's.
+
+        Raises:
+            Invalid, Conflict for a storage that is only read, Denied, Unavailable.
         """
         draft = self._draft(message, tags, at, directory)
         if idempotency_key is not None:
-            draft = replace(draft, id=self._id_of(idempotency_key))
+            named = key_id(_KEYS, storable(self._owner), storable(idempotency_key))
+            draft = replace(draft, id=named)
         event, repeated = self._store.add(draft)
         return EventAdded(event=event, repeated=repeated)
 
@@ -210,7 +233,7 @@ class Chronicle:
         Looked for under the lock that the entry is written under: of two processes that log
         the same at once, one writes. is_same: quick, and pure. Raises: as `add_event`.
         """
-        unless = Unless(question=_question(within), is_same=is_same)
+        unless = UnlessSaid(question=_question(within), is_same=is_same)
         event, repeated = self._store.add(self._draft(message, tags), unless=unless)
         return EventAdded(event=event, repeated=repeated)
 
@@ -228,7 +251,7 @@ class Chronicle:
             tags=checked_tags(tags),
             hostname=self._author.hostname,
             username=self._author.username,
-            directory=(directory and plain(directory)) or self._author.directory,
+            directory=(directory and storable(directory)) or self._author.directory,
         )
 
     def import_events(
@@ -240,7 +263,7 @@ class Chronicle:
         without a UUID gets an id that follows from it. progress: called with (done, still to do).
         Raises: Conflict for a storage that is only read, Denied, Unavailable; what is done stays.
         """
-        drafts = adopted(entries, self._events_around([x for x in entries if not is_global(x.id)]))
+        drafts = new_drafts(entries, self._events_around([x for x in entries if not is_uuid(x.id)]))
         # Exports begin with the newest: the order of writing is to be that of the time logged.
         drafts.reverse()
         drafts.sort(key=lambda x: x.instant)
@@ -266,9 +289,6 @@ class Chronicle:
             if len(events) < MOST_EVENTS:
                 return
             below = (events[-1].instant, events[-1].place)
-
-    def _id_of(self, key: str) -> str:
-        return key_id(_KEYS, plain(self._owner), plain(key))
 
     def read_event(self, ref: str) -> Event:
         """The entry under a ref, an id, or the beginning of one that no other id shares.
@@ -310,9 +330,15 @@ class Chronicle:
     ) -> EventPage:
         """The newest entries inside the interval with these tags, newest first.
 
-        tags: plain ones any of, `+tag` required, `-tag` excluded, in any case. directory: only
-        what was logged in just this folder. cursor: of the page before.
-        Raises: Invalid, Unavailable.
+        Args:
+            limit: 1 to 10,000.
+            within: The interval, None for all of time.
+            tags: Plain ones any of, `+tag` required, `-tag` excluded, in any case.
+            directory: Only what was logged in just this folder.
+            cursor: Of the page before.
+
+        Raises:
+            Invalid, Unavailable.
         """
         if not 1 <= limit <= MOST_EVENTS:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_EVENTS}.")
@@ -348,15 +374,50 @@ class Chronicle:
             raise Invalid("Nothing to change.", hint="Give a message, tags or a time.")
         return self._store.edit(parse_event_id(ref), changes, expected=expected)
 
+    def supersede_event(self, ref: str, message: str) -> EventAdded:
+        """Log an entry in the place of another, of the same time, folder and tags; both stay.
+
+        Looked for under the lock that the entry is written under: of two processes that supersede
+        one entry at once, one does.
+
+        Args:
+            ref: Of the entry that holds no more.
+            message: Of the new one.
+
+        Returns:
+            The new entry; the one that is there, `repeated`, where this was done before.
+
+        Raises:
+            Conflict: Another entry has taken its place, or the storage is only read.
+            Invalid, NotFound, Denied, Unavailable.
+        """
+        old = self._store.find(parse_event_id(ref))
+        link = f"{SUPERSEDES}{old.id}"
+        draft = self._draft(message, [*own_tags(old.tags), link], directory=old.directory)
+        unless = UnlessSaid(
+            question=EventQuery(start=old.instant, below=(old.instant + 1, _FIRST)),
+            is_same=lambda event: link in event.tags,
+        )
+        event, repeated = self._store.find_tagged(link), True
+        if event is None:
+            event, repeated = self._store.add(replace(draft, instant=old.instant), unless=unless)
+        if repeated and event.message != draft.message:
+            raise already_superseded(old.ref, event.ref)
+        return EventAdded(event=event, repeated=repeated)
+
+    def find_successor(self, event: Event) -> Event | None:
+        """The entry that took the place of this one; None for none. Raises: Unavailable."""
+        return self._store.find_tagged(f"{SUPERSEDES}{event.id}")
+
     def delete_event(self, ref: str, *, expected: str | None = None) -> Event:
         """Remove an entry; answers what it was. Raises: as `edit_event`."""
         return self._store.delete(parse_event_id(ref), expected=expected)
 
-    def last_act(self) -> Act:
+    def last_addition(self) -> Addition:
         """What `undo` takes back: the entry this user added last on this machine, or an import.
 
-        "Last" is the order of writing, not the time logged. The last import counts whole, whoever
-        logged its entries, until this user adds one; what was edited since is not part of it.
+        "Last" is the order of writing, not the time logged. The last import counts whole, whichever
+        user logged its entries, until this user adds one; what was edited since is not part of it.
         Raises: NotFound, Unavailable.
         """
         stamps = self._imported.read()
@@ -370,15 +431,15 @@ class Chronicle:
                 raise
         else:
             if latest is None or last.place > latest:
-                return Act(events=(last,))
-        return Act(events=tuple(brought), is_import=True, edited=len(there) - len(brought))
+                return Addition(events=(last,))
+        return Addition(events=tuple(brought), is_import=True, edited=len(there) - len(brought))
 
-    def undo(self, act: Act | None = None) -> Act:
+    def undo(self, act: Addition | None = None) -> Addition:
         """Take back the last act, or this one, while it is as it was; answers what is gone.
 
         Raises: NotFound, Conflict for an entry that is another by now, Unavailable.
         """
-        act = act or self.last_act()
+        act = act or self.last_addition()
         if not act.is_import:
             (last,) = act.events
             return replace(act, events=(self._store.delete(last.id, expected=last.stamp),))
@@ -388,8 +449,11 @@ class Chronicle:
         return replace(act, events=tuple(gone), edited=edited)
 
     def list_tags(self) -> list[TagCount]:
-        """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable."""
-        return self._store.tags()
+        """Every tag with how many entries bear it: by frequency, then name. Raises: Unavailable.
+
+        Tags that name a superseded entry are not among them.
+        """
+        return [count for count in self._store.tags() if own_tags([count.tag])]
 
     def upgrade(self) -> Upgraded:
         """Make the newest layout of an older database, the original kept beside it.
@@ -410,7 +474,10 @@ class Chronicle:
 def author_here(environ: Mapping[str, str], *, hostname: str, directory: Path | None) -> Author:
     """Who logs in this process, as chronicle itself would say.
 
-    environ: its USER counts. directory: the working directory, None where it is gone.
+    Args:
+        environ: Its USER counts.
+        hostname: The machine's.
+        directory: The working directory, None where it is gone.
     """
     return Author(
         hostname=hostname or UNKNOWN,

@@ -74,9 +74,11 @@ class TimedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a database is. whole: nothing of its generation is missing.
+    """What a database is.
 
-    half_upgraded: an older generation that a newer chronicle began to change and could not.
+    Attributes:
+        whole: Nothing of its generation is missing.
+        half_upgraded: An older generation that a newer chronicle began to change and could not.
     """
 
     generation: Generation
@@ -156,17 +158,17 @@ def complete(conn: sqlite3.Connection) -> None:
 
 def fill_instants(conn: sqlite3.Connection) -> int:
     """Give each entry without an instant the one that its text names; how many got theirs."""
-    strays = list(_strays(conn))
-    conn.executemany(SQL["set_instant"], strays)
-    return len(strays)
+    missing = list(_missing_instants(conn))
+    conn.executemany(SQL["set_instant"], missing)
+    return len(missing)
 
 
-def count_strays(conn: sqlite3.Connection) -> int:
+def count_missing_instants(conn: sqlite3.Connection) -> int:
     """How many entries without an instant have a text that names one."""
-    return sum(1 for _ in _strays(conn))
+    return sum(1 for _ in _missing_instants(conn))
 
 
-def _strays(conn: sqlite3.Connection) -> Iterator[dict[str, int]]:
+def _missing_instants(conn: sqlite3.Connection) -> Iterator[dict[str, int]]:
     for rowid, text in conn.execute(SQL["list_without_instant"]):
         try:
             seconds, nanosecond = columns_of(parse_timestamp(_text(text)))
@@ -265,10 +267,10 @@ def newest_first(conn: sqlite3.Connection, layout: Layout, below: int) -> Iterat
     if layout.generation == "D1":
         yield from sorted(_timed(conn.execute(layout.reading(""))), key=_order)
         return
-    stray = sorted(_timed(conn.execute(layout.reading("without_instant"))), key=_order)
+    without_instant = sorted(_timed(conn.execute(layout.reading("without_instant"))), key=_order)
     bound = {"seconds": (below - 1) // SECOND_NS}
     rest = _timed(conn.execute(layout.reading("newest_by_instant"), bound))
-    yield from heapq.merge(rest, stray, key=_order) if stray else rest
+    yield from heapq.merge(rest, without_instant, key=_order) if without_instant else rest
 
 
 def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterator[TimedRow]:
@@ -278,9 +280,11 @@ def oldest_first(conn: sqlite3.Connection, layout: Layout, above: int) -> Iterat
     if layout.generation == "D1":
         yield from sorted(_timed(conn.execute(layout.reading(""))))
         return
-    stray = sorted(_timed(conn.execute(layout.reading("without_instant"))))
+    without_instant = sorted(_timed(conn.execute(layout.reading("without_instant"))))
     bound = {"seconds": above // SECOND_NS}
-    yield from heapq.merge(_timed(conn.execute(layout.reading("oldest_by_instant"), bound)), stray)
+    yield from heapq.merge(
+        _timed(conn.execute(layout.reading("oldest_by_instant"), bound)), without_instant
+    )
 
 
 def _order(timed: TimedRow) -> tuple[int, int]:

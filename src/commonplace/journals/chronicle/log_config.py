@@ -29,9 +29,12 @@ NOT_WRITTEN = "No project log was written"
 class LogConfig:
     """What a `.chronicle` asks for.
 
-    file: where it lies. content: the sha256 of its bytes. log_dir: as written, relative to its
-    folder. log_format: one of FORMATS. warning: a sentence on what is wrong with it, empty when
-    nothing is.
+    Attributes:
+        file: Where it lies.
+        content: The sha256 of its bytes.
+        log_dir: As written, relative to its folder.
+        log_format: One of FORMATS.
+        warning: A sentence on what is wrong with it, empty when nothing is.
     """
 
     file: Path
@@ -73,7 +76,7 @@ def _read_config(file: Path) -> LogConfig:
         content = hashlib.sha256(raw).hexdigest()
         return _parse_config(file, content, parse_toml(raw.decode(), name=str(file)))
     except CommonplaceError as exc:
-        return _broken(file, exc.message)
+        return _broken(file, exc.located)
     except UnicodeDecodeError:
         return _broken(file, f"{file} is not UTF-8.")
 

@@ -26,7 +26,11 @@ class LinedMapping(dict[str, Any]):
 
 
 class _Container(NamedTuple):
-    """A container that is being read; key: of a mapping's value that comes next."""
+    """A container that is being read.
+
+    Attributes:
+        key: Of a mapping's value that comes next.
+    """
 
     container: LinedMapping | list[Any]
     key: list[str]

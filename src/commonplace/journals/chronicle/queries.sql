@@ -184,6 +184,14 @@ WHERE rowid = :rowid;
 -- Appended to a reading: entries by their numbers.
 WHERE rowid IN (SELECT value FROM json_each(:rowids));
 
+-- name: where_tag
+-- Appended to a reading: entries that may bear a tag.
+WHERE instr(CAST(tags AS TEXT), :tag) > 0;
+
+-- name: where_tag_words
+-- Appended to a reading: entries whose tags bear the words of one, by chronicle's word index.
+WHERE rowid IN (SELECT rowid FROM entries_fts WHERE entries_fts MATCH :match);
+
 -- name: newest_by_instant
 -- Appended to a reading: entries up to a second, newest first.
 WHERE timestamp_unix_seconds <= :seconds

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
 from commonplace.journals.chronicle.database import UPGRADE_HINT
-from commonplace.journals.chronicle.layouts import SQL, complete, count_strays, fill_instants
-from commonplace.journals.chronicle.tree import ChronicleTree
+from commonplace.journals.chronicle.layouts import (
+    SQL,
+    complete,
+    count_missing_instants,
+    fill_instants,
+)
+from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +48,9 @@ def find_problems(store: ChronicleDatabase | ChronicleTree) -> Iterator[Problem]
 def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Problem]:
     with store.examining() as (conn, _):
         pages = conn.execute(SQL["check_pages"]).fetchone()[0]
-        strays = 0
+        missing = 0
         if layout.generation == "D2":
-            strays = count_strays(conn)
+            missing = count_missing_instants(conn)
     if pages != b"ok":
         yield Problem(
             what=f"{store.path} is damaged.", hint="Restore it from a backup of before the damage."
@@ -57,7 +62,8 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
         )
     elif not layout.is_current:
         yield Problem(
-            what=f"{store.path} is of an older chronicle: it is used once it is upgraded.",
+            what=f"{store.path} is of an older chronicle: it must be upgraded before it can be"
+            " used.",
             hint=UPGRADE_HINT,
         )
     elif not layout.whole:
@@ -66,9 +72,9 @@ def _problems_of_layout(store: ChronicleDatabase, layout: Layout) -> Iterator[Pr
             hint=_REPAIR_HINT,
             repairable=True,
         )
-    if strays:
+    if missing:
         yield Problem(
-            what=f"{_entries(strays)} of {store.path} without the instant that the time names.",
+            what=f"{_entries(missing)} of {store.path} without the instant that the time names.",
             hint=_REPAIR_HINT,
             repairable=True,
         )

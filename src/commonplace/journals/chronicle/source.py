@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.core.values import Change, Since
     from commonplace.journals.chronicle.event import Event
     from commonplace.journals.chronicle.journal import Chronicle
-    from commonplace.journals.chronicle.seen import SeenEvent
+    from commonplace.journals.chronicle.survey import SeenEvent
 
 _AT_ONCE = 500
 _UNREADABLE = "unreadable"
@@ -35,6 +35,9 @@ _log = logging.getLogger(__name__)
 
 class ChronicleSource:
     """The storage of one owner's chronicle, as the index follows it."""
+
+    cheap_mark = False
+    exact_mark = False
 
     def __init__(self, chronicle: Chronicle) -> None:
         self._store = chronicle.store
@@ -64,7 +67,7 @@ class ChronicleSource:
         """
         now = self._store.files_state()
         if since.mark is not None:
-            ours = self._store.own.refs_between(since.mark.partition(" ")[0], now)
+            ours = self._store.local_writes.refs_between(since.mark.partition(" ")[0], now)
             if ours:
                 yield from self._scan_refs(ours, since)
                 return

@@ -176,10 +176,16 @@ def suggest_tags(
 ) -> tuple[str, ...]:
     """The tags an activity is offered: what kind it is, the owner's own words, its project.
 
-    neighbours: (cosine, tags) of past entries, any order. folder: the project folder's name; it
-    becomes a tag only where the owner has used it as one, since `src` or `app` say nothing. used:
-    tags the owner has, beyond those of the neighbours. Kinds come first, in a fixed order; `work`
-    stands where neither rules nor neighbours know more. No tag twice, however it is spelt.
+    Kinds come first, in a fixed order; `work` stands where neither rules nor neighbours know more.
+    No tag twice, however it is spelt.
+
+    Args:
+        activity: What was done.
+        context: What else is said about it.
+        neighbours: (cosine, tags) of past entries, any order.
+        folder: The project folder's name; it becomes a tag only where the owner has used it as one,
+            since `src` or `app` say nothing.
+        used: Tags the owner has, beyond those of the neighbours.
     """
     kinds = kinds_of(f"{activity}\n{context}")
     own = _from_neighbours(neighbours, with_kinds=not kinds)

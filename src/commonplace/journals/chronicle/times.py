@@ -40,7 +40,7 @@ def parse_timestamp(text: str) -> int:
     """
     found = _SPELLING.fullmatch(text)
     if found is None:
-        raise Invalid("A timestamp is in no spelling of chronicle's.")
+        raise Invalid("A timestamp is in none of chronicle's formats.")
     year, month, day, hour, minute, second = (int(x) for x in found.groups()[:6])
     fraction, _, sign, ahead_h, ahead_m = found.groups()[6:]
     try:

@@ -25,7 +25,12 @@ _LARGEST = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustRequest:
-    """A `.chronicle` that was seen. content: the sha256 of its bytes; allowed: by the user."""
+    """A `.chronicle` that was seen.
+
+    Attributes:
+        content: The sha256 of its bytes.
+        allowed: By the user.
+    """
 
     file: str
     content: str

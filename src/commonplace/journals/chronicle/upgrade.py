@@ -18,8 +18,8 @@ from commonplace.core.files import sync_folder, translated
 from commonplace.db.sqlite import connect_read_only, transaction
 from commonplace.journals.chronicle.event import parse_tags, render_tags
 from commonplace.journals.chronicle.layouts import SQL, Layout, complete, numbered_id
+from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 from commonplace.journals.chronicle.times import columns_of, parse_timestamp
-from commonplace.journals.chronicle.tree import ChronicleTree
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
-    """What an upgrade did. backup: the original's copy, None where there was nothing to do.
+    """What an upgrade did.
 
-    entries: how many there are. without_time: those whose time nobody can read; they stay as they
-    are, and are not listed.
+    Attributes:
+        backup: The original's copy, None where there was nothing to do.
+        entries: How many there are.
+        without_time: Those whose time nobody can read; they stay as they are, and are not listed.
     """
 
     path: Path
@@ -111,7 +113,7 @@ def _remake(conn: sqlite3.Connection, layout: Layout, path: Path) -> None:
     complete(conn)
     reader = conn.cursor()
     rows = reader.execute(SQL["list_kept"])
-    conn.executemany(SQL["add_kept"], (_kept(row, layout) for row in rows))
+    conn.executemany(SQL["add_kept"], (_copied_rows(row, layout) for row in rows))
     if conn.execute(SQL["count_same"]).fetchone()[0] != kept:
         raise Unavailable(
             f"{path} was not upgraded: an entry read back differs.", hint="Report this, please."
@@ -122,7 +124,7 @@ def _remake(conn: sqlite3.Connection, layout: Layout, path: Path) -> None:
     conn.execute(SQL["drop_kept"])
 
 
-def _kept(row: tuple[Any, ...], layout: Layout) -> dict[str, object]:
+def _copied_rows(row: tuple[Any, ...], layout: Layout) -> dict[str, object]:
     number, timestamp, identity, tags, created_at, hostname = row
     was_number = layout.generation == "A" or not identity
     try:

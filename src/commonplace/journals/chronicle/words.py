@@ -34,7 +34,11 @@ class Words:
 
     def __init__(self, text: str) -> None:
         words = unicodedata.normalize("NFC", well_formed(text).replace("\0", " ")).split()
-        content = [word for word in words if not _is_stop_word(word)]
+        content = [
+            word
+            for word in words
+            if not (parts := _PART.findall(word.casefold())) or not STOP_WORDS.issuperset(parts)
+        ]
         asked = {piece: match for word in content or words for piece, match in _pieces(word)}
         stems = _stems(list(asked)[:MOST_WORDS])
         self.phrases = tuple(asked[piece] for piece in stems)
@@ -70,11 +74,6 @@ class Words:
             letters = unicodedata.normalize("NFKD", message).casefold()
             folded = letters.encode("ascii", "ignore").decode()
         return all(any(x in folded for x in each) for each in self._beginnings)
-
-
-def _is_stop_word(word: str) -> bool:
-    parts = _PART.findall(word.casefold())
-    return bool(parts) and STOP_WORDS.issuperset(parts)
 
 
 def _stems(words: list[str]) -> dict[str, list[str]]:

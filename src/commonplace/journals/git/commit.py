@@ -68,7 +68,7 @@ class CommitDraft:
     links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-class Moved(Conflict):
+class BranchMoved(Conflict):
     """Another process moved the branch; build the commit again on what is there."""
 
 
@@ -77,7 +77,7 @@ def commit(repo: GitRepository, head: Head, draft: CommitDraft) -> str:
 
     git takes the branch's lock, refuses where its commit is not an ancestor of the new one, and
     moves it in one step; objects and branch are on the disk when this returns.
-    Raises: Moved, Invalid, Unavailable, Denied, Conflict.
+    Raises: BranchMoved, Invalid, Unavailable, Denied, Conflict.
     """
     return commit_all(repo, head, [draft])
 
@@ -91,7 +91,9 @@ def commit_all(repo: GitRepository, head: Head, drafts: Sequence[CommitDraft]) -
     if ran.status == 0:
         return ran.out.decode("ascii", "replace").strip()
     if repo.head() != head:
-        raise Moved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
+        raise BranchMoved(
+            "The notebook {place} has moved on.", hint="Try again.", place=repo.folder
+        )
     raise explain_failure(repo.folder, "fast-import", ran)
 
 
@@ -131,7 +133,7 @@ def _import(repo: GitRepository, stream: bytes, *, timeout_s: float = TIMEOUT_S)
     return ran
 
 
-def retry_while_moved(
+def retry_while_branch_moves(
     attempt: Callable[[], Made], *, sleep: Callable[[float], None] = time.sleep
 ) -> Made:
     """Make an attempt again as long as others move the branch, for some seconds at most.
@@ -142,9 +144,10 @@ def retry_while_moved(
     for number in range(tries):
         try:
             return attempt()
-        except Moved as exc:
+        except BranchMoved as exc:
             if number + 1 == tries:
-                raise Conflict(exc.message, hint="Others write all the time; try later.") from exc
+                hint = "Others write all the time; try later."
+                raise exc.as_kind(Conflict, hint=hint) from exc
             sleep(min(_PAUSE_S * (number + 1), 0.2))
     raise AssertionError  # the last attempt returns or raises
 
@@ -215,7 +218,7 @@ def _stamp(at: datetime, zone: tzinfo) -> str:
 
 def _remove_crash_reports(repo: GitRepository) -> None:
     """fast-import leaves a report of what it was given; no text is to lie outside a commit."""
-    with contextlib.suppress(OSError), os.scandir(repo.own) as names:
+    with contextlib.suppress(OSError), os.scandir(repo.git_dir) as names:
         for name in names:
             if name.name.startswith("fast_import_crash_"):
                 with contextlib.suppress(OSError):

@@ -29,9 +29,12 @@ _LAST = 253_402_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchedPath:
-    """A path that a commit changed. status: A, M, D or T; is_file: a regular file, then or now.
+    """A path that a commit changed.
 
-    mode, blob: what lies there since, empty for nothing.
+    Attributes:
+        status: A, M, D or T.
+        is_file: A regular file, then or now.
+        mode, blob: What lies there since, empty for nothing.
     """
 
     path: str
@@ -43,7 +46,12 @@ class TouchedPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """One commit. at: its author's time. touched: against its parent, nothing for a merge."""
+    """One commit.
+
+    Attributes:
+        at: Its author's time.
+        touched: Against its parent, nothing for a merge.
+    """
 
     hash: str
     parents: tuple[str, ...]

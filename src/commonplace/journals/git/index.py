@@ -39,8 +39,8 @@ class GitIndex:
 
     def __init__(self, repo: GitRepository) -> None:
         self._repo = repo
-        self._path = repo.own / "index"
-        self._copy = repo.own / "commonplace-index"
+        self._path = repo.git_dir / "index"
+        self._copy = repo.git_dir / "commonplace-index"
         self._known: dict[str, TreeEntry | None] = {}
         self._is_changed = False
 
@@ -67,7 +67,7 @@ class GitIndex:
         """Let these stand under their paths, None for nothing. Raises: Unavailable, Denied."""
         if not entries:
             return
-        nothing = "0" * self._repo.digits(self._repo.head())
+        nothing = "0" * self._repo.hash_length(self._repo.head())
         gone = [f"0 {nothing}\t{path}" for path, entry in entries.items() if entry is None]
         come = [f"{x.mode} {x.blob}\t{path}" for path, x in entries.items() if x is not None]
         given = "".join(f"{line}\0" for line in (*gone, *come))
@@ -102,7 +102,7 @@ def locked_index(
     Raises: IndexLocked, Unavailable, Denied.
     """
     lock = lock_path(repo)
-    _take(repo, lock, sleep=sleep)
+    _take_lock(repo, lock, sleep=sleep)
     index = GitIndex(repo)
     try:
         index.begin()
@@ -134,7 +134,7 @@ def read_entries(
 
 def lock_path(repo: GitRepository) -> Path:
     """The file whose presence locks the index."""
-    return repo.own / "index.lock"
+    return repo.git_dir / "index.lock"
 
 
 def is_ours(lock: Path) -> bool:
@@ -151,7 +151,7 @@ def age_s(lock: Path) -> float | None:
     return None
 
 
-def _take(repo: GitRepository, lock: Path, *, sleep: Callable[[float], None]) -> None:
+def _take_lock(repo: GitRepository, lock: Path, *, sleep: Callable[[float], None]) -> None:
     deadline = time.monotonic() + WAIT_S
     while True:
         try:

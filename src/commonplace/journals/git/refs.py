@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commonplace.journals.git.commit import Moved
+from commonplace.journals.git.commit import BranchMoved
 from commonplace.journals.git.run import explain_failure
 
 if TYPE_CHECKING:
@@ -26,9 +26,11 @@ _LAST_LINES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RefUpdate:
-    """A ref to be moved. new: empty to remove it.
+    """A ref to be moved.
 
-    old: where it was seen, empty for nowhere; None where that does not matter.
+    Attributes:
+        new: Empty to remove it.
+        old: Where it was seen, empty for nowhere; None where that does not matter.
     """
 
     ref: str
@@ -46,7 +48,7 @@ def list_refs(repo: GitRepository, prefix: str) -> dict[str, str]:
 def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) -> None:
     """Move all of these or none. why: a line for the reflog.
 
-    Raises: Moved where one is not where it was seen; Unavailable, Denied.
+    Raises: BranchMoved where one is not where it was seen; Unavailable, Denied.
     """
     if not moves:
         return
@@ -59,7 +61,9 @@ def update_refs(repo: GitRepository, moves: Sequence[RefUpdate], *, why: str) ->
     if ran.status == 0:
         return
     if any(sign in ran.err for sign in ("but expected", "already exists", "unable to resolve")):
-        raise Moved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
+        raise BranchMoved(
+            "The notebook {place} has moved on.", hint="Try again.", place=repo.folder
+        )
     raise explain_failure(repo.folder, "update-ref", ran)
 
 
@@ -70,7 +74,7 @@ def find_reset(repo: GitRepository, branch: str, commit: str) -> str:
     where no such move from the commit is in the last lines of the reflog. Never raises.
     """
     lines: list[str] = []
-    with contextlib.suppress(OSError), open(repo.shared / "logs" / branch, "rb") as file:
+    with contextlib.suppress(OSError), open(repo.common_dir / "logs" / branch, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(max(size - _LAST_LINES, 0))
         lines = file.read().decode("utf-8", "replace").splitlines()

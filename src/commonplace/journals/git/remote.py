@@ -19,7 +19,7 @@ from commonplace.core.errors import (
     Unavailable,
 )
 from commonplace.core.text import opening
-from commonplace.journals.git.commit import Moved
+from commonplace.journals.git.commit import BranchMoved
 from commonplace.journals.git.run import explain_failure, quiet_command
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ _ASK_S = 120.0
 class Remote:
     """A remote as the repository names it, and the branch there that is ours.
 
-    address: as it may be shown. is_here: it lies on a disk of this machine; takes_here: so does
-    where it is pushed to, which may be called otherwise.
+    Attributes:
+        address: As it may be shown.
+        is_here: It lies on a disk of this machine.
+        takes_here: So does where it is pushed to, which may be called otherwise.
     """
 
     name: str
@@ -122,7 +124,7 @@ def fetch(repo: GitRepository, remote: Remote) -> str:
 def push(repo: GitRepository, remote: Remote, commit: str, *, seen: str) -> None:
     """Put the branch there on a commit, if it still is where it was seen; empty for nowhere.
 
-    Raises: Moved where it is not; Conflict, Unavailable, Denied.
+    Raises: BranchMoved where it is not; Conflict, Unavailable, Denied.
     """
     ran = repo.git.run_remote(
         [
@@ -136,12 +138,12 @@ def push(repo: GitRepository, remote: Remote, commit: str, *, seen: str) -> None
         return
     output = ran.out.decode("utf-8", "replace") + ran.err
     if lock := _LOCK.search(output):
-        raise Moved(
+        raise BranchMoved(
             f"The remote {remote.name} is locked: {os.path.normpath(lock['path'])} is there.",
             hint="Wait until the other push has ended; if there is none, remove that file.",
         )
     if any(sign in output for sign in _OTHERS_FIRST):
-        raise Moved(f"The remote {remote.name} has moved on.", hint="Try again.")
+        raise BranchMoved(f"The remote {remote.name} has moved on.", hint="Try again.")
     raise _explained(repo, remote, "push", ran)
 
 
@@ -212,7 +214,7 @@ def _explained(repo: GitRepository, remote: Remote, verb: str, ran: GitResult) -
         return explain_failure(repo.folder, verb, ran)
     line = next(x for x in output.splitlines() if "fatal:" in x or "error:" in x)
     return Unavailable(
-        f"The remote {remote.name} ({names['address']}) does not take part:"
+        f"The remote {remote.name} ({names['address']}) gave an error:"
         f" {opening(line.strip(), 200)}",
         hint=f"See what {names['git']} fetch {remote.name} says.",
     )

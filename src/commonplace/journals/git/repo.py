@@ -55,7 +55,12 @@ _UNFINISHED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where a repository stands. branch: empty when detached; commit: empty when unborn."""
+    """Where a repository stands.
+
+    Attributes:
+        branch: Empty when detached.
+        commit: Empty when unborn.
+    """
 
     branch: str
     commit: str
@@ -73,16 +78,24 @@ class GitObject:
 class GitRepository:
     """One repository. Thread-safe; reads the head from git's files, everything else through git.
 
-    folder: its work tree, or itself where it is bare. own: the folder git keeps for this work tree,
-    shared: the one it keeps for all work trees of the repository.
+    Args:
+        folder: Its work tree, or itself where it is bare.
+        git_dir: The folder that git keeps for this work tree.
+        common_dir: The folder that it keeps for all work trees of the repository.
     """
 
     def __init__(
-        self, folder: Path, *, own: Path, shared: Path, is_bare: bool, lock: int | None = None
+        self,
+        folder: Path,
+        *,
+        git_dir: Path,
+        common_dir: Path,
+        is_bare: bool,
+        lock: int | None = None,
     ) -> None:
         self.folder = folder
-        self.own = own
-        self.shared = shared
+        self.git_dir = git_dir
+        self.common_dir = common_dir
         self.is_bare = is_bare
         self.lock = lock
         self.git = Git(folder, is_bare=is_bare, lock=lock)
@@ -94,9 +107,13 @@ class GitRepository:
         Its `lock` is a descriptor that every command of git's holds as well: what a killed writer
         had begun ends before the next one begins. None where folders cannot be locked.
         """
-        with locked(self.own) as lock:
+        with locked(self.git_dir) as lock:
             yield GitRepository(
-                self.folder, own=self.own, shared=self.shared, is_bare=self.is_bare, lock=lock
+                self.folder,
+                git_dir=self.git_dir,
+                common_dir=self.common_dir,
+                is_bare=self.is_bare,
+                lock=lock,
             )
 
     @property
@@ -107,14 +124,14 @@ class GitRepository:
     @property
     def is_shallow(self) -> bool:
         """Whether its history is cut off somewhere."""
-        return os.path.exists(self.shared / "shallow")
+        return os.path.exists(self.common_dir / "shallow")
 
     def clone_id(self) -> str:
         """What this clone alone is called, for good: git copies it to no other one.
 
         Raises: Unavailable, Denied.
         """
-        path = self.shared / _CLONE
+        path = self.common_dir / _CLONE
         if not os.path.exists(path):
             with contextlib.suppress(FileExistsError):
                 write_new(path, os.urandom(16).hex().encode(), mode=0o644)
@@ -126,35 +143,35 @@ class GitRepository:
 
         Raises: NotFound, Unavailable, Denied.
         """
-        with translated(self.own / "HEAD"):
-            text = _read_small(self.own / "HEAD").strip()
+        with translated(self.git_dir / "HEAD"):
+            text = _read_small(self.git_dir / "HEAD").strip()
         if _HASH.fullmatch(text):
             return Head(branch="", commit=text)
         branch = text.removeprefix("ref:").strip()
         if not text.startswith("ref:") or not branch.startswith("refs/heads/"):
-            return self._asked_head()
+            return self._head_by_git()
         if branch == "refs/heads/.invalid":  # its branches are kept in another format
-            return self._asked_head()
+            return self._head_by_git()
         return Head(branch=branch, commit=self._commit_of(branch))
 
     def _commit_of(self, branch: str) -> str:
         for _ in range(3):  # a branch that is being packed is for a moment only in the other file
             with (
-                translated(self.shared),
+                translated(self.common_dir),
                 contextlib.suppress(FileNotFoundError, NotADirectoryError),
             ):
-                text = _read_small(self.shared / branch).strip()
+                text = _read_small(self.common_dir / branch).strip()
                 if _HASH.fullmatch(text):
                     return text
-            with translated(self.shared), contextlib.suppress(FileNotFoundError):
-                packed = (self.shared / "packed-refs").read_text("utf-8", "replace")
+            with translated(self.common_dir), contextlib.suppress(FileNotFoundError):
+                packed = (self.common_dir / "packed-refs").read_text("utf-8", "replace")
                 if found := re.search(rf"^([0-9a-f]+) {re.escape(branch)}$", packed, re.MULTILINE):
                     return found[1]
-        if os.path.lexists(self.shared / branch):  # a link to another branch, say
-            return self._asked_head().commit
+        if os.path.lexists(self.common_dir / branch):  # a link to another branch, say
+            return self._head_by_git().commit
         return ""
 
-    def _asked_head(self) -> Head:
+    def _head_by_git(self) -> Head:
         named = self.git.run(["symbolic-ref", "-q", "HEAD"], statuses=(0, 1))
         found = self.git.run(["rev-parse", "-q", "--verify", "HEAD^{commit}"], statuses=(0, 1))
         return Head(branch=named.out.decode().strip(), commit=found.out.decode().strip())
@@ -165,7 +182,7 @@ class GitRepository:
         Raises: Conflict on a detached head and in the middle of a merge or the like.
         """
         for name, what, finish, abort in _UNFINISHED:
-            if os.path.lexists(self.own / name):
+            if os.path.lexists(self.git_dir / name):
                 git = "git -C {place}"
                 raise Conflict(
                     f"The notebook {{place}} is in the middle of {what}.",
@@ -232,7 +249,7 @@ class GitRepository:
                 found.append(path.decode("utf-8", "surrogateescape"))
         return found
 
-    def digits(self, head: Head) -> int:
+    def hash_length(self, head: Head) -> int:
         """How long the names of its objects are. Raises: Unavailable, Denied."""
         if head.commit:
             return len(head.commit)
@@ -246,11 +263,11 @@ class GitRepository:
         )
         return ran.status == 0
 
-    def common(self, one: str, other: str) -> str:
+    def merge_base(self, one: str, other: str) -> str:
         """A commit where two histories part; empty where they share none, or one is gone."""
-        return next(iter(self.list_common(one, other)), "")
+        return next(iter(self.list_merge_bases(one, other)), "")
 
-    def list_common(self, one: str, other: str) -> list[str]:
+    def list_merge_bases(self, one: str, other: str) -> list[str]:
         """The commits where two histories part: several where they were merged crosswise."""
         ran = self.git.run(
             ["merge-base", "--all", "--end-of-options", one, other], statuses=(0, 1, 128)
@@ -324,11 +341,13 @@ def init_repository(folder: Path) -> GitRepository:
 
 
 def _locate(folder: Path) -> GitRepository | None:
-    own = folder / ".git"
-    if os.path.isdir(own):
-        return GitRepository(folder, own=own, shared=_shared(own), is_bare=False)
-    if os.path.isfile(own):
-        pointer = _POINTER.fullmatch(_read_small(own))
+    git_dir = folder / ".git"
+    if os.path.isdir(git_dir):
+        return GitRepository(
+            folder, git_dir=git_dir, common_dir=_common_dir(git_dir), is_bare=False
+        )
+    if os.path.isfile(git_dir):
+        pointer = _POINTER.fullmatch(_read_small(git_dir))
         target = Path(os.path.realpath(folder / pointer["path"])) if pointer else None
         if target is None or not os.path.isfile(target / "HEAD"):
             raise Unavailable(
@@ -336,16 +355,16 @@ def _locate(folder: Path) -> GitRepository | None:
                 hint="Run: git -C {place} worktree repair.",
                 place=folder,
             )
-        return GitRepository(folder, own=target, shared=_shared(target), is_bare=False)
+        return GitRepository(folder, git_dir=target, common_dir=_common_dir(target), is_bare=False)
     if os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "objects"):
-        return GitRepository(folder, own=folder, shared=folder, is_bare=True)
+        return GitRepository(folder, git_dir=folder, common_dir=folder, is_bare=True)
     return None
 
 
-def _shared(own: Path) -> Path:
+def _common_dir(git_dir: Path) -> Path:
     with contextlib.suppress(OSError):
-        return Path(os.path.realpath(own / _read_small(own / "commondir").strip()))
-    return own
+        return Path(os.path.realpath(git_dir / _read_small(git_dir / "commondir").strip()))
+    return git_dir
 
 
 def _read_small(path: Path) -> str:

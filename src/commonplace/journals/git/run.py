@@ -48,12 +48,12 @@ _SWITCHES = (
 )
 
 # What git needs of the surroundings; everything else, GIT_* above all, stays outside.
-_KEPT = frozenset(
+_VARIABLES = frozenset(
     """
     PATH HOME USERPROFILE HOMEDRIVE HOMEPATH SYSTEMROOT SYSTEMDRIVE TEMP TMP TMPDIR COMSPEC
     PROGRAMDATA APPDATA LOCALAPPDATA USER LOGNAME USERNAME SSH_AUTH_SOCK XDG_CONFIG_HOME
     LD_LIBRARY_PATH DYLD_LIBRARY_PATH
-    """.split()  # noqa: SIM905  a list of quoted words reads worse
+    """.split()
 )
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -81,16 +81,16 @@ _ENVIRONMENT = {
 _OFFLINE = "none"
 _TRANSPORTS = "file:git:http:https:ssh"
 
-# What a remote needs besides: proxies, certificates, where a keyring answers.
-_KEPT_FOR_REMOTES = frozenset(
+# What a remote needs as well: proxies, certificates, where a keyring answers.
+_VARIABLES_FOR_REMOTES = frozenset(
     """
     HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR KRB5CCNAME
     XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
-    """.split()  # noqa: SIM905  as above
+    """.split()
 )
 # The user's own files are read then: who he is to the remote stands there.
 _FILES_OF_OTHERS = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
-_OWN_FOR_REMOTES = r"^(credential\..*|core\.sshcommand)$"
+_USER_CONFIG_KEYS = r"^(credential\..*|core\.sshcommand)$"
 _SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15"
 _SWITCHES_FOR_REMOTES = (
     *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "-c", "http.saveCookies=false"),
@@ -125,8 +125,10 @@ class LockHeld(Unavailable):
 class Git:
     """The git command in one repository. Thread-safe; holds nothing open between calls.
 
-    folder: the work tree, or a bare repository itself. is_bare: it has no work tree. lock: a
-    descriptor that every command of `run` holds as well.
+    Args:
+        folder: The work tree, or a bare repository itself.
+        is_bare: It has no work tree.
+        lock: A descriptor that every command of `run` holds as well.
     """
 
     def __init__(self, folder: Path, *, is_bare: bool = False, lock: int | None = None) -> None:
@@ -134,7 +136,7 @@ class Git:
         self._lock = lock
         self._place = ["-C", str(folder), *([] if is_bare else [f"--work-tree={folder}"])]
         self._trust: list[str] | None = None
-        self._own: Mapping[str, str] | None = None
+        self._user_config: Mapping[str, str] | None = None
 
     def run(
         self,
@@ -154,9 +156,10 @@ class Git:
             statuses: The exit statuses that are an answer; any other raises.
             index: The file it takes for git's index.
 
-        Raises: Unavailable, Denied, Conflict, NotFound, Internal.
+        Raises:
+            Unavailable, Denied, Conflict, NotFound, Internal.
         """
-        ran = _finish(
+        ran = _run_to_end(
             self._command(arguments),
             what=f"git {arguments[0]} in {self.folder}",
             stdin=stdin,
@@ -180,12 +183,12 @@ class Git:
         is asked for a password: the command has no terminal, and ends with all it started.
         Raises: Unavailable when it takes too long, Denied.
         """
-        if self._own is None:
-            self._own = _own_for_remotes(self.folder)
+        if self._user_config is None:
+            self._user_config = _user_config_for_remotes(self.folder)
         environment = {
             **{k: x for k, x in _environment_of(self.folder).items() if k not in _FILES_OF_OTHERS},
-            **{k: x for k, x in os.environ.items() if k.upper() in _KEPT_FOR_REMOTES},
-            **self._own,
+            **{k: x for k, x in os.environ.items() if k.upper() in _VARIABLES_FOR_REMOTES},
+            **self._user_config,
             "GIT_ALLOW_PROTOCOL": _TRANSPORTS,
         }
         command = self._command(arguments)
@@ -195,7 +198,7 @@ class Git:
             place = command.index(each)
             del command[place - 1 : place + 1]
         command[at:at] = _SWITCHES_FOR_REMOTES
-        return _finish(
+        return _run_to_end(
             command,
             what=f"git {arguments[0]} in {self.folder}",
             environment=environment,
@@ -212,7 +215,7 @@ class Git:
         # Errors go to a file: a pipe that nobody reads would stop git once it is full.
         with tempfile.TemporaryFile() as errors:
             try:
-                process = subprocess.Popen(  # noqa: S603  as in _finish
+                process = subprocess.Popen(  # noqa: S603  as in _run_to_end
                     self._command(arguments),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
@@ -247,7 +250,7 @@ class Git:
         asked = ["config", "--global", "--includes", "--get-all", "safe.directory"]
         environment = {**_environment_of(self.folder)}
         del environment["GIT_CONFIG_GLOBAL"]
-        found = _finish(
+        found = _run_to_end(
             [_git(), "-C", os.path.abspath(os.sep), *asked],
             what="git config",
             environment=environment,
@@ -266,7 +269,7 @@ def run_anywhere(arguments: Sequence[str], folder: Path, *, own_config: bool = F
     environment = {**_environment_of(folder)}
     if own_config:
         del environment["GIT_CONFIG_GLOBAL"]
-    return _finish(
+    return _run_to_end(
         [_git(), "-C", str(folder), "--no-pager", *_SWITCHES, *arguments],
         what=f"git {arguments[0]} in {folder}",
         environment=environment,
@@ -285,17 +288,17 @@ def quiet_command(verb: str) -> str:
     return shlex.join([_git(), *_SWITCHES, *more, verb])
 
 
-def _own_for_remotes(folder: Path) -> dict[str, str]:
+def _user_config_for_remotes(folder: Path) -> dict[str, str]:
     """The user's own credential helpers and way of ssh, as variables that git reads last of all."""
     pairs = [("credential.helper", ""), ("core.sshCommand", _SSH)]
     for where in ("--system", "--global"):
         environment = {
             k: x for k, x in _environment_of(folder).items() if k not in _FILES_OF_OTHERS
         }
-        found = _finish(
+        found = _run_to_end(
             [
                 *(_git(), "-C", os.path.abspath(os.sep), "config", where, "--includes"),
-                *("--null", "--get-regexp", _OWN_FOR_REMOTES),
+                *("--null", "--get-regexp", _USER_CONFIG_KEYS),
             ],
             what="git config",
             environment=environment,
@@ -309,7 +312,7 @@ def _own_for_remotes(folder: Path) -> dict[str, str]:
     return variables
 
 
-def _finish(
+def _run_to_end(
     command: Sequence[str],
     *,
     what: str,
@@ -370,7 +373,7 @@ def _not_run(exc: OSError) -> Unavailable:
 
 
 def _environment_of(folder: Path) -> Mapping[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    kept = {name: value for name, value in os.environ.items() if name.upper() in _VARIABLES}
     # Never a repository that happens to lie around the folder.
     ceiling = str(folder.parent)
     return {
@@ -408,7 +411,7 @@ def explain_failure(folder: Path, verb: str, ran: GitResult) -> CommonplaceError
     line = next((x for x in lines if x.startswith(("fatal:", "error:"))), ran.err.strip())
     return Unavailable(
         f"git {verb} failed in {{place}} ({ran.status}): {opening(line, 200)}",
-        hint="Look what `git -C {place} fsck` and `git -C {place} status` say.",
+        hint="See what `git -C {place} fsck` and `git -C {place} status` say.",
         place=folder,
     )
 

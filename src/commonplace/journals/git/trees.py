@@ -45,7 +45,7 @@ class TreeChange:
         return all(x is None or x.is_file for x in (self.before, self.after))
 
     @property
-    def digits(self) -> int:
+    def hash_length(self) -> int:
         """How long the names of this repository's objects are."""
         return max(len(x.blob) for x in (self.before, self.after) if x is not None)
 

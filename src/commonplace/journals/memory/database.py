@@ -30,7 +30,11 @@ def sql() -> Mapping[str, str]:
 
 
 class MemoryDatabase(OwnedDatabase):
-    """The file of one user. prepare: called before it is made."""
+    """The file of one user.
+
+    Args:
+        prepare: Called before it is made.
+    """
 
     def __init__(self, folder: Path, prepare: Callable[[], object] | None = None) -> None:
         super().__init__(

@@ -14,7 +14,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, assert_never
 
 from commonplace.core.clock import local_date, within_calendar
-from commonplace.core.errors import Invalid, NotFound
+from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import nearest, opening, text_hash, well_formed
 from commonplace.core.values import Doc, Drop, Put
 from commonplace.journals.memory.records import (
@@ -124,19 +124,41 @@ def may_be_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def altered(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetime) -> Record:
+def version_of(record: Record) -> str:
+    """What says whether a record is still the one that was read."""
+    return text_hash(repr(record))
+
+
+def refuse_other_version(record: Record, expected: str) -> None:
+    """Refuse a record that has changed since it was read. Raises: Conflict.
+
+    Args:
+        record: As it is now.
+        expected: The version that was read.
+    """
+    if version_of(record) != expected:
+        raise Conflict(
+            f"{ref_of(record.kind, record.id)} has changed since it was read.",
+            hint="Read it again, then write.",
+        )
+
+
+def apply_draft(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetime) -> Record:
     """The record that a draft makes: of what there was, and of what it gives.
 
-    Raises: Invalid for what cannot be kept; messages say the field, never the text.
+    Raises: Invalid for what cannot be kept; messages say the field, never the text. Conflict where
+    the old record is another than the one that the draft expects.
     """
+    if old is not None and draft.expected:
+        refuse_other_version(old, draft.expected)
     given = _checked(draft, is_new=old is None)
     at = draft.at or (now if old is None else old.at)
     if at.tzinfo is None:
-        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Give an aware instant.")
+        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Add one, such as Z or +02:00.")
     with within_calendar(str(at)):
         at = at.astimezone(UTC)
     if old is None:
-        return _made(draft.kind, given, ref_id, at, now)
+        return _new_record(draft, given, ref_id, at, now)
     match old:
         case Message():
             raise Invalid(
@@ -149,7 +171,7 @@ def altered(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetim
             _rendered(kept)
             return replace(old, **given, flags=kept, updated=now)
         case JournalEntry():
-            return _whole(replace(old, **given, at=at, updated=now))
+            return _refuse_blank_entry(replace(old, **given, at=at, updated=now))
         case Todo():
             return replace(old, **given, at=at, updated=now)
         case Gratitude():
@@ -157,25 +179,28 @@ def altered(old: Record | None, draft: RecordDraft, *, ref_id: str, now: datetim
     assert_never(old)
 
 
-def _made(kind: Kind, given: dict[str, Any], ref_id: str, at: datetime, now: datetime) -> Record:
-    match kind:
+def _new_record(
+    draft: RecordDraft, given: dict[str, Any], ref_id: str, at: datetime, now: datetime
+) -> Record:
+    whose: dict[str, Any] = {"id": ref_id, "at": at, "supersedes": draft.supersedes}
+    match draft.kind:
         case "message":
-            return Message(id=ref_id, at=at, **given)
+            return Message(**whose, **given)
         case "journal":
             defaults = {"title": "", "body": "", "is_draft": False}
-            return _whole(JournalEntry(id=ref_id, at=at, updated=now, **{**defaults, **given}))
+            return _refuse_blank_entry(JournalEntry(**whose, updated=now, **{**defaults, **given}))
         case "todo":
-            return Todo(id=ref_id, at=at, updated=now, **{"done": False, **given})
+            return Todo(**whose, updated=now, **{"done": False, **given})
         case "gratitude":
-            return Gratitude(id=ref_id, at=at, updated=now, **given)
+            return Gratitude(**whose, updated=now, **given)
         case "preference":
             flags = {name: x for name, x in given.pop("flags", {}).items() if x is not None}
             defaults = {"language": "en", "religion": None}
             return Preferences(at=at, updated=now, flags=flags, **{**defaults, **given})
-    assert_never(kind)
+    assert_never(draft.kind)
 
 
-def _whole(entry: JournalEntry) -> JournalEntry:
+def _refuse_blank_entry(entry: JournalEntry) -> JournalEntry:
     if not entry.title.strip() and not entry.body.strip():
         raise Invalid("Invalid journal: title and body are blank.", hint="Give one of them.")
     return entry
@@ -187,7 +212,8 @@ def _checked(draft: RecordDraft, *, is_new: bool) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise Invalid(
-                f"A {draft.kind} has no {opening(name, 60)!r}.", hint=f"Give {', '.join(known)}."
+                f"A {draft.kind} has no field {opening(name, 60)!r}.",
+                hint=f"Give {', '.join(known)}.",
             )
     needed = {"message": ("role", "text"), "todo": ("title",), "gratitude": ("text",)}
     for name in needed.get(draft.kind, ()) if is_new else ():
@@ -280,7 +306,7 @@ def open_first(hits: Sequence[Hit]) -> list[Hit]:
     return [next(order) if hit.doc.ref in known else hit for hit in hits]
 
 
-def said_of(record: Record) -> str:
+def searchable_text(record: Record) -> str:
     """What of a record is searched and encoded; empty for what is never found, such as a draft."""
     match record:
         case Message():
@@ -307,27 +333,27 @@ def snippet_of(record: Record) -> str:
             title, body = normalised(record.title), opening(normalised(record.body), SHOWN)
             return "\n".join(part for part in (title, body) if part)
         case Todo() | Preferences():
-            return said_of(record)
+            return searchable_text(record)
         case Gratitude():
-            return opening(said_of(record), SHOWN)
+            return opening(searchable_text(record), SHOWN)
     assert_never(record)
 
 
 def _preferences_line(record: Preferences) -> str:
     given = {**record.flags, "language": record.language, "religion": record.religion}
     names = ("language", "religion", *sorted(record.flags))
-    pairs = (f"{name}={_value(given[name])}" for name in names if given[name] is not None)
-    return normalised("; ".join(pairs))
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    shown = {
+        name: x if isinstance(x, str) else json.dumps(x, ensure_ascii=False)
+        for name, x in given.items()
+        if x is not None
+    }
+    return normalised("; ".join(f"{name}={shown[name]}" for name in names if name in shown))
 
 
 def change_of(record: Record) -> Change:
     """What the index should hold of a record."""
     ref = ref_of(record.kind, record.id)
-    text = said_of(record)
+    text = searchable_text(record)
     if not text.strip() or not may_be_id(record.id):
         return Drop(ref)
     is_done = isinstance(record, Todo) and record.done
@@ -342,7 +368,9 @@ def change_of(record: Record) -> Change:
             stamp=text_hash(f"{record.at.isoformat()}\n{is_done}\n{text}"),
             tags=(DONE,) if is_done else (),
             # What was said in a day is one conversation: its messages lend each other context.
-            session=_session(record) if isinstance(record, Message) else "",
+            session=f"{JOURNAL}:{local_date(record.at, UTC).isoformat()}"
+            if isinstance(record, Message)
+            else "",
         )
     )
 
@@ -350,10 +378,6 @@ def change_of(record: Record) -> Change:
 def change_now(kind: str, ref_id: str, record: Record | None) -> Change:
     """What the index should hold of what changed: a record as it is now, or None for none."""
     return Drop(ref_of(kind, ref_id)) if record is None else change_of(record)
-
-
-def _session(message: Message) -> str:
-    return f"{JOURNAL}:{local_date(message.at, UTC).isoformat()}"
 
 
 def _type_of(value: Any) -> str:

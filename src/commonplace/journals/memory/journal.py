@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time, utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.journals.memory.database import MemoryDatabase, sql
-from commonplace.journals.memory.entry import altered, not_found, parse_id, parse_ref, ref_of
+from commonplace.journals.memory.entry import apply_draft, not_found, parse_id, parse_ref, ref_of
 from commonplace.journals.memory.records import PREFERENCES_ID, KindTally, Saved
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
-    page_asked,
     page_of,
+    page_values,
     record_of,
     row_of,
     row_of_call,
@@ -42,8 +42,11 @@ _log = logging.getLogger(__name__)
 class MemoryJournal:
     """One user's memory, there or not; nothing is made before the first write. Thread-safe.
 
-    Implements `MemoryStore`, and tallies, logs calls and erases. folder: where `memory.db` lies.
-    prepare: called before the folder is made.
+    Implements `MemoryStore`, and tallies, logs calls and erases.
+
+    Args:
+        folder: Where `memory.db` lies.
+        prepare: Called before the folder is made.
     """
 
     def __init__(
@@ -76,19 +79,26 @@ class MemoryJournal:
         if not draft.ref_id and draft.kind != "preference":
             # What cannot be kept is refused before a file is made for it.
             ref_id = id_of(draft, self._owner, now=now, random_bytes=self._random_bytes)
-            return self._add(draft, altered(None, draft, ref_id=ref_id, now=now))
+            return self._add(draft, apply_draft(None, draft, ref_id=ref_id, now=now))
         ref_id = parse_id(draft.kind, draft.ref_id) or PREFERENCES_ID
         with self.database.writing() as conn:
             old = self._find(conn, draft.kind, ref_id)
             if old is None and (draft.kind != "preference" or ref_id != PREFERENCES_ID):
                 raise not_found(draft.kind, ref_id)
-            record = altered(old, draft, ref_id=ref_id, now=now)
+            record = apply_draft(old, draft, ref_id=ref_id, now=now)
             self._write(conn, record)
         return Saved(ref_id=record.id, record=record, is_new=old is None)
 
     def find(self, kind: Kind, ref_id: str) -> Record | None:
         """A record as it is now; None where there is none. Raises: Unavailable."""
         rows = self.database.ask(f"find_{kind}", **self._named(kind, ref_id))
+        return record_of(kind, rows[0]) if rows else None
+
+    def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
+        """The record that took the place of one; see `Supersedes`. Raises: Unavailable."""
+        if kind == "preference":
+            return None
+        rows = self.database.ask(f"find_successor_{kind}", **self._named(kind, ref_id))
         return record_of(kind, rows[0]) if rows else None
 
     def delete(self, kind: Kind, ref_id: str) -> bool:
@@ -101,7 +111,7 @@ class MemoryJournal:
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
-        asked = page_asked(limit, cursor)
+        asked = page_values(limit, cursor)
         rows = self.database.ask(f"list_{kind}", user_id=self._owner, **asked)
         return page_of([record_of(kind, row) for row in rows], limit)
 
@@ -120,7 +130,7 @@ class MemoryJournal:
         ]
 
     def note_call(self, call: Call) -> None:
-        """Log a call; see `KeepsCalls`. Never raises."""
+        """Log a call; see `LogsCalls`. Never raises."""
         now = self._clock()
         row = {**row_of_call(call, now), "user_id": self._owner}
         try:
@@ -155,6 +165,10 @@ class MemoryJournal:
             known = self._find(conn, record.kind, record.id) if draft.key else None
             if known is not None:
                 return Saved(ref_id=known.id, record=known, is_new=False)
+            if record.kind != "preference" and record.supersedes:
+                known = self._successor(conn, record.kind, record.supersedes)
+                if known is not None:
+                    return Saved(ref_id=known.id, record=known, is_new=False)
             if draft.key and conn.execute(sql()["is_gone"], named).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
             self._write(conn, record)
@@ -165,6 +179,11 @@ class MemoryJournal:
 
     def _find(self, conn: sqlite3.Connection, kind: Kind, ref_id: str) -> Record | None:
         row = conn.execute(sql()[f"find_{kind}"], self._named(kind, ref_id)).fetchone()
+        return None if row is None else record_of(kind, row)
+
+    def _successor(self, conn: sqlite3.Connection, kind: Kind, ref_id: str) -> Record | None:
+        asked = sql()[f"find_successor_{kind}"]
+        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
         return None if row is None else record_of(kind, row)
 
     def _named(self, kind: Kind, ref_id: str) -> dict[str, Any]:

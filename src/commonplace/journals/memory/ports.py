@@ -1,4 +1,4 @@
-"""The ports of memory: the store of one user, whatever is behind it, and what workers share.
+"""The ports of memory: the store of one user, whatever is behind it, and what else it can do.
 
 Never reads a disk.
 """
@@ -69,7 +69,20 @@ class TalliesKinds(Protocol):
 
 
 @runtime_checkable
-class KeepsCalls(Protocol):
+class Supersedes(Protocol):
+    """A store whose records can take the place of others of their kind; each is followed once.
+
+    A save of a draft that `supersedes` one which was superseded before gives the record that took
+    its place, and keeps nothing.
+    """
+
+    def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
+        """The record that took the place of one; None for none. Raises: Unavailable."""
+        ...
+
+
+@runtime_checkable
+class LogsCalls(Protocol):
     """A store that logs the calls of tools for 30 days."""
 
     def note_call(self, call: Call) -> None:
@@ -82,11 +95,11 @@ class KeepsCalls(Protocol):
 
 
 @runtime_checkable
-class AsksTogether(Protocol):
+class SharesTransactions(Protocol):
     """A store on a server, whose questions cost less when several share a transaction."""
 
     def together(self) -> AbstractContextManager[None]:
-        """Have what this thread asks meanwhile share transactions; nothing long is waited for."""
+        """Have what this thread asks inside it share transactions; nothing long is waited for."""
         ...
 
 
@@ -99,7 +112,7 @@ class Erases(Protocol):
         ...
 
     def erased(self, refs: Sequence[str]) -> bool:
-        """The index holds no byte of these; erases what is left here, and tells whether none is."""
+        """The index holds no byte of these; erases what is left here, and says whether none is."""
         ...
 
 
@@ -120,86 +133,4 @@ class FindsAll(Protocol):
 
         Raises: Unavailable.
         """
-        ...
-
-
-class Backlog(Protocol):
-    """What changed in the memories of all users and waits for a worker: no text is in it.
-
-    Several workers may share one: what one has leased no other is given, until that runs out.
-    """
-
-    def lease(self, limit: int, *, encoder: str, seconds: float) -> list[OutboxLine]:
-        """Take the oldest; where nothing waits, what has vectors of another encoder than this.
-
-        encoder: empty without one: then only what has no words yet. Raises: Unavailable.
-        """
-        ...
-
-    def done(self, noted: Sequence[OutboxLine], *, encoder: str) -> list[OutboxLine]:
-        """These are filed; gives those that changed meanwhile, which wait again.
-
-        They do so even if another has filed the change: an earlier text may lie over it by now.
-        encoder: whose vectors they have now; empty if none.
-        """
-        ...
-
-    def give_back(self, noted: Sequence[OutboxLine]) -> None:
-        """These were not begun: the next that leases may have them."""
-        ...
-
-    def hold(self, noted: Sequence[OutboxLine], *, seconds: float) -> None:
-        """Keep what was leased here for so much longer, unless another has it by now."""
-        ...
-
-    def renew(self) -> int:
-        """Let everything wait again, as where an index was lost; how much it is.
-
-        What is deleted is among it, to leave the index. Raises: Unavailable.
-        """
-        ...
-
-
-class WorkerUpkeep(Protocol):
-    """What the workers of one database agree on: whose vectors are made, and what is tidied when.
-
-    One encoder is in charge at a time: two that made vectors again in turns would never end.
-    """
-
-    def take_charge(self, encoder: str, *, seconds: float) -> str:
-        """Take or renew the lease of the encoder in charge; gives that one, this or another.
-
-        All workers of one encoder share the lease; once it has run out, or was released, the next
-        encoder that asks has it. Raises: Unavailable.
-        """
-        ...
-
-    def release_charge(self, encoder: str) -> None:
-        """Give the lease back, if it is this encoder's. Raises: Unavailable."""
-        ...
-
-    def tidying(self, *, every_s: float) -> AbstractContextManager[bool]:
-        """Tidy up inside it, if it gives True: nobody else does, nor has for so long.
-
-        Ended without an error, it is noted as done. Raises: Unavailable.
-        """
-        ...
-
-    def tidy(self) -> int:
-        """Delete old calls, and vacuum what the database keeps of what is deleted; how many were.
-
-        Raises: Unavailable.
-        """
-        ...
-
-    def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
-        """Users who may have vectors of other encoders, which nobody has needed for so long.
-
-        None unless this one is in charge and has made all that others had made: that is noted,
-        and so long after they are given, until they are cleared. Raises: Unavailable.
-        """
-        ...
-
-    def note_cleared(self, encoder: str) -> None:
-        """No vector of another encoder than this is left. Raises: Unavailable."""
         ...

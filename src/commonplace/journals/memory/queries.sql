@@ -1,55 +1,78 @@
 -- The queries of memory. A record is read in the columns that `record_of` takes.
 
 -- name: state
--- What tells this file from another, and how far its outbox goes.
+-- What this file is known by, and how far its outbox goes.
 SELECT name, (SELECT coalesce(max(seq), 0) FROM wb_outbox) FROM state;
 
 -- name: find_message
 -- One message.
-SELECT id, role, content, created_at FROM wb_message WHERE user_id = :user_id AND id = :id;
+SELECT supersedes, id, role, content, created_at FROM wb_message
+WHERE user_id = :user_id AND id = :id;
 
 -- name: find_journal
 -- One journal entry.
-SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = :user_id AND id = :id;
 
 -- name: find_todo
 -- One thing to do.
-SELECT id, title, done, created_at, updated_at FROM wb_todo WHERE user_id = :user_id AND id = :id;
+SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+WHERE user_id = :user_id AND id = :id;
 
 -- name: find_gratitude
 -- One gratitude.
-SELECT id, content, created_at, updated_at FROM wb_gratitude WHERE user_id = :user_id AND id = :id;
+SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+WHERE user_id = :user_id AND id = :id;
 
 -- name: find_preference
 -- The preferences, under the one id they have.
 SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
 WHERE user_id = :user_id AND :id = 'preferences';
 
+-- name: find_successor_message
+-- The message that took the place of another.
+SELECT supersedes, id, role, content, created_at FROM wb_message
+WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
+
+-- name: find_successor_journal
+-- The journal entry that took the place of another.
+SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
+
+-- name: find_successor_todo
+-- The thing to do that took the place of another.
+SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
+
+-- name: find_successor_gratitude
+-- The gratitude that took the place of another.
+SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+WHERE user_id = :user_id AND supersedes = :id AND supersedes <> '';
+
 -- name: save_message
 -- A new message; there is no other way to write one.
-INSERT INTO wb_message (id, user_id, role, content, created_at)
-VALUES (:id, :user_id, :role, :content, :created_at);
+INSERT INTO wb_message (id, user_id, role, content, created_at, supersedes)
+VALUES (:id, :user_id, :role, :content, :created_at, :supersedes);
 
 -- name: save_journal
 -- A journal entry, new or altered.
-INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at)
-VALUES (:id, :user_id, :title, :body, :is_draft, :created_at, :updated_at)
+INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at, supersedes)
+VALUES (:id, :user_id, :title, :body, :is_draft, :created_at, :updated_at, :supersedes)
 ON CONFLICT (id) DO UPDATE SET title = excluded.title, body = excluded.body,
     is_draft = excluded.is_draft, created_at = excluded.created_at,
     updated_at = excluded.updated_at;
 
 -- name: save_todo
 -- A thing to do, new or altered.
-INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at)
-VALUES (:id, :user_id, :title, :done, :created_at, :updated_at)
+INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at, supersedes)
+VALUES (:id, :user_id, :title, :done, :created_at, :updated_at, :supersedes)
 ON CONFLICT (id) DO UPDATE SET title = excluded.title, done = excluded.done,
     created_at = excluded.created_at, updated_at = excluded.updated_at;
 
 -- name: save_gratitude
 -- A gratitude, new or altered.
-INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at)
-VALUES (:id, :user_id, :content, :created_at, :updated_at)
+INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at, supersedes)
+VALUES (:id, :user_id, :content, :created_at, :updated_at, :supersedes)
 ON CONFLICT (id) DO UPDATE SET content = excluded.content, created_at = excluded.created_at,
     updated_at = excluded.updated_at;
 
@@ -82,25 +105,25 @@ DELETE FROM wb_preferences WHERE user_id = :user_id AND :id = 'preferences';
 
 -- name: list_message
 -- Messages before an instant, newest first.
-SELECT id, role, content, created_at FROM wb_message
+SELECT supersedes, id, role, content, created_at FROM wb_message
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: list_journal
 -- Journal entries before an instant, newest first, drafts among them.
-SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: list_todo
 -- Things to do before an instant, newest first, done or not.
-SELECT id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: list_gratitude
 -- Gratitude before an instant, newest first.
-SELECT id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = :user_id AND (created_at, id) < (:before, :before_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+# `supersedes`: the id of the record whose place another took; empty for none.
 Kind: TypeAlias = Literal["message", "journal", "todo", "preference", "gratitude"]
 Role: TypeAlias = Literal["user", "assistant"]
 
@@ -29,6 +30,7 @@ class Message:
     text: str
     at: datetime
     kind: Literal["message"] = "message"
+    supersedes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,7 @@ class JournalEntry:
     at: datetime
     updated: datetime
     kind: Literal["journal"] = "journal"
+    supersedes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,7 @@ class Todo:
     at: datetime
     updated: datetime
     kind: Literal["todo"] = "todo"
+    supersedes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +69,16 @@ class Gratitude:
     at: datetime
     updated: datetime
     kind: Literal["gratitude"] = "gratitude"
+    supersedes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
-    """What a user prefers. flags: anything that JSON holds, by name."""
+    """What a user prefers.
+
+    Attributes:
+        flags: Anything that JSON holds, by name.
+    """
 
     language: str
     religion: str | None
@@ -85,9 +94,15 @@ Record: TypeAlias = Message | JournalEntry | Todo | Gratitude | Preferences
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDraft:
-    """What is to be kept. fields: by name, as the kind has them; what is absent stays.
+    """What is to be kept.
 
-    ref_id: of what is altered; empty for a new one. at: None for now. key: the same twice is one.
+    Attributes:
+        fields: By name, as the kind has them; what is absent stays.
+        ref_id: Of what is altered; empty for a new one.
+        at: None for now.
+        key: The same twice is one.
+        supersedes: The id of the record of this kind whose place a new one takes.
+        expected: The version that is altered, as `version_of` gives it; empty for any.
     """
 
     kind: Kind
@@ -95,13 +110,18 @@ class RecordDraft:
     ref_id: str = ""
     at: datetime | None = None
     key: str = ""
+    supersedes: str = ""
+    expected: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A record that is kept. is_new: False where it was altered, or its key had kept it before.
+    """A record that is kept.
 
-    record: None for one that its key had kept and that was deleted since: it does not come back.
+    Attributes:
+        is_new: False where it was altered, or its key had kept it before.
+        record: None for one that its key had kept and that was deleted since: it does not come
+            back.
     """
 
     ref_id: str
@@ -131,7 +151,9 @@ class KindTally:
 class Call:
     """One call of a tool, as the log keeps it: no text that anybody wrote is in it.
 
-    status: `ok`, or the code of an error. filters: kinds, instants and names of choices.
+    Attributes:
+        status: `ok`, or the code of an error.
+        filters: Kinds, instants and names of choices.
     """
 
     tool: str

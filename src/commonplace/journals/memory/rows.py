@@ -39,29 +39,45 @@ _BEYOND = "9999-12-31T23:59:59.999999Z"
 
 
 def record_of(
-    kind: Kind, row: tuple[Any, ...], *, instant: Callable[[Any], datetime] = parse_time
+    kind: Kind, row: Sequence[Any], *, instant: Callable[[Any], datetime] = parse_time
 ) -> Record:
     """A record from the columns that the queries of its kind read it in.
 
     instant: from what a column of times gives.
     """
+    supersedes = ""
+    if kind != "preference":
+        supersedes, *row = row
     if kind == "message":
         ref_id, role, text, at = row
-        return Message(id=ref_id, role=role, text=text, at=instant(at))
+        return Message(id=ref_id, role=role, text=text, at=instant(at), supersedes=supersedes)
     *rest, created, updated = row
     at, changed = instant(created), instant(updated)
     match kind:
         case "journal":
             ref_id, title, body, is_draft = rest
             return JournalEntry(
-                id=ref_id, title=title, body=body, is_draft=bool(is_draft), at=at, updated=changed
+                id=ref_id,
+                title=title,
+                body=body,
+                is_draft=bool(is_draft),
+                at=at,
+                updated=changed,
+                supersedes=supersedes,
             )
         case "todo":
             ref_id, title, done = rest
-            return Todo(id=ref_id, title=title, done=bool(done), at=at, updated=changed)
+            return Todo(
+                id=ref_id,
+                title=title,
+                done=bool(done),
+                at=at,
+                updated=changed,
+                supersedes=supersedes,
+            )
         case "gratitude":
             ref_id, text = rest
-            return Gratitude(id=ref_id, text=text, at=at, updated=changed)
+            return Gratitude(id=ref_id, text=text, at=at, updated=changed, supersedes=supersedes)
         case "preference":
             language, religion, flags = rest
             return Preferences(
@@ -85,6 +101,8 @@ def _flags(text: str) -> dict[str, Any]:
 def row_of(record: Record) -> dict[str, Any]:
     """The columns that the query which saves a record takes."""
     row: dict[str, Any] = {"id": record.id, "created_at": render_time(record.at)}
+    if not isinstance(record, Preferences):
+        row["supersedes"] = record.supersedes
     match record:
         case Message():
             return {**row, "role": record.role, "content": record.text}
@@ -109,7 +127,7 @@ def id_of(
     return new_id(draft.at or now, random_bytes(10))
 
 
-def page_asked(limit: int, cursor: str) -> dict[str, Any]:
+def page_values(limit: int, cursor: str) -> dict[str, Any]:
     """What the query of a list takes: where it begins, and one more than is shown.
 
     Raises: Invalid.

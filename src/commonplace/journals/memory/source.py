@@ -24,7 +24,15 @@ _UNREADABLE = "unreadable"
 
 
 class MemorySource:
-    """One user's memory, as the index follows it. database: what holds the records of the store."""
+    """One user's memory, as the index follows it.
+
+    Args:
+        database: What holds the records of the store.
+    """
+
+    cheap_mark = True
+    """Its mark reads the end of one table."""
+    exact_mark = True
 
     def __init__(self, store: MemoryStore, database: MemoryDatabase) -> None:
         self._store = store
@@ -34,11 +42,6 @@ class MemorySource:
     def name(self) -> str:
         """`memory`."""
         return JOURNAL
-
-    @property
-    def is_prompt(self) -> bool:
-        """Its mark reads the end of one table."""
-        return True
 
     def mark(self) -> str:
         """Which file it is, and how far its outbox goes; empty where there is none."""
@@ -74,9 +77,13 @@ class MemorySource:
 
 
 def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
-    """Puts and drops of all records that are not as they are known. Raises: Unavailable."""
+    """Puts of all records that are not as they are known, oldest first, then drops.
+
+    Raises: Unavailable.
+    """
     known = since.stamps(f"{JOURNAL}:")
     seen: set[str] = set()
+    changed: list[Put] = []
     for kind in KINDS:
         cursor = ""
         while True:
@@ -85,7 +92,8 @@ def _everything(store: MemoryStore, since: Since) -> Iterator[Change]:
                 if isinstance(change, Put):
                     seen.add(change.doc.ref)
                     if known.get(change.doc.ref) != change.doc.stamp:
-                        yield change
+                        changed.append(change)
             if not (cursor := found.cursor):
                 break
+    yield from sorted(changed, key=lambda put: put.doc.at)
     yield from (Drop(ref) for ref in sorted(known.keys() - seen))

@@ -11,7 +11,7 @@ import re
 # Only names of HTML: `List<String>` and `<ann@example.org>` are text.
 _INLINE = frozenset(
     """a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp
-    small span strike strong sub sup time tt u var wbr""".split()  # noqa: SIM905  reads better
+    small span strike strong sub sup time tt u var wbr""".split()
 )
 _BLOCK = frozenset(
     """address applet area article aside audio base body blockquote br button canvas caption center
@@ -19,7 +19,7 @@ _BLOCK = frozenset(
     form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input legend li
     link main map menu meta meter nav noframes noscript object ol optgroup option output p param
     picture pre progress rp rt ruby script search section select slot source style summary svg
-    table tbody td template textarea tfoot th thead title tr track ul video""".split()  # noqa: SIM905  as above
+    table tbody td template textarea tfoot th thead title tr track ul video""".split()
 )
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)(?:[\s/][^<>]*)?>")
 _OPENS = re.compile(r"<(?:!--|!doctype\b|(script|style)\b)", re.IGNORECASE)

@@ -11,30 +11,28 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Conflict, Invalid, NotFound
 from commonplace.core.text import opening
-from commonplace.journals.git.commit import CommitDraft, Moved, commit, retry_while_moved
 from commonplace.journals.git.history import parse_commit
 from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
-from commonplace.journals.git.trees import TreeChange, read_file
-from commonplace.journals.notebook.drafts import own_draft
+from commonplace.journals.notebook.commit_drafts import maintenance_draft
 from commonplace.journals.notebook.format import (
     CommitMessage,
     parse_file,
     parse_message,
     plain_overview,
-    render_file,
     version_of,
 )
 from commonplace.journals.notebook.merge import END, merge
 from commonplace.journals.notebook.names import file_of, parse_section
-from commonplace.journals.notebook.tree import WorkTree, next_entry
+from commonplace.journals.notebook.write import OverviewConflict
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from commonplace.journals.git.commit import CommitDraft
     from commonplace.journals.git.repo import GitRepository
-    from commonplace.journals.notebook.drafts import Signature
-    from commonplace.journals.notebook.join import Clash
+    from commonplace.journals.notebook.commit_drafts import Signature
     from commonplace.journals.notebook.journal import Notebook
+    from commonplace.journals.notebook.tree_merge import Clash
 
 OPEN = "refs/commonplace/conflicts"
 _BASE, _OURS = "base.md", "ours.md"
@@ -44,8 +42,13 @@ _BASE, _OURS = "base.md", "ours.md"
 class OverviewClash:
     """An overview of ours that waits beside the one on the branch.
 
-    section: its name now. base: what both began from. ours: what was written here. theirs: what the
-    branch holds now, with its version. at: when the sync found it. ref: where it is kept.
+    Attributes:
+        section: Its name now.
+        base: What both began from.
+        ours: What was written here.
+        theirs: What the branch holds now, with its version.
+        at: When the sync found it.
+        ref: Where it is kept.
     """
 
     section: str
@@ -78,7 +81,7 @@ def clash_draft(clash: Clash, signature: Signature, *, merge: str) -> CommitDraf
     summary = f"An overview of {clash.section} that waits to be settled"
     message = CommitMessage(summary=summary, text=merge, section=clash.section, verb="conflict")
     return replace(
-        own_draft(signature, message),
+        maintenance_draft(signature, message),
         puts={
             _BASE: clash.base.encode("utf-8", "surrogateescape"),
             _OURS: clash.ours.encode("utf-8", "surrogateescape"),
@@ -100,9 +103,9 @@ def open_place(branch: str) -> str:
 def may_have_clashes(repo: GitRepository) -> bool:
     """Whether any may wait, from git's files alone. Never raises."""
     try:
-        if (repo.shared / OPEN).is_dir():
+        if (repo.common_dir / OPEN).is_dir():
             return True
-        return OPEN.encode() in (repo.shared / "packed-refs").read_bytes()
+        return OPEN.encode() in (repo.common_dir / "packed-refs").read_bytes()
     except OSError:
         return False
 
@@ -123,7 +126,10 @@ class Clashes:
         return sorted(found, key=lambda x: (x.at, x.section, x.ref))
 
     def forget_settled(self) -> None:
-        """Forget those whose text the branch holds by now. Raises: Moved, Unavailable, Denied."""
+        """Forget those whose text the branch holds by now.
+
+        Raises: BranchMoved, Unavailable, Denied.
+        """
         if may_have_clashes(self._repo):
             head = self._repo.head().commit
             refs = self._refs()
@@ -164,42 +170,21 @@ class Clashes:
         if text is not None and text != clash.ours:
             _refuse_marks(wanted)
         if wanted != clash.theirs:
-            with self._repo.locked() as repo:
-                notes = retry_while_moved(lambda: self._attempt(clash, wanted, repo))
+            try:
+                _, notes = self._notebook.replace_overview(
+                    clash.section,
+                    wanted,
+                    base_version=clash.version,
+                    summary=f"Settle the overview of {clash.section}",
+                )
+            except OverviewConflict as exc:
+                raise Conflict(
+                    f"The overview of {clash.section} has changed since; nothing was written.",
+                    hint=f"Settle it again: commonplace notebook resolve {clash.section}",
+                ) from exc
         # Last: a process that is killed before finds it waiting still.
         update_refs(self._repo, [RefUpdate(clash.ref, "")], why="commonplace: settled")
         return notes
-
-    def _attempt(self, clash: OverviewClash, wanted: str, repo: GitRepository) -> tuple[str, ...]:
-        head = repo.writable_head()
-        if self._notebook.ledger.catch_up() != head.commit:
-            raise Moved("The notebook {place} has moved on.", hint="Try again.", place=repo.folder)
-        path = file_of(clash.section)
-        entry, content = read_file(repo, head.commit, path) or (None, b"")
-        current = parse_file(content)
-        if current.version != clash.version:
-            raise Conflict(
-                f"The overview of {clash.section} has changed since; nothing was written.",
-                hint=f"Settle it again: commonplace notebook resolve {clash.section}",
-            )
-        content = render_file(wanted, self._notebook.count(clash.section, current))
-        after = next_entry(repo, head, entry, content)
-        message = CommitMessage(
-            summary=f"Settle the overview of {clash.section}",
-            text="",
-            section=clash.section,
-            verb="overview",
-        )
-        draft = replace(
-            own_draft(self._notebook.signature(), message),
-            puts={path: content},
-            modes={path: after.mode},
-        )
-        with WorkTree(repo).following(
-            head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
-        ) as notes:
-            commit(repo, head, draft)
-        return tuple(notes)
 
     def _read(self, ref: str, name: str, head: str) -> OverviewClash | None:
         """A clash as it is now; None where there is none left."""
@@ -207,7 +192,7 @@ class Clashes:
         if kept is None or ours is None:
             return None
         commit = parse_commit(kept.name, kept.content)
-        section = self._notebook.ledger.name_now(parse_message(commit.message).section)
+        section = self._notebook.ledger.current_name(parse_message(commit.message).section)
         (now,) = self._repo.read_blobs(head, [file_of(section)])
         theirs = parse_file(now.content if now else b"").overview
         text = ours.content.decode("utf-8", "replace")

@@ -48,8 +48,10 @@ _HEADING = re.compile(r"^[#>*\-\s]+")
 class SectionFile:
     """What a section's file holds.
 
-    count: what its count line says, the last of them where a merge by hand left several; None where
-    it has none. lines: how many count lines it has.
+    Attributes:
+        count: What its count line says, the last of them where a merge by hand left several; None
+            where it has none.
+        lines: How many count lines it has.
     """
 
     overview: str
@@ -64,10 +66,14 @@ class SectionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """What a commit message says. entry_id: empty for a commit by hand. verb: of our own upkeep.
+    """What a commit message says.
 
-    section: as the message itself names it, for an entry whose change is empty. moved_from: the
-    section's former name.
+    Attributes:
+        entry_id: Empty for a commit by hand.
+        verb: Of our own upkeep.
+        section: As the message itself names it, for an entry whose change is empty.
+        moved_from: The section's former name.
+        supersedes: The id of the entry whose place this one took.
     """
 
     summary: str
@@ -77,13 +83,19 @@ class CommitMessage:
     section: str = ""
     verb: str = ""
     moved_from: str = ""
+    supersedes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookEntry:
-    """One entry of one section. hash: its commit's now, which a rebase changes; id: for good.
+    """One entry of one section.
 
-    author, address: the commit's. by_hand: it was committed with plain git.
+    Attributes:
+        hash: Its commit's now, which a rebase changes.
+        id: For good.
+        author, address: The commit's.
+        by_hand: It was committed with plain git.
+        supersedes: The id of the entry whose place it took; empty for none.
     """
 
     section: str
@@ -96,6 +108,7 @@ class NotebookEntry:
     author: str = ""
     address: str = ""
     by_hand: bool = False
+    supersedes: str = ""
 
     @property
     def ref(self) -> str:
@@ -103,7 +116,7 @@ class NotebookEntry:
         return ref_of(self.section, self.id)
 
     @property
-    def said_by(self) -> str:
+    def author_name(self) -> str:
         """Who wrote it, empty where nobody was named."""
         return "" if f"{self.author} <{self.address}>" == DEFAULT_AUTHOR else self.author
 
@@ -176,6 +189,7 @@ def parse_message(message: str) -> CommitMessage:
         section=ours.get("section", ""),
         verb=ours.get("commonplace", ""),
         moved_from=ours.get("moved-from", ""),
+        supersedes=ours.get("supersedes", ""),
     )
 
 
@@ -199,7 +213,7 @@ def _parse_trailers(paragraph: str) -> dict[str, str]:
         if match is None:
             continue
         key, value = match["key"].lower(), match["value"].strip()
-        if key == "entry-id":
+        if key in {"entry-id", "supersedes"}:
             if not _UUID.fullmatch(value):
                 continue
             value = value.lower()
@@ -230,6 +244,7 @@ def compose_message(message: CommitMessage) -> str:
         ("Work-Context", message.work_context),
         ("Section", message.section),
         ("Moved-From", message.moved_from),
+        ("Supersedes", message.supersedes),
         ("Commonplace", message.verb),
         ("Entry-Id", message.entry_id),
     ]
@@ -239,9 +254,27 @@ def compose_message(message: CommitMessage) -> str:
 
 
 def entry_message(
-    *, section: str, entry_id: str, text: str, summary: str | None, work_context: str | None
+    *,
+    section: str,
+    entry_id: str,
+    text: str,
+    summary: str | None,
+    work_context: str | None,
+    supersedes: str = "",
 ) -> CommitMessage:
-    """The message of an entry to be written, checked. Raises: Invalid."""
+    """The message of an entry to be written, checked.
+
+    Args:
+        section: Where.
+        entry_id: Its id for good.
+        text: What was done or learned.
+        summary: It in a line; else its first line.
+        work_context: What kind of work it was.
+        supersedes: The id of the entry whose place it takes.
+
+    Raises:
+        Invalid: A text is blank, too long, or cannot be kept.
+    """
     text = checked_text(text, "entry")
     if not text.strip():
         raise Invalid("The entry is empty.", hint="Say what was done or learned.")
@@ -253,6 +286,7 @@ def entry_message(
         work_context=first_words(context, _LONGEST_CONTEXT),
         entry_id=entry_id,
         section=section,
+        supersedes=supersedes,
     )
 
 
@@ -277,7 +311,7 @@ def summary_of(text: str) -> str:
     return first_words(text, SUMMARY_LENGTH)
 
 
-def hand_id(commit: Commit) -> str:
+def manual_commit_id(commit: Commit) -> str:
     """The entry id of a commit made by hand: a rebase that changes its hash alone leaves it.
 
     It follows from who wrote the commit, when, what it says, and what it made of which sections.
@@ -306,13 +340,14 @@ def entry_of(
         author=commit.author,
         address=commit.address,
         by_hand=not message.entry_id,
+        supersedes=message.supersedes,
     )
 
 
 def entries_of(commit: Commit, message: CommitMessage | None = None) -> Iterator[NotebookEntry]:
     """The entries a commit is: one with our id, one for each section a commit by hand touched.
 
-    A merge is none, nor is our own upkeep.
+    A merge is not an entry, nor is our own upkeep.
     """
     message = message or parse_message(commit.message)
     if len(commit.parents) > 1 or (message.verb and not message.entry_id):
@@ -322,6 +357,6 @@ def entries_of(commit: Commit, message: CommitMessage | None = None) -> Iterator
         # Its own word first: a rebase that keeps it may leave it without a change of its own.
         named = find_section(file_of(message.section))
         touched = [named] if named else touched[:1]
-    entry_id = message.entry_id or (hand_id(commit) if touched else "")
+    entry_id = message.entry_id or (manual_commit_id(commit) if touched else "")
     for section in touched:
         yield entry_of(commit, message, section=section, entry_id=entry_id)

@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from commonplace.core.errors import already_superseded
 from commonplace.core.ids import key_id, new_id
+from commonplace.core.text import well_formed
 from commonplace.journals.git.commit import render_person
 from commonplace.journals.git.repo import init_repository
-from commonplace.journals.notebook.drafts import Signature
+from commonplace.journals.notebook.commit_drafts import Signature
 from commonplace.journals.notebook.format import (
     DEFAULT_AUTHOR,
     KEYS,
+    CommitMessage,
     NotebookEntry,
     entry_message,
     plain_overview,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime, tzinfo
     from pathlib import Path
+
+    from commonplace.journals.notebook.names import SectionAddress
 
 __all__ = [
     "DEFAULT_AUTHOR",
@@ -120,6 +125,7 @@ class Notebook(NotebookReader):
         idempotency_key: str | None = None,
         entry_id: str | None = None,
         at: datetime | None = None,
+        supersedes: str = "",
     ) -> WrittenEntry:
         """Add an entry, and put a new overview in place if one is given; the branch moves once.
 
@@ -133,8 +139,10 @@ class Notebook(NotebookReader):
             idempotency_key: The same key twice in one clone is one entry: the first call's.
             entry_id: The same id twice in any clone is one entry.
             at: Aware, default now; kept in whole seconds.
+            supersedes: The id of the entry whose place this one takes.
 
-        Raises: OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
+        Raises:
+            OverviewConflict with both texts, Conflict, Invalid, Denied, Unavailable, NotFound.
         """
         name, at = parse_new_section(section), at or self.clock()
         if entry_id is None and idempotency_key is not None:
@@ -146,6 +154,7 @@ class Notebook(NotebookReader):
             text=entry,
             summary=summary,
             work_context=work_context,
+            supersedes=supersedes,
         )
         request = EntryRequest(
             section=name,
@@ -159,6 +168,64 @@ class Notebook(NotebookReader):
         if self._upkeep is not None:
             self._upkeep.start_if_due(self.repo)
         return written
+
+    def supersede(self, address: str | SectionAddress, text: str) -> WrittenEntry:
+        """Add an entry in the place of another of its section; both stay in the history.
+
+        Args:
+            address: Of the entry that holds no more: `path#<entry id>` or `path#hash`.
+            text: Of the new one.
+
+        Returns:
+            The new entry; the one that is there, `repeated`, where this was done before.
+
+        Raises:
+            Conflict: Another entry has taken its place.
+            Invalid, NotFound, Denied, Unavailable.
+        """
+        old = self.read_entry(address)
+        known = self.ledger.find_successor(old.id)
+        written = self.write(
+            old.section,
+            text,
+            work_context=old.work_context or None,
+            # In this clone once; what another clone writes in its place comes with a sync.
+            idempotency_key=f"supersedes {old.id}",
+            entry_id=known.id if known else None,
+            supersedes=old.id,
+        )
+        if written.repeated and written.entry.text.strip() != well_formed(text).strip():
+            raise already_superseded(old.ref, written.entry.ref)
+        return written
+
+    def replace_overview(
+        self, section: str, text: str, *, base_version: str, summary: str = ""
+    ) -> tuple[Section, tuple[str, ...]]:
+        """Put a new text in place of an overview, without an entry; the history keeps the old one.
+
+        Args:
+            section: Whose.
+            text: The whole new overview; blank leaves none.
+            base_version: The version that was read.
+            summary: What the commit says; else that the overview was amended.
+
+        Returns:
+            The section, and sentences on what of the folder was left as it was.
+
+        Raises:
+            OverviewConflict with both texts, NotFound, Invalid, Denied, Unavailable.
+        """
+        name = parse_section(section)
+        message = CommitMessage(
+            summary=summary or f"Amend the overview of {name}",
+            text="",
+            section=name,
+            verb="overview",
+        )
+        notes = NotebookWriter(self, self.signature).put_overview(
+            message, plain_overview(text), base_version
+        )
+        return self.read_section(name), notes
 
     def move(self, old: str, new: str, *, below: bool = False) -> SectionMoves:
         """Give a section another name, its entries with it; a folder alone goes with all below it.

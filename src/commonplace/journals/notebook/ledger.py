@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from commonplace.journals.git.history import Commit
     from commonplace.journals.git.repo import GitRepository
 
-_LAYOUT = 3
+_LAYOUT = 4
 _TRIES = 20
-_TABLES = ("entries", "by_section", "by_hash", "moves")
+_TABLES = ("entries", "by_section", "by_hash", "by_former", "moves")
 
 
 @cache
@@ -80,14 +80,18 @@ _Row: TypeAlias = "_Move | _Merge | dict[str, object]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """What of a history is gone, then what has come. whole: it takes the place of all that was."""
+    """What of a history is gone, then what has come.
+
+    Attributes:
+        whole: It takes the place of all that was.
+    """
 
     gone: list[_Row] = field(default_factory=list)
     come: list[_Row] = field(default_factory=list)
     whole: bool = False
 
 
-class _Unclear(Exception):
+class _NeedsWholeHistory(Exception):
     """Only the whole history says what the ledger must hold."""
 
 
@@ -167,7 +171,9 @@ class Ledger:
     def catch_up(self, to: str | None = None) -> str:
         """Read what the history has more, or has in another's place; the commit it is at then.
 
-        to: the commit whose history it is to hold; the branch's where none is named.
+        Args:
+            to: The commit whose history it is to hold; the branch's where none is named.
+
         Raises: Unavailable, Denied, NotFound.
         """
         for _ in range(_TRIES):
@@ -179,11 +185,13 @@ class Ledger:
             if self._apply(self._read(known, head), at=known, head=head):
                 return head
         raise Unavailable(
-            "The notebook {place} moves all the time.", hint="Try again.", place=self._repo.folder
+            "The notebook {place} kept changing while it was read.",
+            hint="Try again.",
+            place=self._repo.folder,
         )
 
     @property
-    def is_blank(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether it holds no history yet: catching up reads all of it."""
         return not self._head()
 
@@ -215,11 +223,15 @@ class Ledger:
         """The entry with an id; several lines for a commit by hand in several sections."""
         return _lines(self._ask("by_id", id=entry_id))
 
+    def find_successor(self, entry_id: str) -> EntryLine | None:
+        """The entry that took the place of the one with this id, the newest of several."""
+        return next(iter(_lines(self._ask("successors", id=entry_id))), None)
+
     def by_hash(self, prefix: str) -> list[EntryLine]:
         """The entries whose commit's hash begins so, at most 50."""
         return _lines(self._ask("by_hash", low=prefix, high=f"{prefix}g"))
 
-    def place(self, entry_id: str, named: str) -> str:
+    def current_section(self, entry_id: str, named: str) -> str:
         """Where an entry is now that its commit puts into the section `named`."""
         found = self._ask("place", id=entry_id, named=named)
         return found[0][0] if found else named
@@ -237,7 +249,7 @@ class Ledger:
             for section, count, newest in self._ask("tallies")
         }
 
-    def name_now(self, section: str) -> str:
+    def current_name(self, section: str) -> str:
         """What a section is called now; the name itself where it never moved."""
         seen = {section}
         while found := self._ask("moved_to", old=section):
@@ -257,7 +269,7 @@ class Ledger:
 
     def _read(self, known: str, head: str) -> _Step:
         """What leads from one commit's history to another's."""
-        common = self._repo.common(known, head) if known and head else ""
+        common = self._repo.merge_base(known, head) if known and head else ""
         if common:
             step = _Step(
                 gone=[] if common == known else list(self._rows(known, since=head)),
@@ -290,7 +302,7 @@ class Ledger:
             return False
         named = {x["named"] for x in step.come if isinstance(x, dict)}
         return any(isinstance(x, _Move) for x in step.come) or any(
-            old in named for (old,) in self._ask("former_names")
+            old in named for (old,) in self._ask("old_names")
         )
 
     def _apply(self, step: _Step, *, at: str, head: str) -> bool:
@@ -300,9 +312,9 @@ class Ledger:
                 layout, known = conn.execute(_sql()["state"]).fetchone()
                 if (known if layout == _LAYOUT else "") != at:
                     return False
-                _take(conn, step)
+                _take_step(conn, step)
                 conn.execute(_sql()["set_state"], {"head": head, "layout": _LAYOUT})
-        except _Unclear:
+        except _NeedsWholeHistory:
             return self._apply(self._whole(head), at=at, head=head)
         return True
 
@@ -315,10 +327,10 @@ class Ledger:
     def _opened(self) -> Database:
         make_folder(self._path.parent)
         try:
-            return self._laid_out()
+            return self._create_tables()
         except Corrupted:
             self._remove()
-            return self._laid_out()
+            return self._create_tables()
 
     def _remove(self) -> None:
         """Remove the file: it is derived, and made again from the history."""
@@ -326,7 +338,7 @@ class Ledger:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._path}{suffix}")
 
-    def _laid_out(self) -> Database:
+    def _create_tables(self) -> Database:
         database = Database(self._path, open_connection=partial(connect, synchronous="normal"))
         try:
             with database.using() as conn, translated(self._path), transaction(conn):
@@ -345,8 +357,8 @@ class Ledger:
         return database
 
 
-def _take(conn: sqlite3.Connection, step: _Step) -> None:
-    """Take out what is gone, and file what has come. Raises: _Unclear."""
+def _take_step(conn: sqlite3.Connection, step: _Step) -> None:
+    """Take out what is gone, and file what has come. Raises: _NeedsWholeHistory."""
     sql = _sql()
     gone = [x for x in step.gone if isinstance(x, dict)]
     if step.whole:
@@ -356,7 +368,7 @@ def _take(conn: sqlite3.Connection, step: _Step) -> None:
     conn.executemany(sql["drop_gone"], gone)
     _add(conn, step.come)
     if any(conn.execute(sql["is_at"], x).fetchone() for x in gone):
-        raise _Unclear  # another copy of it is left, and its hash is unknown
+        raise _NeedsWholeHistory  # another copy of it is left, and its hash is unknown
 
 
 def _add(conn: sqlite3.Connection, rows: Iterable[_Row]) -> None:
@@ -383,6 +395,7 @@ def _rows_of(commit: Commit) -> Iterator[_Row]:
             "hash": entry.hash,
             "at": int(entry.at.timestamp()),
             "summary": entry.summary.encode("utf-8", "replace").decode(),
+            "supersedes": entry.supersedes,
         }
 
 

@@ -8,7 +8,8 @@ CREATE TABLE IF NOT EXISTS state (
 
 -- name: create_entries
 -- One row for each entry of a section; named: the section as its commit calls it, section: its name now;
--- copies: how many commits of the history are this entry.
+-- copies: how many commits of the history are this entry; supersedes: the id of the entry whose place
+-- it took, empty for none.
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -17,6 +18,7 @@ CREATE TABLE IF NOT EXISTS entries (
     hash TEXT NOT NULL,
     at INTEGER NOT NULL,
     summary TEXT NOT NULL,
+    supersedes TEXT NOT NULL,
     copies INTEGER NOT NULL DEFAULT 1,
     UNIQUE (id, named)
 );
@@ -28,6 +30,10 @@ CREATE INDEX IF NOT EXISTS entries_by_section ON entries (section, at, seq);
 -- name: create_by_hash
 -- A hash, or the beginning of one.
 CREATE INDEX IF NOT EXISTS entries_by_hash ON entries (hash);
+
+-- name: create_by_former
+-- Which entry took the place of another.
+CREATE INDEX IF NOT EXISTS entries_by_former ON entries (supersedes) WHERE supersedes <> '';
 
 -- name: create_moves
 -- What sections were called before, in the order of the history.
@@ -68,10 +74,11 @@ DELETE FROM moves;
 -- name: add_entry
 -- One entry, after all that are there; a copy of one (a rebase merged with what it was made from) is
 -- that entry, with the commit that comes later, wherever its section was moved to since.
-INSERT INTO entries (id, named, section, hash, at, summary)
-VALUES (:id, :named, :section, :hash, :at, :summary)
+INSERT INTO entries (id, named, section, hash, at, summary, supersedes)
+VALUES (:id, :named, :section, :hash, :at, :summary, :supersedes)
 ON CONFLICT (id, named) DO UPDATE
-SET hash = excluded.hash, at = excluded.at, summary = excluded.summary, copies = copies + 1;
+SET hash = excluded.hash, at = excluded.at, summary = excluded.summary,
+    supersedes = excluded.supersedes, copies = copies + 1;
 
 -- name: drop_copy
 -- A commit that was this entry is in the history no more.
@@ -85,7 +92,7 @@ DELETE FROM entries WHERE id = :id AND named = :named AND copies <= 0;
 -- Whether an entry is still at the commit it was at.
 SELECT 1 FROM entries WHERE id = :id AND named = :named AND hash = :hash;
 
--- name: former_names
+-- name: old_names
 -- What sections were called before they were moved.
 SELECT DISTINCT old FROM moves;
 
@@ -96,7 +103,7 @@ SELECT count(*) FROM entries;
 -- name: all_entries
 -- Every entry, in an order of its own. Of several commits that are one entry either may be named.
 SELECT id, named, section, copies, CASE copies WHEN 1 THEN hash END, CASE copies WHEN 1 THEN at END,
-    CASE copies WHEN 1 THEN summary END
+    CASE copies WHEN 1 THEN summary END, CASE copies WHEN 1 THEN supersedes END
 FROM entries ORDER BY id, named;
 
 -- name: all_moves
@@ -127,6 +134,11 @@ ORDER BY at DESC, seq DESC LIMIT :length OFFSET :start;
 -- name: by_id
 -- An entry by its id; several rows for a commit by hand that touched several sections.
 SELECT id, section, hash, at, summary FROM entries WHERE id = :id ORDER BY seq;
+
+-- name: successors
+-- The entries that took the place of one, the newest first: other clones may have written theirs.
+SELECT id, section, hash, at, summary FROM entries
+WHERE supersedes = :id AND supersedes <> '' ORDER BY at DESC, seq DESC;
 
 -- name: by_hash
 -- Entries by a hash, or by the beginning of one.

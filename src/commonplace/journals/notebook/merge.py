@@ -23,8 +23,9 @@ END = "<!-- both versions agree from here on -->"
 class Merged:
     """What came of a merge.
 
-    differing: places that are marked in the text. added: blocks of one side alone that were new
-    against the base, and stand unmarked.
+    Attributes:
+        differing: Places that are marked in the text.
+        added: Blocks of one side alone that were new against the base, and stand unmarked.
     """
 
     text: str
@@ -56,7 +57,7 @@ def merge(version_a: str, version_b: str, *, base: str | None = None) -> Merged:
     return Merged(text="\n\n".join(parts), differing=differing, added=added)
 
 
-def settle(base: str, ours: str, theirs: str) -> str | None:
+def try_merge(base: str, ours: str, theirs: str) -> str | None:
     """The text with what each side changed since the base; None where both changed one place.
 
     A side that changed nothing gives way as it is; the same change on both sides is one.
@@ -69,7 +70,7 @@ def settle(base: str, ours: str, theirs: str) -> str | None:
     parts: list[str] = []
     at = 0
     for edit in sorted({*left, *right}):
-        if edit.start < at or any(_meets(edit, x) for x in (*left, *right)):
+        if edit.start < at or any(_overlaps(edit, x) for x in (*left, *right)):
             return None
         parts += [*began[at : edit.start], *edit.blocks]
         at = edit.end
@@ -93,7 +94,7 @@ def _edits(base: str, text: str) -> list[_Edit]:
     ]
 
 
-def _meets(edit: _Edit, other: _Edit) -> bool:
+def _overlaps(edit: _Edit, other: _Edit) -> bool:
     """Whether two edits are of one place: they share a block, or a gap that both fill."""
     if edit == other:
         return False

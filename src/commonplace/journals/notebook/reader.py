@@ -30,8 +30,8 @@ from commonplace.journals.notebook.names import (
     parse_address,
     parse_section,
 )
-from commonplace.journals.notebook.recent import newest_entries
-from commonplace.journals.notebook.toc import TocNode, grow
+from commonplace.journals.notebook.newest_entries import newest_entries
+from commonplace.journals.notebook.toc import TocNode, build_toc
 from commonplace.journals.notebook.upkeep import has_changed_paths
 
 if TYPE_CHECKING:
@@ -50,7 +50,12 @@ _ENTRY_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section as it is now. version: of the overview; last_entry: None where there is none."""
+    """A section as it is now.
+
+    Attributes:
+        version: Of the overview.
+        last_entry: None where there is none.
+    """
 
     name: str
     overview: str
@@ -147,7 +152,7 @@ class NotebookReader:
         """Where an address leads to. Raises: as `read_entry`."""
         self.ledger.catch_up()
         section = address.section
-        names = {section, self.ledger.name_now(section)}
+        names = {section, self.ledger.current_name(section)}
         mark = address.entry.lower()
         lines: list[EntryLine] = []
         if _ENTRY_ID.fullmatch(mark):
@@ -185,7 +190,7 @@ class NotebookReader:
                 hint=f"Use a start of 0 or more and a length of 1 to {MOST_LINES}.",
             )
         name = parse_section(section)
-        if self.ledger.is_blank and has_changed_paths(self.repo):
+        if self.ledger.is_empty and has_changed_paths(self.repo):
             # A first question is not to wait for a walk through all that was ever written.
             head = self.repo.head().commit
             found = newest_entries(self.repo, head, name, start=start, length=length)
@@ -216,7 +221,7 @@ class NotebookReader:
         sections = self.list_sections()
         if top and not any(x == top or x.startswith(f"{top}/") for x in sections):
             raise self.no_section(top)
-        return grow(sections, self.ledger.tallies(), top=top, depth=depth)
+        return build_toc(sections, self.ledger.tallies(), top=top, depth=depth)
 
     def node(self, section: str) -> TocNode:
         """A section, or a group, as a table of contents shows it, without what lies below it.
@@ -238,7 +243,7 @@ class NotebookReader:
 
     def no_section(self, name: str) -> NotFound:
         """What to raise for a section that is not there: it may have been moved."""
-        now = self.ledger.name_now(name)
+        now = self.ledger.current_name(name)
         hint = (
             f"It was moved: read {now}."
             if now != name

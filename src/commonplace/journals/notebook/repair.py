@@ -19,7 +19,7 @@ from commonplace.journals.git.trees import list_tree
 from commonplace.journals.notebook.ledger import Ledger
 from commonplace.journals.notebook.names import SUFFIX, find_section, why_nameless
 from commonplace.journals.notebook.sync import list_half_made, remove_half_made, work_folder
-from commonplace.journals.notebook.tree import WorkTree
+from commonplace.journals.notebook.work_tree import WorkTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ def _is_ledger_true(notebook: NotebookReader) -> bool:
 
 def _stale_locks(repo: GitRepository) -> Iterator[Problem]:
     branch = repo.head().branch
-    locks = [repo.own / "HEAD.lock", *([repo.shared / f"{branch}.lock"] if branch else [])]
+    locks = [repo.git_dir / "HEAD.lock", *([repo.common_dir / f"{branch}.lock"] if branch else [])]
     for lock in (lock_path(repo), *locks):
         age = age_s(lock)
         if age is None or age < STALE_S:

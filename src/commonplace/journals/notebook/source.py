@@ -42,6 +42,10 @@ _UNREADABLE = "unreadable"
 class NotebookSource:
     """One notebook, as the index follows it."""
 
+    cheap_mark = True
+    """Its mark reads two small files of git's."""
+    exact_mark = True
+
     def __init__(self, notebook: NotebookReader) -> None:
         self._notebook = notebook
 
@@ -49,11 +53,6 @@ class NotebookSource:
     def name(self) -> str:
         """`notebook`."""
         return JOURNAL
-
-    @property
-    def is_prompt(self) -> bool:
-        """Its mark reads two small files of git's."""
-        return True
 
     def mark(self) -> str:
         """The commit the branch is at; empty where there is none."""
@@ -73,7 +72,7 @@ class NotebookSource:
         repo = self._notebook.repo
         head = self._notebook.ledger.catch_up()
         mark = since.mark or ""
-        if mark.isalnum() and head and (common := repo.common(mark, head)):
+        if mark.isalnum() and head and (common := repo.merge_base(mark, head)):
             gone = _Commits([] if common == mark else list(read_history(repo, mark, since=head)))
             left = [x for commit in gone for x in self._docs(commit)]
             come = _Commits(read_history(repo, head, since=mark))
@@ -115,7 +114,7 @@ class NotebookSource:
 
     def _docs(self, commit: Commit) -> Iterator[Doc]:
         for entry in entries_of(commit):
-            place = self._notebook.ledger.place(entry.id, entry.section)
+            place = self._notebook.ledger.current_section(entry.id, entry.section)
             yield entry_doc(entry, section=place, zone=self._notebook.zone)
 
     def _sections(self, head: str) -> Iterator[list[Doc]]:
@@ -171,7 +170,7 @@ def entry_doc(entry: NotebookEntry, *, section: str, zone: tzinfo) -> Doc:
         text=entry_text(entry),
         stamp=token.hexdigest()[:16],
         headings=(entry.work_context,) if entry.work_context else (),
-        author=entry.said_by,
+        author=entry.author_name,
         dated=render_date(local_date(entry.at, zone)),
     )
 

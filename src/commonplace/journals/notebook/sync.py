@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Conflict
 from commonplace.core.files import locked, make_folder
-from commonplace.journals.git.commit import Moved, commit_chains
+from commonplace.journals.git.commit import BranchMoved, commit_chains
 from commonplace.journals.git.refs import RefUpdate, list_refs, update_refs
 from commonplace.journals.git.remote import fetch, find_remote, push
 from commonplace.journals.git.trees import compare_trees, list_tree
+from commonplace.journals.notebook.commit_drafts import entry_draft, maintenance_draft, move_draft
 from commonplace.journals.notebook.conflicts import (
     Clashes,
     clash_draft,
@@ -30,8 +31,15 @@ from commonplace.journals.notebook.conflicts import (
     merge_of,
     open_place,
 )
-from commonplace.journals.notebook.drafts import entry_draft, move_draft, own_draft
-from commonplace.journals.notebook.join import (
+from commonplace.journals.notebook.sync_checks import (
+    dropped_by_rebase,
+    entries_between,
+    refuse_dirt,
+    refuse_loss,
+    refuse_shallow,
+    refuse_stranger,
+)
+from commonplace.journals.notebook.tree_merge import (
     MERGED,
     RECOUNTED,
     MergedTree,
@@ -41,15 +49,7 @@ from commonplace.journals.notebook.join import (
     joined_draft,
     recount,
 )
-from commonplace.journals.notebook.losses import (
-    dropped_by_rebase,
-    entries_between,
-    refuse_dirt,
-    refuse_loss,
-    refuse_shallow,
-    refuse_stranger,
-)
-from commonplace.journals.notebook.tree import WorkTree
+from commonplace.journals.notebook.work_tree import WorkTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from commonplace.journals.git.remote import Remote
     from commonplace.journals.git.repo import GitRepository, Head
     from commonplace.journals.git.trees import TreeChange
-    from commonplace.journals.notebook.join import Clash
     from commonplace.journals.notebook.journal import Notebook
     from commonplace.journals.notebook.ledger import Ledger
+    from commonplace.journals.notebook.tree_merge import Clash
 
 TRIES = 10
 _PAUSE_S = 0.2
@@ -113,7 +113,11 @@ class _SyncInput:
 
 @dataclass(slots=True, kw_only=True)
 class _SyncResult:
-    """What a sync has made. to: the commit that both sides are to be at."""
+    """What a sync has made.
+
+    Attributes:
+        to: The commit that both sides are to be at.
+    """
 
     to: str
     clashes: Sequence[Clash] = ()
@@ -125,7 +129,7 @@ class _SyncResult:
 
 def work_folder(repo: GitRepository) -> Path:
     """Where a sync keeps what it works on; its lock is on this folder."""
-    return repo.shared / _FOLDER
+    return repo.common_dir / _FOLDER
 
 
 def list_half_made(repo: GitRepository) -> list[str]:
@@ -184,11 +188,11 @@ class Sync:
             for number in range(TRIES):
                 try:
                     return self._attempt()
-                except Moved as exc:
+                except BranchMoved as exc:
                     if number + 1 == TRIES:
-                        hint = "Others sync all the time; try later."
-                        hint = hint if exc.hint == "Try again." else exc.hint
-                        raise Conflict(exc.message, hint=hint) from exc
+                        busy = "Others sync all the time; try later."
+                        hint = busy if exc.hint == "Try again." else None
+                        raise exc.as_kind(Conflict, hint=hint) from exc
                     self._sleep(_PAUSE_S * (number + 1) * random.uniform(0.5, 1.0))  # noqa: S311  a pause
         raise AssertionError  # the last attempt returns or raises
 
@@ -248,7 +252,7 @@ class Sync:
         """Make the commit that both sides are to be at, on a ref of ours."""
         ours, theirs = given.head.commit, given.theirs
         if self._ledger.catch_up() != ours:
-            raise Moved(
+            raise BranchMoved(
                 "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
             )
         with tempfile.TemporaryDirectory(dir=work_folder(self._repo)) as folder:
@@ -287,7 +291,7 @@ class Sync:
                 if not self._accepts:
                     raise self._rewritten(given, len(held))
                 return replace(self._replay_on_theirs(given, seen, lost, ledger), dropped=len(held))
-        common = self._repo.list_common(ours, theirs)
+        common = self._repo.list_merge_bases(ours, theirs)
         if common in ([ours], [theirs]):
             return self._with_counts(given, theirs if common == [ours] else ours, ledger)
         if not common:
@@ -327,10 +331,18 @@ class Sync:
         before: Sequence[CommitDraft] = (),
         others: Sequence[str] = (),
     ) -> _SyncResult:
-        """Put what was merged on theirs. before: commits between; others: what it merges."""
+        """Put what was merged on theirs.
+
+        Args:
+            given: What the sync began with.
+            joined: The merged tree.
+            ledger: The copy of the ledger that follows what is built.
+            before: Commits between.
+            others: What it merges.
+        """
         signature, theirs = self._notebook.signature(), given.theirs
         moves = [move_draft(signature, old, new) for old, new in joined.moves]
-        bare = replace(own_draft(signature, MERGED), others=others)
+        bare = replace(maintenance_draft(signature, MERGED), others=others)
         # The history alone says what is to be counted: it is there before the files are.
         ledger.catch_up(self._commit(given, "bare", theirs, [*before, bare, *moves]))
         draft = joined_draft(
@@ -352,13 +364,13 @@ class Sync:
         """
         ours, theirs = given.head.commit, given.theirs
         held = self._repo.is_ancestor(seen, ours)
-        base = seen if held else self._repo.common(ours, theirs)
+        base = seen if held else self._repo.merge_base(ours, theirs)
         join = TreeMerge(self._repo, ThreeWay(base=base, ours=ours, theirs=theirs))
         joined = join.run()
         drafts = [move_draft(self._notebook.signature(), old, new) for old, new in join.our_moves]
         for commit, entry in entries_between(self._repo, ours, since=(theirs, seen)):
             if entry.id not in lost and not ledger.by_id(entry.id):
-                place = join.name_of(self._ledger.place(entry.id, entry.section))
+                place = join.name_of(self._ledger.current_section(entry.id, entry.section))
                 (blob,) = self._repo.read_objects([commit.hash])
                 content = blob.content if blob else b""
                 named = replace(entry, section=place)
@@ -431,7 +443,7 @@ class Sync:
             with WorkTree(repo).following(head, changes) as notes:
                 update_refs(repo, moves, why=f"commonplace sync: {given.remote.name}")
         self._ledger.catch_up()
-        with suppress(Moved):
+        with suppress(BranchMoved):
             Clashes(self._notebook).forget_settled()
         left = () if self._repo.is_bare else _left_to_git(self._repo.shell_command, changes)
         return (*notes, *left)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 class TocNode:
     """A section, or a folder without a file of its own (a group), with what lies below it.
 
-    last_updated: of itself, of a group the newest below it; None where nothing says. subsections:
-    as far as the depth asked for reaches. below: how many sections lie below it, at any depth.
+    Attributes:
+        last_updated: Of itself, of a group the newest below it; None where nothing says.
+        subsections: As far as the depth asked for reaches.
+        below: How many sections lie below it, at any depth.
     """
 
     id: str
@@ -31,12 +33,16 @@ class TocNode:
     below: int = 0
 
 
-def grow(
+def build_toc(
     sections: Iterable[str], tallies: Mapping[str, SectionTally], *, top: str, depth: int
 ) -> tuple[TocNode, ...]:
     """The nodes right below `top`, by name, each with what lies below it to the depth.
 
-    top: empty for the root. depth: 1 or more.
+    Args:
+        sections: The names of all that there are.
+        tallies: How many entries each has, and when the newest was.
+        top: Empty for the root.
+        depth: 1 or more.
     """
     start = f"{top}/" if top else ""
     below: dict[str, list[str]] = {}
@@ -60,6 +66,6 @@ def _node(
         type="section" if is_section else "group",
         last_updated=max(newest, default=None),
         entry_count=tallies[name].count if is_section and name in tallies else 0,
-        subsections=grow(inside, tallies, top=name, depth=depth - 1) if depth > 1 else (),
+        subsections=build_toc(inside, tallies, top=name, depth=depth - 1) if depth > 1 else (),
         below=len(inside) - is_section,
     )

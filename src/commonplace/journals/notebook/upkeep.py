@@ -36,14 +36,14 @@ def tidy(repo: GitRepository) -> None:
 
 def has_changed_paths(repo: GitRepository) -> bool:
     """Whether a commit-graph is kept, as `tidy` writes it. Never raises."""
-    info = repo.shared / "objects" / "info"
+    info = repo.common_dir / "objects" / "info"
     return any(os.path.exists(info / x) for x in ("commit-graph", "commit-graphs"))
 
 
 def is_due(repo: GitRepository) -> bool:
     """Whether many objects lie loose. Never raises."""
     with contextlib.suppress(OSError):
-        return len(os.listdir(repo.shared / "objects" / _SAMPLE)) >= _MANY
+        return len(os.listdir(repo.common_dir / "objects" / _SAMPLE)) >= _MANY
     return False
 
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.core.errors import Conflict, Invalid
 from commonplace.journals.git.commit import (
+    BranchMoved,
     CommitDraft,
-    Moved,
     commit,
     commit_all,
-    retry_while_moved,
+    retry_while_branch_moves,
 )
 from commonplace.journals.git.history import Commit
 from commonplace.journals.git.index import IndexLocked
 from commonplace.journals.git.run import missing_object
 from commonplace.journals.git.trees import FOLDER, TreeChange, list_tree, read_file
-from commonplace.journals.notebook.drafts import move_draft, own_draft
+from commonplace.journals.notebook.commit_drafts import maintenance_draft, move_draft
 from commonplace.journals.notebook.format import (
     CommitMessage,
     NotebookEntry,
@@ -35,14 +35,14 @@ from commonplace.journals.notebook.names import (
     parse_new_section,
     refuse_twin,
 )
-from commonplace.journals.notebook.tree import WorkTree, next_entry
+from commonplace.journals.notebook.work_tree import WorkTree, next_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from commonplace.journals.git.repo import GitRepository, Head
-    from commonplace.journals.notebook.drafts import Signature
+    from commonplace.journals.notebook.commit_drafts import Signature
     from commonplace.journals.notebook.ledger import EntryLine
     from commonplace.journals.notebook.reader import NotebookReader
 
@@ -50,8 +50,13 @@ if TYPE_CHECKING:
 class OverviewConflict(Conflict):
     """The overview is another than the one that was read, or was not read at all.
 
-    section: whose. base_version: what was read, empty for nothing. version, current: what is there
-    now. yours: what was to be written. Nothing was written.
+    Nothing was written.
+
+    Args:
+        section: Whose.
+        base_version: What was read, empty for nothing.
+        version, current: What is there now.
+        yours: What was to be written.
     """
 
     def __init__(
@@ -71,10 +76,13 @@ class OverviewConflict(Conflict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
-    """An entry that is on the branch. overview, version: the section's, with it.
+    """An entry that is on the branch.
 
-    entry_count: of the section, with it. repeated: an earlier call with the same key wrote it.
-    notes: sentences on what of the folder was left as it is.
+    Attributes:
+        overview, version: The section's, with it.
+        entry_count: Of the section, with it.
+        repeated: An earlier call with the same key wrote it.
+        notes: Sentences on what of the folder was left as it is.
     """
 
     entry: NotebookEntry
@@ -87,10 +95,12 @@ class WrittenEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRequest:
-    """A write, checked. yours: the new overview, None for the one that is there.
+    """A write, checked.
 
-    base_version: of the overview that was read, empty for none. is_keyed: the message's id follows
-    from an idempotency key.
+    Attributes:
+        yours: The new overview, None for the one that is there.
+        base_version: Of the overview that was read, empty for none.
+        is_keyed: The message's id follows from an idempotency key.
     """
 
     section: str
@@ -104,8 +114,9 @@ class EntryRequest:
 class SectionMoves(NamedTuple):
     """What a move came to.
 
-    pairs: each former name with the new one. notes: sentences on what of the folder was left as it
-    was.
+    Attributes:
+        pairs: Each former name with the new one.
+        notes: Sentences on what of the folder was left as it was.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -113,7 +124,11 @@ class SectionMoves(NamedTuple):
 
 
 class NotebookWriter:
-    """Writes to one notebook. signature: who commits, now."""
+    """Writes to one notebook.
+
+    Args:
+        signature: Who commits, now.
+    """
 
     def __init__(self, notebook: NotebookReader, signature: Callable[[], Signature]) -> None:
         self._notebook = notebook
@@ -127,7 +142,7 @@ class NotebookWriter:
         Raises: OverviewConflict, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
-            return retry_while_moved(lambda: self._attempt(asked, repo))
+            return retry_while_branch_moves(lambda: self._attempt(asked, repo))
 
     def move(self, old: str, new: str, *, below: bool) -> SectionMoves:
         """Give a section another name, and with `below` those below it, all or none of them.
@@ -135,10 +150,10 @@ class NotebookWriter:
         Raises: NotFound, Conflict, Invalid, Denied, Unavailable.
         """
         with self._repo.locked() as repo:
-            return retry_while_moved(lambda: self._attempt_move(old, new, repo, below=below))
+            return retry_while_branch_moves(lambda: self._attempt_move(old, new, repo, below=below))
 
     def _attempt(self, asked: EntryRequest, repo: GitRepository) -> WrittenEntry:
-        head = self._settled_head()
+        head = self._head_with_ledger()
         if asked.is_keyed and (known := self._ledger.by_id(asked.message.entry_id)):
             return self._repeated(known[0], repo)
         path = file_of(asked.section)
@@ -157,7 +172,7 @@ class NotebookWriter:
         content = render_file(overview, count)
         after = next_entry(repo, head, entry, content)
         draft = replace(
-            own_draft(self._signature(), asked.message),
+            maintenance_draft(self._signature(), asked.message),
             at=asked.at,
             puts={path: content},
             modes={path: after.mode},
@@ -185,11 +200,64 @@ class NotebookWriter:
             notes=tuple(notes),
         )
 
-    def _settled_head(self) -> Head:
-        """The head, with the ledger standing at it. Raises: Moved, Conflict."""
+    def put_overview(
+        self, message: CommitMessage, overview: str, base_version: str
+    ) -> tuple[str, ...]:
+        """Put a text in place of an overview in one commit that is no entry.
+
+        Args:
+            message: What the commit says; it names the section.
+            overview: As it will be read back.
+            base_version: The version that was read.
+
+        Returns:
+            Sentences on what of the folder was left as it was.
+
+        Raises:
+            OverviewConflict, NotFound, Invalid, Denied, Unavailable.
+        """
+        with self._repo.locked() as repo:
+            return retry_while_branch_moves(
+                lambda: self._attempt_overview(message, overview, base_version, repo)
+            )
+
+    def _attempt_overview(
+        self, message: CommitMessage, overview: str, base_version: str, repo: GitRepository
+    ) -> tuple[str, ...]:
+        head = self._head_with_ledger()
+        path = file_of(message.section)
+        entry, content = read_file(repo, head.commit, path) or (None, b"")
+        if entry is None or entry.mode == FOLDER:
+            raise self._notebook.no_section(message.section)
+        current = parse_file(content)
+        if current.overview == overview:
+            return ()
+        if current.version != base_version:
+            raise OverviewConflict(
+                section=message.section,
+                base_version=base_version,
+                version=current.version,
+                current=current.overview,
+                yours=overview,
+            )
+        content = render_file(overview, self._notebook.count(message.section, current))
+        after = next_entry(repo, head, entry, content)
+        draft = replace(
+            maintenance_draft(self._signature(), message),
+            puts={path: content},
+            modes={path: after.mode},
+        )
+        with WorkTree(repo).following(
+            head, {path: TreeChange(entry, after)}, {path: content}, edits="refused"
+        ) as notes:
+            self._commit(repo, head, draft)
+        return tuple(notes)
+
+    def _head_with_ledger(self) -> Head:
+        """The head, with the ledger standing at it. Raises: BranchMoved, Conflict."""
         head = self._repo.writable_head()
         if self._ledger.catch_up() != head.commit:
-            raise Moved(
+            raise BranchMoved(
                 "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
             )
         return head
@@ -212,7 +280,7 @@ class NotebookWriter:
     def _attempt_move(
         self, old: str, new: str, repo: GitRepository, *, below: bool
     ) -> SectionMoves:
-        head = self._settled_head()
+        head = self._head_with_ledger()
         sections = self._notebook.list_sections()
         pairs = _pairs(old, new, sections, below=below)
         if not pairs:

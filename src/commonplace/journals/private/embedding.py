@@ -27,7 +27,12 @@ _JS_LARGEST_PLAIN = 1e21
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedding:
-    """What an `.embedding` file holds. vector: 384 float32 values; path: absolute, when written."""
+    """What an `.embedding` file holds.
+
+    Attributes:
+        vector: 384 float32 values.
+        path: Absolute, when written.
+    """
 
     vector: tuple[float, ...]
     text: str

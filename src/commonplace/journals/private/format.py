@@ -31,6 +31,10 @@ HEADINGS: dict[str, str] = {
 
 _CATEGORIES = frozenset(fold_name(heading) for heading in HEADINGS.values())
 
+SUPERSEDES = "supersedes"
+SUPERSEDED_BY = "superseded_by"
+"""Keys of the frontmatter: the ref of the entry whose place this one took, or that took its."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Earlier stamps are seconds taken for milliseconds, later ones microseconds.
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
@@ -67,9 +71,16 @@ _JS_HEADING = re.compile("(?:\\A|(?<=[\n\r\u2028\u2029]))## ([^\n\r\u2028\u2029]
 class PrivateEntry:
     """One private entry, as read from its file.
 
-    scope: `user`, or `project@` and eight hex digits. at: aware UTC. headings: `##` lines outside
-    code fences, as written. text: what is searched. raw: the whole file. stamp: size and mtime.
-    version: the file's sha256, for `expected` in an edit or a deletion.
+    Attributes:
+        scope: `user`, or `project@` and eight hex digits.
+        at: Aware UTC.
+        headings: `##` lines outside code fences, as written.
+        text: What is searched.
+        raw: The whole file.
+        stamp: Size and mtime.
+        version: The file's sha256, for `expected` in an edit or a deletion.
+        supersedes: The ref that its frontmatter names as replaced; empty for none.
+        superseded_by: The ref that it names in its place; empty for none.
     """
 
     ref: str
@@ -81,6 +92,8 @@ class PrivateEntry:
     raw: str
     stamp: str
     version: str
+    supersedes: str = ""
+    superseded_by: str = ""
 
     @property
     def kind(self) -> str:
@@ -90,7 +103,11 @@ class PrivateEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """The text of an entry taken apart. frontmatter: its keys, in lower case."""
+    """The text of an entry taken apart.
+
+    Attributes:
+        frontmatter: Its keys, in lower case.
+    """
 
     frontmatter: Mapping[str, str]
     headings: tuple[str, ...]
@@ -128,11 +145,38 @@ def render_entry(thoughts: Mapping[str, str], at: datetime, zone: tzinfo) -> str
     thoughts: field to text, the text put in as it is; any order.
     """
     sections = [f"## {h}\n\n{thoughts[f]}" for f, h in HEADINGS.items() if f in thoughts]
+    return _render_file("\n\n".join(sections), at, zone)
+
+
+def render_successor(text: str, at: datetime, zone: tzinfo, *, supersedes: str) -> str:
+    """The file of an entry that takes the place of another, whose ref its frontmatter bears.
+
+    Args:
+        text: What stands below the frontmatter.
+        at: When it is written.
+        zone: The owner's.
+        supersedes: The ref of the entry that holds no more.
+    """
+    return _render_file(text.strip("\n"), at, zone, f"{SUPERSEDES}: {supersedes}\n")
+
+
+def _render_file(body: str, at: datetime, zone: tzinfo, more: str = "") -> str:
     stamp = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     return well_formed(
         f'---\ntitle: "{_render_title(at.astimezone(zone))}"\ndate: {stamp}Z\n'
-        f"timestamp: {to_millis(at)}\n---\n\n" + "\n\n".join(sections) + "\n"
+        f"timestamp: {to_millis(at)}\n{more}---\n\n{body}\n"
     )
+
+
+def mark_superseded(raw: str, successor: str) -> str:
+    """A file whose frontmatter says which entry took its place; one without gets a frontmatter."""
+    frontmatter, body = split_frontmatter(raw)
+    kept = [
+        line
+        for line in frontmatter.splitlines(keepends=True)[1:-1]
+        if not line.lower().startswith(f"{SUPERSEDED_BY}:")
+    ]
+    return "".join(["---\n", *kept, f"{SUPERSEDED_BY}: {successor}\n---\n", body])
 
 
 def _render_title(local: datetime) -> str:
@@ -154,9 +198,12 @@ def version_of(content: bytes) -> str:
 def parse_entry(raw: str) -> Parsed:
     """Take a file's text apart; any text is an entry."""
     frontmatter, body = split_frontmatter(raw)
-    headings, text = _split_headings(_OLD_TITLE.sub("", body, count=1) if not frontmatter else body)
+    keys = _parse_keys(frontmatter)
+    # The oldest entries have a title in place of a frontmatter; `mark_superseded` gives them one.
+    is_titled = not keys.keys() - {SUPERSEDED_BY}
+    headings, text = _split_headings(_OLD_TITLE.sub("", body, count=1) if is_titled else body)
     return Parsed(
-        frontmatter=_parse_keys(frontmatter),
+        frontmatter=keys,
         headings=tuple(dict.fromkeys(headings)),
         text=_BLANK_LINES.sub("\n\n", text).strip(_SPACE),
     )
@@ -198,14 +245,11 @@ def _parse_keys(frontmatter: str) -> dict[str, str]:
     for line in frontmatter.split("\n"):
         match = _KEY_LINE.fullmatch(line.rstrip())
         if match:
-            keys.setdefault(match[1].lower(), _unquoted((match[2] or "").strip()))
+            value = (match[2] or "").strip()
+            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+                value = value[1:-1]
+            keys.setdefault(match[1].lower(), value)
     return keys
-
-
-def _unquoted(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
-    return value
 
 
 def _split_headings(body: str) -> tuple[list[str], str]:
@@ -248,8 +292,14 @@ def entry_at(
 ) -> datetime:
     """When an entry was written: its own timestamp, else its date, else its path, else its mtime.
 
-    day, stem: the last folder and the name of its file, read in the owner's zone. A value that
-    does not parse, or lies outside 1971..2199, hands over to the next.
+    A value that does not parse, or lies outside 1971..2199, hands over to the next.
+
+    Args:
+        frontmatter: Its keys and values.
+        day: The name of the folder that the file lies in.
+        stem: The name of the file without its ending.
+        mtime: The file's.
+        zone: The owner's, in which a date without a zone, and the path, are read.
     """
     return (
         _parse_timestamp(frontmatter.get("timestamp", ""))

@@ -11,15 +11,21 @@ import os
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.core.errors import CommonplaceError, Conflict, Invalid
+from commonplace.core.errors import CommonplaceError, Conflict, Invalid, already_superseded
 from commonplace.core.files import locked, remove_file, remove_leftovers, replace_file, sync_folder
 from commonplace.core.text import well_formed
 from commonplace.core.values import Interval
-from commonplace.journals.private.format import PrivateEntry, decode, split_frontmatter, version_of
-from commonplace.journals.private.ignored import IgnoredDays
-from commonplace.journals.private.known import KnownRoots
+from commonplace.journals.private.format import (
+    PrivateEntry,
+    decode,
+    mark_superseded,
+    split_frontmatter,
+    version_of,
+)
+from commonplace.journals.private.gitignore import IgnoredDays
 from commonplace.journals.private.notices import Notices
 from commonplace.journals.private.places import (
+    SCHEME,
     EntryPlace,
     lexical_place,
     list_day,
@@ -30,6 +36,7 @@ from commonplace.journals.private.places import (
     read_bytes,
     read_entry,
 )
+from commonplace.journals.private.project_roots import ProjectRoots
 from commonplace.journals.private.repair import find_problems, repair_root
 from commonplace.journals.private.write import (
     ThoughtsWritten,
@@ -90,11 +97,11 @@ class PrivateJournal:
         self.notices = Notices()
         self.ignored = IgnoredDays()
         self._writer = ThoughtWriter(self._roots, zone, keys, self.ignored, random_micros)
-        self.known = KnownRoots(known)
+        self.project_roots = ProjectRoots(known)
 
     @property
     def note(self) -> str:
-        """What every answer says besides: where it is written without a home, what is refused."""
+        """A sentence for every answer: where it is written without a home, what is refused."""
         links = (x.link() for x in self._roots)
         refused = [
             f"The project's journal is left out: {x} is a symbolic link." for x in links if x
@@ -113,13 +120,13 @@ class PrivateJournal:
     def _of_kind(self, kind: Kind) -> list[Root]:
         return [x for x in self._roots if kind == "both" or kind in x.kinds]
 
-    def keep_roots(self) -> None:
+    def record_project_root(self) -> None:
         """Keep where the project's root lies or will lie, for processes of other projects.
 
         Never raises. To be called before anything is written: a write does nothing beside it.
         """
         for root in self._roots:
-            self.known.keep(root)
+            self.project_roots.record(root)
 
     def path_of(self, ref: str) -> Path:
         """The absolute path of a ref, there or not. Raises: Invalid, Denied, NotFound."""
@@ -134,9 +141,15 @@ class PrivateJournal:
     ) -> ThoughtsWritten:
         """Write thoughts: `project_notes` to the project's root, all others to the user's.
 
-        thoughts: field to text, kept as it is; blank ones count as absent. at: aware, default now.
         Both roots: two files of one time, the user's first. The same key twice is one entry.
-        Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
+
+        Args:
+            thoughts: Field to text, kept as it is; blank ones count as absent.
+            at: Aware, default now.
+            idempotency_key: What makes a repeated call the same entry.
+
+        Raises:
+            Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
         checked = checked_thoughts(thoughts)
         return self._writer.write(checked, self._clock() if at is None else at, idempotency_key)
@@ -147,6 +160,17 @@ class PrivateJournal:
         Raises: Invalid, Denied, NotFound, Unavailable; each names the reason.
         """
         return read_entry(parse_place(path_or_ref, self._roots), self.zone)
+
+    def open_entry(self, path_or_ref: str) -> PrivateEntry:
+        """As `read_entry`, and the entries of the owner's other projects by their refs."""
+        return read_entry(self._place(path_or_ref), self.zone)
+
+    def _place(self, path_or_ref: str) -> EntryPlace:
+        """Where an entry lies: in the roots of this project, or in that of one that is known."""
+        scope = path_or_ref.removeprefix(SCHEME).partition("/")[0]
+        is_known = path_or_ref.startswith(SCHEME) and all(x.scope != scope for x in self._roots)
+        other = self.project_roots.find(scope) if is_known else None
+        return parse_place(path_or_ref, (*self._roots, *([other] if other else [])))
 
     def list_entries(
         self, *, limit: int, kind: Kind = "both", within: Interval | None = None
@@ -212,7 +236,7 @@ class PrivateJournal:
         if not text.strip():
             raise Invalid("The new text is empty.", hint="Delete the entry instead.")
         refuse_large([text])
-        place = parse_place(ref, self._roots)
+        place = self._place(ref)
         with locked(place.path.parent):
             frontmatter = split_frontmatter(decode(_current(place, expected)))[0]
             if frontmatter and not split_frontmatter(text)[0]:
@@ -223,12 +247,47 @@ class PrivateJournal:
             remove_file(place.sidecar)
         return read_entry(place, self.zone)
 
+    def supersede(self, ref: str, content: str) -> tuple[PrivateEntry, ThoughtsWritten]:
+        """Write an entry in the place of another, beside it; both stay, and name each other.
+
+        The frontmatter of the former names the new one last: a process that is killed before leaves
+        both, and the same call again finds the new one.
+
+        Args:
+            ref: Of the entry that holds no more, or its path.
+            content: Of the new one; a frontmatter in it is left out.
+
+        Returns:
+            The former as it is now, and what was written.
+
+        Raises:
+            Conflict: Another entry has taken its place.
+            Invalid, Denied, NotFound, Unavailable.
+        """
+        text = split_frontmatter(well_formed(content))[1]
+        if not text.strip():
+            raise Invalid("The new text is empty.", hint="Delete the entry instead.")
+        refuse_large([text])
+        place = self._place(ref)
+        with locked(place.path.parent):
+            raw = decode(_current(place, None))
+            written = self._writer.write_successor(place.root, text, self._clock(), place.ref)
+            (successor,) = written.refs
+            there = read_entry(parse_place(successor, (place.root,)), self.zone)
+            if written.repeated and split_frontmatter(there.raw)[1].strip() != text.strip():
+                raise already_superseded(place.ref, successor)
+            marked = mark_superseded(raw, successor)
+            if marked != raw:
+                # Its `.embedding` stays: what is searched of it is as it was.
+                replace_file(place.path, marked.encode())
+        return read_entry(place, self.zone), written
+
     def delete(self, ref: str, *, expected: str | None = None) -> None:
         """Remove an entry and its `.embedding`, and its day folder when that is empty then.
 
         Raises: Invalid, Denied, NotFound, Unavailable; Conflict when the file is not `expected`.
         """
-        place = parse_place(ref, self._roots)
+        place = self._place(ref)
         folder = place.path.parent
         with locked(folder):
             _current(place, expected)

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a key stands for. refs: user first; millis: the time; done: all are written."""
+    """What a key stands for.
+
+    Attributes:
+        refs: User first.
+        millis: The time.
+        done: All are written.
+    """
 
     refs: tuple[str, ...]
     millis: int

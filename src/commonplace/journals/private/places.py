@@ -21,6 +21,8 @@ from commonplace.core.files import is_leftover, translated
 from commonplace.journals.private.format import (
     EPOCH,
     FRONTMATTER_LIMIT,
+    SUPERSEDED_BY,
+    SUPERSEDES,
     PrivateEntry,
     decode,
     entry_at,
@@ -42,7 +44,7 @@ LONGEST_PATH = 4096
 SUFFIX = ".md"
 SIDECAR = ".embedding"
 
-_SCHEME = "private:"
+SCHEME = "private:"
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
 _USUAL_NAME = re.compile(r"[0-9a-zA-Z_-]+\.md")
@@ -61,7 +63,7 @@ class EntryPlace:
     @property
     def ref(self) -> str:
         """Its address: `private:user/2026-11-21/23-19-45-015109`."""
-        return f"{_SCHEME}{self.root.scope}/{self.relative.removesuffix(SUFFIX)}"
+        return f"{SCHEME}{self.root.scope}/{self.relative.removesuffix(SUFFIX)}"
 
     @property
     def path(self) -> Path:
@@ -75,7 +77,11 @@ class EntryPlace:
 
 
 class Day(NamedTuple):
-    """A day folder of a root. mtime_ns: of the folder."""
+    """A day folder of a root.
+
+    Attributes:
+        mtime_ns: Of the folder.
+    """
 
     name: str
     mtime_ns: int
@@ -85,9 +91,11 @@ class Day(NamedTuple):
 class Listing:
     """What lies in a day folder.
 
-    entries: name with `.md` to stamp, empty where the disk does not give it. sidecars: stems that
-    have an `.embedding`. refused: what looks like an entry and is not read (a link, a name that no
-    ref can hold). leftovers: whether temps of writes, running or killed, lie there.
+    Attributes:
+        entries: Name with `.md` to stamp, empty where the disk does not give it.
+        sidecars: Stems that have an `.embedding`.
+        refused: What looks like an entry and is not read (a link, a name that no ref can hold).
+        leftovers: Whether temps of writes, running or killed, lie there.
     """
 
     entries: dict[str, str]
@@ -108,8 +116,9 @@ def parse_place(text: str, roots: Sequence[Root]) -> EntryPlace:
     Raises: Invalid, Denied, NotFound; each names the reason.
     """
     refuse_malformed(text)
-    if text.startswith(_SCHEME):
-        return _parse_ref(text, roots)
+    if text.startswith(SCHEME):
+        place = lexical_place(text, roots)
+        return _resolved(str(place.path), (place.root,), text)
     if not text.endswith(SUFFIX):
         raise Invalid(f"{_shown(text)} is not a {SUFFIX} file.", hint=_LIST_HINT)
     if os.path.isabs(text):
@@ -124,8 +133,8 @@ def lexical_place(ref: str, roots: Sequence[Root]) -> EntryPlace:
     Raises: Invalid, Denied, NotFound when no root of this scope is open here.
     """
     refuse_malformed(ref)
-    scope, _, relative = ref.removeprefix(_SCHEME).partition("/")
-    if not ref.startswith(_SCHEME) or not relative:
+    scope, _, relative = ref.removeprefix(SCHEME).partition("/")
+    if not ref.startswith(SCHEME) or not relative:
         raise Invalid(f"{_shown(ref)} is not a ref of the private journal.", hint=_LIST_HINT)
     root = next((x for x in roots if x.scope == scope), None)
     if root is None:
@@ -134,11 +143,6 @@ def lexical_place(ref: str, roots: Sequence[Root]) -> EntryPlace:
             hint="Open the project it belongs to.",
         )
     return EntryPlace(root=root, relative=relative.removesuffix(SUFFIX) + SUFFIX)
-
-
-def _parse_ref(ref: str, roots: Sequence[Root]) -> EntryPlace:
-    place = lexical_place(ref, roots)
-    return _resolved(str(place.path), (place.root,), ref)
 
 
 def refuse_malformed(text: str) -> None:
@@ -255,6 +259,8 @@ def read_entry(place: EntryPlace, zone: tzinfo) -> PrivateEntry:
         raw=raw,
         stamp=stamp_of(status),
         version=version_of(content),
+        supersedes=parsed.frontmatter.get(SUPERSEDES, ""),
+        superseded_by=parsed.frontmatter.get(SUPERSEDED_BY, ""),
     )
 
 
@@ -281,7 +287,7 @@ def stamp_of(status: os.stat_result) -> str:
 
 
 def list_days(root: Root) -> list[Day]:
-    """The day folders of a root, oldest first; links are none. Raises OSError."""
+    """The day folders of a root, oldest first, symbolic links left out. Raises OSError."""
     return [Day(*day) for day in sorted(day_times(root).items())]
 
 

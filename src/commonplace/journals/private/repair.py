@@ -1,18 +1,34 @@
 """Owns what `doctor` says of a private root, and the little it may mend there.
 
-Never alters an entry: a broken one is named, and its owner decides.
+Never alters the text of an entry: a broken one is named, and its owner decides.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Denied, NotFound
-from commonplace.core.files import remove_file, remove_leftovers, translated
+from commonplace.core.files import (
+    locked,
+    remove_file,
+    remove_leftovers,
+    replace_file,
+    translated,
+)
 from commonplace.core.values import Problem
 from commonplace.journals.private.embedding import find_fault
-from commonplace.journals.private.format import decode, is_torn, parse_day
+from commonplace.journals.private.format import (
+    FRONTMATTER_LIMIT,
+    SUPERSEDED_BY,
+    SUPERSEDES,
+    decode,
+    is_torn,
+    mark_superseded,
+    parse_day,
+    parse_frontmatter,
+)
 from commonplace.journals.private.places import (
     LARGEST_FILE,
     SIDECAR,
@@ -21,15 +37,15 @@ from commonplace.journals.private.places import (
     Listing,
     list_day,
     list_days,
+    parse_place,
     places_of,
     read_bytes,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
-    from commonplace.journals.private.ignored import IgnoredDays
+    from commonplace.journals.private.gitignore import IgnoredDays
     from commonplace.journals.private.roots import Root
 
 _OTHERS = 0o077
@@ -72,6 +88,12 @@ def find_problems(root: Root, ignored: IgnoredDays) -> Iterator[Problem]:
         )
     for day in days:
         yield from _problems_of_day(root, day.name)
+    for place, successor in _half_superseded(root, [day.name for day in days]):
+        yield Problem(
+            what=f"{place.path} does not name the entry that took its place, {successor}.",
+            hint="Repair has it name that one.",
+            repairable=True,
+        )
 
 
 def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
@@ -93,11 +115,12 @@ def _problems_of_day(root: Root, day: str) -> Iterator[Problem]:
         what, hint = _fault_of(place)
         if what:
             yield Problem(what=what, hint=hint)
-    for path in _orphans(folder, listing):
-        yield Problem(
-            what=f"{path} holds the text of an entry that is gone.",
-            hint="Remove it, or write the entry again from its text.",
-        )
+    for stem in sorted(listing.sidecars):
+        if f"{stem}{SUFFIX}" not in listing.entries:
+            yield Problem(
+                what=f"{folder / stem}{SIDECAR} holds the text of an entry that is gone.",
+                hint="Remove it, or write the entry again from its text.",
+            )
     for place, reason in corrupt_sidecars(root, day, listing):
         yield Problem(
             what=f"{place.sidecar} {reason}.",
@@ -128,6 +151,7 @@ def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
         removed = remove_leftovers(folder)
         if removed:
             yield f"Removed {removed} leftovers of interrupted writes from {folder}."
+    yield from _link_superseded(root, [day.name for day in days])
     for day in days:
         try:
             listing = list_day(root, day.name)
@@ -136,6 +160,28 @@ def repair_root(root: Root, ignored: IgnoredDays) -> Iterator[str]:
         for place, reason in corrupt_sidecars(root, day.name, listing):
             remove_file(place.sidecar)
             yield f"Removed {place.sidecar}: it {reason}."
+
+
+def _link_superseded(root: Root, days: Sequence[str]) -> Iterator[str]:
+    """Have entries name the one that took their place; says each."""
+    for place, successor in list(_half_superseded(root, days)):
+        with locked(place.path.parent):
+            marked = mark_superseded(decode(read_bytes(place)[0]), successor)
+            replace_file(place.path, marked.encode())
+        yield f"Had {place.path} name {successor}, which took its place."
+
+
+def _half_superseded(root: Root, days: Sequence[str]) -> Iterator[tuple[EntryPlace, str]]:
+    """Entries that do not name the one that took their place, as where a process was killed."""
+    for day in days:
+        with suppress(OSError):
+            for place in places_of(root, day, list_day(root, day)):
+                with suppress(CommonplaceError):
+                    keys = parse_frontmatter(decode(read_bytes(place, FRONTMATTER_LIMIT)[0]))
+                    former = parse_place(keys.get(SUPERSEDES, ""), (root,))
+                    found = parse_frontmatter(decode(read_bytes(former, FRONTMATTER_LIMIT)[0]))
+                    if not found.get(SUPERSEDED_BY):
+                        yield former, place.ref
 
 
 def _linked_days(root: Root) -> list[str]:
@@ -161,12 +207,6 @@ def _fault_of(place: EntryPlace) -> tuple[str, str]:
     if is_torn(decode(content)):
         return f"{place.path} has frontmatter that never ends.", "Close it with a line of `---`."
     return "", ""
-
-
-def _orphans(folder: Path, listing: Listing) -> Iterator[Path]:
-    for stem in sorted(listing.sidecars):
-        if f"{stem}{SUFFIX}" not in listing.entries:
-            yield folder / f"{stem}{SIDECAR}"
 
 
 def corrupt_sidecars(

@@ -25,9 +25,12 @@ Kind: TypeAlias = Literal["project", "user", "both"]
 class Root:
     """One folder of day folders.
 
-    path: absolute, as it is shown. scope: `user`, or `project@` and eight hex digits of the
-    sha256 of the resolved path. kinds: which types of a list or search it answers to. base: the
-    folder, above the root, that may come from a stranger; None where the user named the root.
+    Attributes:
+        path: Absolute, as it is shown.
+        scope: `user`, or `project@` and eight hex digits of the sha256 of the resolved path.
+        kinds: Which types of a list or search it answers to.
+        base: The folder, above the root, that may come from a stranger; None where the user named
+            the root.
     """
 
     path: Path
@@ -69,7 +72,9 @@ class Root:
 class Roots:
     """The folders one owner writes to.
 
-    base: as `Root.base`, of the project's. note: a sentence for every answer, mostly empty.
+    Attributes:
+        base: As `Root.base`, of the project's.
+        note: A sentence for every answer, mostly empty.
     """
 
     user: Path
@@ -121,11 +126,20 @@ def resolve_roots(
 ) -> Roots:
     """Where this owner's private entries go.
 
-    journal_path names the project's root, private_user the user's, private_journal_path both;
-    the one that names less wins. `~` is the home. journal_base: the folder of the project's file
-    that set journal_path, which then yields to the user's private_journal_path; None where the
-    user did. Without a home that can be used, a folder of
-    this user alone is made under temp. Raises: Denied when that one is another's.
+    Of the folders that are named, the one that stands for fewer roots wins; `~` is the home.
+
+    Args:
+        home: The user's home folder, None where there is none.
+        project: The project's folder, None where there is none.
+        journal_path: Names the project's root.
+        journal_base: The folder of the project's file that set `journal_path`, which then yields to
+            `private_journal_path`; None where the user set it.
+        private_user: Names the user's root.
+        private_journal_path: Names both roots.
+        temp: Where a folder of this user alone is made if no home can be used.
+
+    Raises:
+        Denied where the folder under `temp` is another user's.
     """
     both = _expanded(private_journal_path, home)
     note = ""

@@ -59,11 +59,15 @@ _UNREADABLE = "unreadable"
 class RootSource:
     """One root of the private journal, or of another project's, as the index follows it."""
 
+    cheap_mark = True
+    """Its mark only asks folders for their times."""
+    exact_mark = False
+
     def __init__(self, journal: PrivateJournal, root: Root) -> None:
         self._root = root
         self._zone = journal.zone
         self._notices = journal.notices
-        self._known = journal.known
+        self._project_roots = journal.project_roots
         self._ignored = journal.ignored
         self._offered: dict[str, PrivateEntry] = {}
         self._examined: set[str] = set()
@@ -77,18 +81,13 @@ class RootSource:
         """`private:user`, or `private:project@1f2e3d4c`."""
         return self._root.source
 
-    @property
-    def is_prompt(self) -> bool:
-        """Its mark only asks folders for their times."""
-        return True
-
     def mark(self) -> str:
         """The mtime of each day folder, as JSON; with the number of entries where it is young."""
-        settled, mark, watched_since = self._settled
-        if self._watch.is_still(watched_since):
+        settled, mark, watch_token = self._settled
+        if self._watch.is_unchanged(watch_token):
             return mark
         # Who asks once, as a command does, would only pay for watches.
-        watched_since = self._watch.token(settled.keys()) if settled else None
+        watch_token = self._watch.token(settled.keys()) if settled else None
         try:
             days = day_times(self._root)
         except FileNotFoundError:
@@ -96,7 +95,7 @@ class RootSource:
         except OSError:
             return _UNREADABLE
         if days == settled:
-            self._settled = settled, mark, watched_since
+            self._settled = settled, mark, watch_token
             return mark
         now = time.time_ns()  # the disk's own time, not the journal's clock: it judges mtimes
         marks: dict[str, str] = {}
@@ -124,7 +123,7 @@ class RootSource:
         """
         self._root.refuse_link()
         if os.path.isdir(self._root.path):
-            self._known.keep(self._root)
+            self._project_roots.record(self._root)
         remove_leftovers(self._root.path)
         before = _parse_mark(since.mark)
         # What is filed is asked for before the disk is, here and for each day: else an entry that
@@ -195,14 +194,14 @@ class RootSource:
         be written to or that git does not ignore, want nothing. Without refs, a corrupt
         `.embedding` is removed first.
         """
-        for place in self._all_bare() if refs is None else self._bare(refs):
+        for place in self._entries_without_vector() if refs is None else self._without_vector(refs):
             entry = self._read(place)
             text = reference_text(entry.raw)[0] if entry else ""
             if entry and text:
                 self._offered[place.ref] = entry
                 yield place.ref, text
 
-    def _all_bare(self) -> Iterator[EntryPlace]:
+    def _entries_without_vector(self) -> Iterator[EntryPlace]:
         try:
             days = list_days(self._root)
         except OSError:
@@ -235,7 +234,7 @@ class RootSource:
                 removed.append(place)
         return removed
 
-    def _bare(self, refs: Sequence[str]) -> Iterator[EntryPlace]:
+    def _without_vector(self, refs: Sequence[str]) -> Iterator[EntryPlace]:
         for ref in refs:
             with contextlib.suppress(CommonplaceError):
                 place = lexical_place(ref, (self._root,))
@@ -296,7 +295,9 @@ def sources_of(journal: PrivateJournal) -> list[RootSource]:
 def other_sources_of(journal: PrivateJournal) -> list[RootSource]:
     """Sources of the owner's other projects, as far as their roots are known and there."""
     own = {root.scope for root in journal.roots}
-    return [RootSource(journal, root) for root in journal.known.each() if root.scope not in own]
+    return [
+        RootSource(journal, root) for root in journal.project_roots.each() if root.scope not in own
+    ]
 
 
 def doc_of(entry: PrivateEntry, zone: tzinfo) -> Doc:

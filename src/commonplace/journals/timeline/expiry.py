@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Interval
+from commonplace.journals.timeline.due_periods import larger_levels, note_change, span_at
 from commonplace.journals.timeline.entry import (
     EARLIEST,
     LEVELS,
@@ -27,10 +28,9 @@ from commonplace.journals.timeline.entry import (
 )
 from commonplace.journals.timeline.figures import counted_of, parse_figures
 from commonplace.journals.timeline.journal import LONGEST
-from commonplace.journals.timeline.marks import made_into, note_change, span_at
-from commonplace.journals.timeline.material import parse_points, render_points
 from commonplace.journals.timeline.queries import entry_of, sql
 from commonplace.journals.timeline.retention import ARCHIVED, NAMES
+from commonplace.journals.timeline.rollup_input import parse_points, render_points
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,7 +47,11 @@ _LOOSE_SHARE = 4
 
 @dataclass(slots=True, kw_only=True)
 class RetentionResult:
-    """What was archived and deleted, by level. kept: past its time, and not covered yet."""
+    """What was archived and deleted, by level.
+
+    Attributes:
+        kept: Past its time, and not covered yet.
+    """
 
     archived: dict[str, int] = field(default_factory=dict)
     deleted: dict[str, int] = field(default_factory=dict)
@@ -147,11 +151,11 @@ class _Run:
                 covering |= {x for x in LEVELS if unpack_id(packed).startswith(rollup_id(x, ""))}
             elif number is not None and self._reads_back(conn, rollup):
                 covering.add(LEVELS[number - 1])
-        return covering.issuperset(made_into(level))
+        return covering.issuperset(larger_levels(level))
 
     def _months_cover(self, conn: sqlite3.Connection, past: _Past) -> bool:
         """A week is in no larger period: the months in which its days lie cover it."""
-        zone = self._journal.marks.zone(conn)
+        zone = self._journal.due_periods.zone(conn)
         start, end = past.span.start, past.span.end
         assert start is not None
         assert end is not None

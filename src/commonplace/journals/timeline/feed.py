@@ -16,11 +16,11 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import CommonplaceError, Denied, Invalid, NotFound
 from commonplace.core.text import body_of
 from commonplace.core.values import Put, Since
-from commonplace.journals.timeline.entry import LATEST, is_in_reach, ref_of, unpack_id
-from commonplace.journals.timeline.forgetting import blank, erase
-from commonplace.journals.timeline.marks import note_change
-from commonplace.journals.timeline.material import Fed
+from commonplace.journals.timeline.due_periods import note_change
+from commonplace.journals.timeline.entry import LATEST, is_within_calendar, ref_of, unpack_id
+from commonplace.journals.timeline.privacy_delete import blank, erase
 from commonplace.journals.timeline.queries import sql
+from commonplace.journals.timeline.rollup_input import FedEntry
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.journal import TimelineJournal
 
 KINDS = frozenset({"entry", "event"})
-"""What of other journals is activity: an overview of a notebook's section is none."""
+"""What of other journals is activity: an overview of a notebook's section is not."""
 
 PRIVATE = "private"
 _AT_ONCE = 200
@@ -42,7 +42,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _FeedChanges:
-    """What a run changed. blanked: rollups that quoted what is another entry now, or none."""
+    """What a run changed.
+
+    Attributes:
+        blanked: Rollups that quoted what is another entry now, or none.
+    """
 
     changed: int = 0
     blanked: set[str] = field(default_factory=set)
@@ -62,7 +66,7 @@ def list_fed(
 class Feeding:
     """Follows the sources of other journals, and opens their entries for rollups.
 
-    Implements `material.Feed`.
+    Implements `rollup_input.Feed`.
 
     Args:
         journal: the timeline that they feed.
@@ -85,9 +89,13 @@ class Feeding:
     def sync(self, *, forget: Callable[[list[str]], object] | None = None) -> int:
         """Note what other journals have more, other or no more; how many entries changed.
 
-        forget: called with the refs of rollups whose text left, to take it from the index. Every
-        period that holds one of them is due again. A journal that cannot be read is passed
-        over, and logged once. Raises: Unavailable where the timeline itself cannot be written.
+        Every period that holds one of them is due again. A journal that cannot be read is passed
+        over, and logged once.
+
+        Args:
+            forget: Called with the refs of rollups whose text left, to take it from the index.
+
+        Raises: Unavailable where the timeline itself cannot be written.
         """
         done = _FeedChanges()
         for source in self._sources():
@@ -130,17 +138,17 @@ class Feeding:
                     count += bool(old) and not is_same
         return count
 
-    def read(self, refs: Sequence[str]) -> dict[str, Fed]:
+    def read(self, refs: Sequence[str]) -> dict[str, FedEntry]:
         """The entries under these refs; see the port. Raises: Unavailable."""
         openers = self._openers()
-        found: dict[str, Fed] = {}
+        found: dict[str, FedEntry] = {}
         for ref in refs:
             name = ref.partition(":")[0]
             with suppress(NotFound, Invalid, Denied):
                 if name in openers:
                     page = openers[name].read_ref(ref)
                     metadata = {"tags": list(page.tags)} if page.tags else {}
-                    found[ref] = Fed(
+                    found[ref] = FedEntry(
                         text=body_of(page.text), metadata=metadata, is_private=name == PRIVATE
                     )
         return found
@@ -168,7 +176,7 @@ class Feeding:
             for change in changes:
                 if not isinstance(change, Put):
                     done.changed += self._drop(conn, change.ref, done)
-                elif not is_in_reach(change.doc.at):
+                elif not is_within_calendar(change.doc.at):
                     # What lies at an end of the calendar is in no period.
                     done.changed += self._drop(conn, change.doc.ref, done)
                 elif change.doc.kind in KINDS and change.doc.text.strip():
@@ -188,31 +196,31 @@ class Feeding:
         if old is not None and old[2] == digest:
             return False
         if old is not None:
-            self._blank_above(conn, old[0], done)
+            self._blank_rollups_above(conn, old[0], done)
         now = self._journal.clock()
         # A change of no entry of ours: its number marks what is due again, as every change's does.
         change = note_change(conn, 0)
         for at in {doc.at, *([parse_time(old[1])] if old else [])}:
-            self._journal.marks.mark(conn, at, change=change, now=now)
+            self._journal.due_periods.mark(conn, at, change=change, now=now)
         return True
 
     def _drop(self, conn: sqlite3.Connection, ref: str, done: _FeedChanges) -> bool:
         old = conn.execute(sql()["find_fed"], {"ref": ref}).fetchone()
         if old is None:
             return False
-        self._blank_above(conn, old[0], done)
+        self._blank_rollups_above(conn, old[0], done)
         conn.execute(sql()["unlink"], {"source": -old[0]})
         conn.execute(sql()["drop_fed"], {"seq": old[0]})
         change = note_change(conn, 0)
         now = self._journal.clock()
-        self._journal.marks.mark(conn, parse_time(old[1]), change=change, now=now)
+        self._journal.due_periods.mark(conn, parse_time(old[1]), change=change, now=now)
         return True
 
-    def _blank_above(self, conn: sqlite3.Connection, seq: int, done: _FeedChanges) -> None:
+    def _blank_rollups_above(self, conn: sqlite3.Connection, seq: int, done: _FeedChanges) -> None:
         """What a rollup quoted of an entry that is another one now, or none, leaves it at once."""
         now = self._journal.clock()
         for rollup, name in conn.execute(sql()["above"], {"source": -seq}).fetchall():
-            blank(conn, self._journal.marks, rollup, now)
+            blank(conn, self._journal.due_periods, rollup, now)
             if name:
                 done.blanked.add(ref_of(unpack_id(name)))
 

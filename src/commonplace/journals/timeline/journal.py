@@ -15,27 +15,30 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commonplace.core.clock import find_zone, parse_time, render_time, utc_now
-from commonplace.core.errors import CommonplaceError, Invalid, NotFound
+from commonplace.core.errors import CommonplaceError, Invalid, NotFound, already_superseded
 from commonplace.core.text import opening, well_formed
 from commonplace.core.values import Drop, Put
-from commonplace.journals.timeline.adding import AddedEntry, Adding
+from commonplace.journals.timeline.add import AddedEntry, EntryAdder
 from commonplace.journals.timeline.database import TimelineDatabase
+from commonplace.journals.timeline.due_periods import DuePeriods, note_change
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
     RAW,
+    SUPERSEDES,
     TimelineDraft,
     TimelineEntry,
     check_time,
     doc_of,
     find_rollup_key,
     pack_id,
+    parse_content,
     ref_of,
+    refuse_other_version,
     unpack_id,
 )
-from commonplace.journals.timeline.forgetting import erase, remove
-from commonplace.journals.timeline.marks import Marks, note_change
 from commonplace.journals.timeline.original import adopt, is_original
+from commonplace.journals.timeline.privacy_delete import erase, remove
 from commonplace.journals.timeline.queries import entry_of, sql
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Clock
     from commonplace.core.values import Change, Interval
-    from commonplace.journals.timeline.forgetting import Rollup
+    from commonplace.journals.timeline.privacy_delete import Rollup
 
 MOST_LISTED = 1000
 _AT_ONCE = 500
@@ -67,7 +70,11 @@ LONGEST: tuple[timedelta, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """An entry that is gone. refs: of it and of every rollup it went into: none is as it was."""
+    """An entry that is gone.
+
+    Attributes:
+        refs: Of it and of every rollup it went into: none is as it was.
+    """
 
     refs: tuple[str, ...]
     rollups: int
@@ -106,7 +113,7 @@ class TimelineJournal:
         self.owner = owner
         self.clock = clock
         self.database = TimelineDatabase(folder, prepare, self._adopt)
-        self.marks = Marks(owner, zone)
+        self.due_periods = DuePeriods(owner, zone)
         self._zone = zone
         self._random_bytes = random_bytes
 
@@ -119,7 +126,7 @@ class TimelineJournal:
     def zone(self) -> tzinfo:
         """The zone that cuts this owner's periods now."""
         with self.database.reading() as conn:
-            return self.marks.zone(conn)
+            return self.due_periods.zone(conn)
 
     def set_zone(self, name: str) -> None:
         """Keep a zone for this owner; what is rolled up from now on is cut by it.
@@ -163,11 +170,15 @@ class TimelineJournal:
         """
         now = self.clock()
         with self.database.writing() as conn:
-            return self._adding(conn, now).add_all(drafts)
+            return self._adder(conn, now).add_all(drafts)
 
-    def _adding(self, conn: sqlite3.Connection, now: datetime) -> Adding:
-        return Adding(
-            conn, owner=self.owner, marks=self.marks, now=now, random_bytes=self._random_bytes
+    def _adder(self, conn: sqlite3.Connection, now: datetime) -> EntryAdder:
+        return EntryAdder(
+            conn,
+            owner=self.owner,
+            due_periods=self.due_periods,
+            now=now,
+            random_bytes=self._random_bytes,
         )
 
     def read(self, entry_id: str) -> TimelineEntry:
@@ -186,7 +197,7 @@ class TimelineJournal:
             raise NotFound(f"The entry {shown!r} is no longer kept: {why}.")
         if find_rollup_key(entry_id):
             raise NotFound(
-                f"No entry {shown!r}: its period goes on, or nothing happened in it.",
+                f"No entry {shown!r}: its period is not over yet, or nothing happened in it.",
                 hint="Read the period with timeline_rollup.",
             )
         raise NotFound(f"No entry {shown!r}.", hint="Use an id as a search or a list has shown it.")
@@ -222,7 +233,7 @@ class TimelineJournal:
             raise Invalid(f"Invalid limit: {limit}.", hint=f"Use 1 to {MOST_LISTED}.")
         if level is not None and not 0 <= level <= len(LEVELS):
             raise Invalid(f"Invalid level: {level}.", hint=f"Use 0 to {len(LEVELS)}.")
-        asked = _asked(interval, types, limit + 1, cursor)
+        asked = _query_values(interval, types, limit + 1, cursor)
         with self.database.reading() as conn:
             if conn is None:
                 return Listed(entries=())
@@ -245,35 +256,89 @@ class TimelineJournal:
         content: str | None = None,
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
+        expected: str = "",
     ) -> TimelineEntry:
         """Alter an entry; what is None stays. Every rollup of its time, old and new, is due again.
 
-        Raises: NotFound; Invalid for a rollup, which follows what it is made from.
+        Args:
+            entry_id: Of an entry that was written, no rollup.
+            content: The whole new text.
+            at: When it was.
+            metadata: In place of all there is.
+            expected: The version that was read; empty to alter any.
+
+        Raises:
+            Conflict: The entry is another than the one that was read.
+            NotFound; Invalid for a rollup, which follows what it is made from; Unavailable.
         """
         now = self.clock()
         with self.database.writing() as conn:
             old = self._read_written(conn, entry_id)
+            refuse_other_version(old, expected)
             moved = old.at if at is None else check_time(at)
             draft = TimelineDraft(
                 content=old.content if content is None else content,
                 entry_type=old.entry_type,
-                metadata=old.metadata if metadata is None else dict(metadata),
+                metadata=old.metadata if metadata is None else {**_link_of(old), **metadata},
             )
-            row = self._adding(conn, now).row(draft, moved, old.id)
+            row = self._adder(conn, now).row(draft, moved, old.id)
             conn.execute(sql()["update"], {**row, "seq": old.seq})
             if (draft.content, draft.metadata) != (old.content, old.metadata):
                 conn.execute(sql()["note_erasing"], {"erasing": True})
             change = note_change(conn, old.seq)
             for when in {old.at, moved} if old.entry_type == RAW else ():
-                self.marks.mark(conn, when, change=change, now=now)
+                self.due_periods.mark(conn, when, change=change, now=now)
             return entry_of(conn.execute(sql()["by_seq"], {"seq": old.seq}).fetchone())
 
-    def delete(self, entry_id: str) -> Deleted:
+    def supersede(self, entry_id: str, content: str) -> AddedEntry:
+        """Record an entry in the place of another, of the same time and metadata; both stay.
+
+        Args:
+            entry_id: Of the entry that holds no more.
+            content: Of the new one.
+
+        Returns:
+            The new entry; the one that is there, not `is_new`, where this was done before.
+
+        Raises:
+            Conflict: Another entry has taken its place.
+            Invalid, NotFound, Unavailable.
+        """
+        content = parse_content(content)
+        with self.database.writing() as conn:
+            old = self._read_written(conn, entry_id)
+            row = conn.execute(sql()["successor"], {"ref": old.ref}).fetchone()
+            if row is not None:
+                known = entry_of(row)
+                if known.content != content:
+                    raise already_superseded(old.ref, known.ref)
+                return AddedEntry(entry=known, is_new=False)
+            draft = TimelineDraft(
+                content=content,
+                entry_type=old.entry_type,
+                at=old.at,
+                metadata={**old.metadata, SUPERSEDES: old.ref},
+            )
+            return self._adder(conn, self.clock()).add_all([draft])[0]
+
+    def find_successor(self, entry: TimelineEntry) -> str:
+        """The ref of the entry that took the place of this one; empty for none."""
+        found = self.database.ask("successor", ref=entry.ref)
+        return entry_of(found[0]).ref if found else ""
+
+    def delete(self, entry_id: str, *, expected: str = "") -> Deleted:
         """Delete an entry for good, its text in every rollup that it went into included.
 
         Nothing of the text stays in the file; the index is the caller's: it forgets `refs`, and
         files the rollups that are made again. A profile is deleted likewise.
-        Raises: NotFound; Invalid for a rollup; Unavailable.
+
+        Args:
+            entry_id: Of an entry that was written.
+            expected: The version that was read; empty to delete any.
+
+        Raises:
+            Conflict: The entry is another than the one that was read.
+            NotFound; Invalid for a rollup; Unavailable.
         """
         entry_id = well_formed(entry_id)
         above: list[Rollup] = []
@@ -282,7 +347,9 @@ class TimelineJournal:
             # One that was deleted before is gone from every table, and perhaps not from every byte.
             if gone is None or gone[1]:
                 entry = self._read_written(conn, entry_id) if gone is None else gone[0]
-                above = remove(conn, self.marks, entry_id, entry, now=self.clock())
+                if gone is None:
+                    refuse_other_version(entry, expected)
+                above = remove(conn, self.due_periods, entry_id, entry, now=self.clock())
         erase(self.database)
         refs = [entry_id, *(unpack_id(name) for _, name in above if name)]
         return Deleted(refs=tuple(ref_of(name) for name in refs), rollups=len(above))
@@ -380,7 +447,13 @@ class TimelineJournal:
         return entry
 
 
-def _asked(interval: Interval, types: Sequence[str], limit: int, cursor: str) -> dict[str, Any]:
+def _link_of(entry: TimelineEntry) -> dict[str, str]:
+    return {SUPERSEDES: entry.supersedes} if entry.supersedes else {}
+
+
+def _query_values(
+    interval: Interval, types: Sequence[str], limit: int, cursor: str
+) -> dict[str, Any]:
     before, _, seq = cursor.partition("/")
     is_cursor = cursor.isascii() and seq.isdecimal() and len(before) == len(_BEYOND)
     if cursor and not (is_cursor and len(seq) <= _LONGEST_SEQ):

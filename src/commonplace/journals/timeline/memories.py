@@ -28,7 +28,7 @@ from commonplace.journals.timeline.queries import entry_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from commonplace.journals.timeline.adding import AddedEntry
+    from commonplace.journals.timeline.add import AddedEntry
     from commonplace.journals.timeline.entry import TimelineEntry
     from commonplace.journals.timeline.journal import TimelineJournal
 
@@ -46,9 +46,12 @@ _KNOWN = {*_TEXTS, *_TYPES, *_TIMES, *_THREADS, "id", "metadata"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLine:
-    """One memory as another system had it. at: None where it names no time. thread: whose it is.
+    """One memory as another system had it.
 
-    key: the same for the same memory, however often it is read.
+    Attributes:
+        at: None where it names no time.
+        thread: Whose it is.
+        key: The same for the same memory, however often it is read.
     """
 
     type: str
@@ -61,7 +64,11 @@ class MemoryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedMemories:
-    """What an import came to. profile: the snapshot made of profile memories, new or not."""
+    """What an import came to.
+
+    Attributes:
+        profile: The snapshot made of profile memories, new or not.
+    """
 
     added: tuple[TimelineEntry, ...]
     repeated: int
@@ -71,7 +78,8 @@ class ImportedMemories:
 class MemoryBackend:
     """A memory system's storage on one owner's timeline: the design's second phase.
 
-    filed: called with what was added, so that it is found at once.
+    Args:
+        filed: Called with what was added, so that it is found at once.
     """
 
     def __init__(
@@ -117,7 +125,11 @@ class MemoryBackend:
         """
         memories = _of_thread(list(parse_memories(text)), thread)
         profiles = [x for x in memories if x.type == PROFILE_TYPE]
-        drafts = [_draft(x) for x in memories if x.type != PROFILE_TYPE]
+        drafts = [
+            TimelineDraft(content=x.content, at=x.at, metadata=x.metadata, key=x.key)
+            for x in memories
+            if x.type != PROFILE_TYPE
+        ]
         if profiles:
             drafts.append(_profile(profiles))
         done: list[AddedEntry] = []
@@ -148,7 +160,7 @@ def parse_memories(text: str) -> Iterator[MemoryLine]:
         try:
             yield _memory(json.loads(line))
         except Invalid as exc:
-            raise Invalid(f"Line {number}: {exc.message}", hint=exc.hint) from exc
+            raise exc.as_kind(Invalid, prefix=f"Line {number}: ") from exc
         except (ValueError, RecursionError) as exc:
             raise Invalid(
                 f"Line {number} is not JSON.", hint="Give one JSON object a line."
@@ -194,7 +206,7 @@ def _instant(value: object) -> datetime | None:
         return None
     try:
         at = datetime.fromisoformat(str(value).strip())
-        # What cannot be value in UTC has no place in a calendar of ours.
+        # A time that UTC cannot express has no place in a calendar of ours.
         return check_time((at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC))
     except (ValueError, OverflowError) as exc:
         raise Invalid(
@@ -205,7 +217,10 @@ def _instant(value: object) -> datetime | None:
 def _parse_memory_type(text: str) -> str:
     kind = " ".join(text.split()).lower()
     if not kind or len(kind) > _LONGEST_TYPE:
-        raise Invalid(f"Invalid type: {opening(text, 60)!r}.", hint="Use profile, fact or another.")
+        raise Invalid(
+            f"Invalid type: {opening(text, 60)!r}.",
+            hint=f"Use profile, fact or another name of at most {_LONGEST_TYPE} characters.",
+        )
     return well_formed(kind)
 
 
@@ -220,12 +235,6 @@ def _of_thread(memories: list[MemoryLine], thread: str) -> list[MemoryLine]:
             f"The memories are of {len(threads)} threads: {named}.", hint="Name one with --thread."
         )
     return memories
-
-
-def _draft(memory: MemoryLine) -> TimelineDraft:
-    return TimelineDraft(
-        content=memory.content, at=memory.at, metadata=memory.metadata, key=memory.key
-    )
 
 
 def _profile(memories: Sequence[MemoryLine]) -> TimelineDraft:

@@ -67,7 +67,8 @@ def adopt(path: Path, fill: Callable[[Path, Iterator[TimelineDraft]], int]) -> N
         path: of the journal file.
         fill: makes a timeline in a folder from drafts, and says how many entries it has.
 
-    Raises: Unavailable.
+    Raises:
+        Unavailable.
     """
     folder = path.parent
     with locked(folder):
@@ -103,20 +104,17 @@ def _drafts(conn: sqlite3.Connection) -> Iterator[TimelineDraft]:
                 continue
             # Its entries are gone: what it says is all there is of them.
             metadata, kind = {**metadata, "original_type": kind}, RAW
+        content = each["content"]
+        if not isinstance(content, str) or shows_nothing(content):
+            continue
         with suppress(Invalid):
             yield TimelineDraft(
                 id=each["id"],
-                content=_checked(each["content"]),
+                content=content,
                 entry_type=kind,
                 at=_instant(each["timestamp"]),
                 metadata=metadata,
             )
-
-
-def _checked(content: object) -> str:
-    if not isinstance(content, str) or shows_nothing(content):
-        raise Invalid("A blank entry.")
-    return content
 
 
 def _instant(text: object) -> datetime:

@@ -1,5 +1,5 @@
 -- The timeline's queries. An entry is read in the columns that `entry_of` takes. `rollup_level > 0`
--- stands where the index of rollups alone is to serve: a bound value does not tell SQLite that it may.
+-- stands where the index of rollups alone is to serve: from a bound value SQLite does not see that it may.
 
 -- name: state
 -- What distinguishes this file from another, the owner's own zone, and how far the log of changes is pruned.
@@ -356,6 +356,15 @@ SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_
     rollup_level, status, created_at, updated_at, tz, hash, parent_id
 FROM journal_entries WHERE id = :id;
 
+-- name: successor
+-- The entry that took the place of another, whose ref is given; the terms are those of the index.
+SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
+    rollup_level, status, created_at, updated_at, tz, hash, parent_id
+FROM journal_entries
+WHERE CASE WHEN json_valid(metadata) THEN json_extract(metadata, '$.supersedes') END = :ref
+    AND instr(metadata, '"supersedes"') > 0
+ORDER BY seq DESC LIMIT 1;
+
 -- name: by_seq
 -- An entry by its number.
 SELECT seq, id, thread_id, content, entry_type, timestamp, period_start, period_end, metadata,
@@ -538,7 +547,7 @@ WHERE seq <= :seq AND seq < (SELECT max(seq) FROM changes)
   AND entry IN (SELECT seq FROM tombstones WHERE expired);
 
 -- name: note_pruned
--- Whoever knows the log up to before this must look at everything once.
+-- A reader that knows the log up to before this must look at everything once.
 UPDATE state SET pruned = max(pruned, :seq);
 
 -- name: fed_mark

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
 from commonplace.core.values import Problem
-from commonplace.journals.timeline.forgetting import erase, is_erasing
+from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.queries import sql
 
 if TYPE_CHECKING:

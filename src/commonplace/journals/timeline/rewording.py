@@ -16,10 +16,10 @@ from commonplace.core.clock import render_time
 from commonplace.core.errors import Denied, Invalid, Unavailable
 from commonplace.core.rollups import NoSummary, Summary
 from commonplace.db.sqlite import snapshot
+from commonplace.journals.timeline.due_periods import note_change, span_of_row
 from commonplace.journals.timeline.entry import LEVELS, content_hash, render_metadata
-from commonplace.journals.timeline.marks import note_change, span_of_row
-from commonplace.journals.timeline.material import facts_of, gather, read_fed
 from commonplace.journals.timeline.queries import entry_of, sql
+from commonplace.journals.timeline.rollup_input import facts_of, gather, read_fed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
     from commonplace.journals.timeline.entry import TimelineEntry
-    from commonplace.journals.timeline.material import Gathered
+    from commonplace.journals.timeline.rollup_input import RollupInput
     from commonplace.journals.timeline.rollups import Rollups
 
 Progress: TypeAlias = "Callable[[int, int], None]"
@@ -62,9 +62,11 @@ class LevelSummariser:
 
 @dataclass(slots=True, kw_only=True)
 class Reworded:
-    """What a run did. stopped: why it ended before everything was put into words; else empty.
+    """What a run did.
 
-    poisoned: periods that are left alone until they change, by their keys.
+    Attributes:
+        stopped: Why it ended before everything was put into words; else empty.
+        poisoned: Periods that are left alone until they change, by their keys.
     """
 
     done: int = 0
@@ -76,8 +78,12 @@ class Reworded:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Turn:
-    """How far a run may go. failed: what it has tried, and tries no second time."""
+class _RunState:
+    """How far a run may go.
+
+    Attributes:
+        failed: What it has tried, and tries no second time.
+    """
 
     most: int | None
     ends: float | None
@@ -89,7 +95,8 @@ class _Turn:
 class Rewording:
     """Puts one owner's rollups into a model's words. Any number of processes may do so at once.
 
-    writers: one for each level at the most; a level without one keeps its extractive text.
+    Args:
+        writers: One for each level at the most; a level without one keeps its extractive text.
     """
 
     def __init__(
@@ -121,45 +128,48 @@ class Rewording:
             within_s: begin no more after so long.
             progress: called with how many are in words, and how many have an extractive text still.
 
-        Raises: Unavailable where the journal cannot be read or written.
+        Raises:
+            Unavailable where the journal cannot be read or written.
         """
         ends = None if within_s is None else self._monotonic() + within_s
-        turn = _Turn(most=most, ends=ends, progress=progress)
+        run = _RunState(most=most, ends=ends, progress=progress)
         now = self._journal.clock()
         recent = {level: render_time(now - kept) for level, kept in RECENT.items()}
         for since in (recent, dict.fromkeys(LEVELS, "")):
             for level, start in since.items():
                 writer = next((x for x in self._writers if level in x.levels), None)
-                if writer is not None and not turn.result.stopped:
+                if writer is not None and not run.result.stopped:
                     self._rollups.catch_up()
-                    self._reword_level(level, writer.summariser, start, turn)
+                    self._reword_level(level, writer.summariser, start, run)
         # What the new texts made stale has its extractive text again.
         self._rollups.catch_up()
-        return turn.result
+        return run.result
 
-    def _reword_level(self, level: Level, summariser: Summariser, start: str, turn: _Turn) -> None:
+    def _reword_level(
+        self, level: Level, summariser: Summariser, start: str, run: _RunState
+    ) -> None:
         """The rollups of a level that end after an instant, the oldest first."""
-        result = turn.result
+        result = run.result
         after = (start, 0, 0)
         in_a_row = 0
-        while not result.stopped and (turn.most is None or result.done < turn.most):
-            if turn.ends is not None and self._monotonic() >= turn.ends:
+        while not result.stopped and (run.most is None or result.done < run.most):
+            if run.ends is not None and self._monotonic() >= run.ends:
                 result.stopped = "The time that was given is up."
                 return
             entry = self._next(level, summariser.generator, after)
             if entry is None:
                 return
             after = (render_time(entry.end), entry.level, entry.seq)
-            if entry.seq in turn.failed:
+            if entry.seq in run.failed:
                 continue
             failed = result.failed
             self._reword(entry, summariser, result)
-            if turn.progress is not None:
-                turn.progress(result.done, self._left())
+            if run.progress is not None:
+                run.progress(result.done, self._left())
             if result.failed == failed:
                 in_a_row = 0
                 continue
-            turn.failed.add(entry.seq)
+            run.failed.add(entry.seq)
             in_a_row += 1
             if in_a_row == MOST_IN_A_ROW:
                 result.stopped = f"{in_a_row} periods in a row got no usable summary."
@@ -225,7 +235,7 @@ class Rewording:
         else:
             result.cost_usd += summary.cost_usd
 
-    def _gathered(self, entry: TimelineEntry) -> tuple[Gathered, bytes] | None:
+    def _gathered(self, entry: TimelineEntry) -> tuple[RollupInput, bytes] | None:
         """What a rollup is made from, with the token it has of that; None where it is due."""
         with self._journal.database.reading() as conn:
             if conn is None:
@@ -240,7 +250,7 @@ class Rewording:
             return None
         if found.missing:
             # Retention has deleted smaller ones.
-            found = self._rollups.computed(span, whole=True)
+            found = self._rollups.compute_input(span, whole=True)
         else:
             found = read_fed(found, self._rollups.feed)
         return (found, facts[1]) if found.items else None
@@ -275,7 +285,7 @@ class Rewording:
             conn.execute(sql()["spend"], cost)
 
     def _commit(
-        self, entry: TimelineEntry, found: Gathered, token: bytes, summary: Summary
+        self, entry: TimelineEntry, found: RollupInput, token: bytes, summary: Summary
     ) -> bool:
         """Store a text; False where the rollup is made from something else by now."""
         journal = self._journal
@@ -298,5 +308,7 @@ class Rewording:
                 return False
             conn.execute(sql()["set_generator"], {"seq": entry.seq, "generator": summary.generator})
             change = note_change(conn, entry.seq)
-            journal.marks.mark_spans(conn, journal.marks.above(found.span), change=change)
+            journal.due_periods.mark_spans(
+                conn, journal.due_periods.above(found.span), change=change
+            )
         return True

@@ -15,16 +15,8 @@ from commonplace.core.clock import parse_time, render_time
 from commonplace.core.errors import Unavailable
 from commonplace.core.rollups import Figures, Item, Summary
 from commonplace.db.sqlite import snapshot
-from commonplace.journals.timeline.entry import (
-    LEVELS,
-    ROLLUP_TYPES,
-    TimelineEntry,
-    ref_of,
-    rollup_id,
-)
-from commonplace.journals.timeline.figures import merged, parse_figures
-from commonplace.journals.timeline.marks import (
-    Due,
+from commonplace.journals.timeline.due_periods import (
+    DuePeriod,
     PeriodSpan,
     bounds,
     is_open,
@@ -33,17 +25,25 @@ from commonplace.journals.timeline.marks import (
     span_of_row,
     zone_name,
 )
-from commonplace.journals.timeline.material import (
-    Gathered,
+from commonplace.journals.timeline.entry import (
+    LEVELS,
+    ROLLUP_TYPES,
+    TimelineEntry,
+    ref_of,
+    rollup_id,
+)
+from commonplace.journals.timeline.figures import merged, parse_figures
+from commonplace.journals.timeline.queries import sql
+from commonplace.journals.timeline.rollup_input import (
     Part,
-    bare,
+    RollupInput,
+    empty_input,
     facts_of,
     gather,
     has_raw,
     read_fed,
 )
-from commonplace.journals.timeline.queries import sql
-from commonplace.journals.timeline.stored import RollupRows, key_of
+from commonplace.journals.timeline.rollup_rows import RollupRows, key_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from commonplace.core.clock import Level
     from commonplace.core.rollups import Summariser
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.journals.timeline.material import Feed
+    from commonplace.journals.timeline.rollup_input import Feed
 
 _AT_ONCE = 200
 _TRIES = 5
@@ -113,7 +113,8 @@ class Rollups:
             most: stop after so many.
             within_s: begin no more after so long.
 
-        Raises: Unavailable.
+        Raises:
+            Unavailable.
         """
         began = self.monotonic()
         made = 0
@@ -121,7 +122,9 @@ class Rollups:
         waiting: set[PeriodSpan] = set()
         while most is None or made < most:
             left = _AT_ONCE if most is None else min(_AT_ONCE, most - made)
-            due = [x for x in self._due(left + len(waiting)) if x not in waiting]
+            asked = {**self._bounds(), "limit": left + len(waiting)}
+            rows = self.journal.database.ask("due", **asked)
+            due = [x for row in rows if (x := span_of_row(*row)) not in waiting]
             if not due:
                 break
             for each in due[:left]:
@@ -148,43 +151,44 @@ class Rollups:
             None for a period that is still open, without `partial`; an entry without text for one
             in which nothing was recorded.
 
-        Raises: Unavailable.
+        Raises:
+            Unavailable.
         """
         now = self.journal.clock()
         with self.journal.database.reading() as conn:
-            span = span_at(at, level, self.journal.marks.zone(conn))
+            span = span_at(at, level, self.journal.due_periods.zone(conn))
             fresh = None if conn is None else self._fresh(conn, span)
             is_expired = conn is not None and self._is_expired(conn, span)
         if fresh is not None or is_expired:
-            return fresh or self._nothing(span)
+            return fresh or self._empty_rollup(span)
         if is_open(span, now, self.grace):
             return self.compute(span) if partial else None
         if not self.journal.exists:
-            return self._nothing(span)
+            return self._empty_rollup(span)
         if not stores:
             return self._compute_closed(span)
         try:
-            self.settle(span)
+            self.roll_up_with_parts(span)
         except Unavailable:
             # What cannot be written now, on a disk that is full say, is computed all the same.
             return self._compute_closed(span)
         with self.journal.database.reading() as conn:
             found = None if conn is None else self._stored(conn, span)
-            return self._nothing(span) if found is None or conn is None else found
+            return self._empty_rollup(span) if found is None or conn is None else found
 
     def _compute_closed(self, span: PeriodSpan) -> TimelineEntry:
         """A closed period's rollup, computed and not stored."""
         found = self.compute(span)
         return replace(found, metadata={**found.metadata, "partial": False})
 
-    def settle(self, span: PeriodSpan) -> None:
+    def roll_up_with_parts(self, span: PeriodSpan) -> None:
         """Roll up a period and, before, what it is made from, as far as either is due.
 
         Of a period that goes on only what is over in it.
         """
         for piece in smaller_of(span):
             if self._is_marked(piece):
-                self.settle(piece)
+                self.roll_up_with_parts(piece)
         if is_open(span, self.journal.clock(), self.grace):
             return
         with self.journal.database.reading() as conn:
@@ -203,14 +207,14 @@ class Rollups:
         What still goes on of it is left open.
         """
         with self.journal.database.writing() as conn:
-            span = span_at(at, level, self.journal.marks.zone(conn))
-            self.journal.marks.begin(conn, span.zone_name, self.journal.clock())
+            span = span_at(at, level, self.journal.due_periods.zone(conn))
+            self.journal.due_periods.begin(conn, span.zone_name, self.journal.clock())
             change = conn.execute(sql()["last_change"]).fetchone()[0]
-            spans = self._made_or_due(conn, span)
-            self.journal.marks.mark_spans(conn, spans, change=change)
+            spans = self._spans_to_rebuild(conn, span)
+            self.journal.due_periods.mark_spans(conn, spans, change=change)
             whole = {**key_of(span), "level": span.number, "end": render_time(span.end)}
             conn.execute(sql()["forget_inputs"], {**whole, "thread_id": self.journal.owner})
-        self.settle(span)
+        self.roll_up_with_parts(span)
         now = self.journal.clock()
         return sum(not is_open(each, now, self.grace) for each in spans)
 
@@ -226,27 +230,27 @@ class Rollups:
                 return False
             is_own = zone_name(self.journal.zone) == span.zone_name
             if not is_own:
-                return self._hand_over(due)
+                return self._pass_to_current_zone(due)
             if found.missing:
-                if self._make(found.missing):
+                if self._roll_up_missing(found.missing):
                     continue
                 return False
-            if self._is_made(found):
+            if self._is_up_to_date(found):
                 with self.journal.database.writing() as conn:
                     self.rows.unmark(conn, due)
                 return False
-            if self._made_of(found, due):
+            if self._summarise_and_store(found, due):
                 return True
         return False
 
-    def _made_of(self, found: Gathered, due: Due) -> bool:
+    def _summarise_and_store(self, found: RollupInput, due: DuePeriod) -> bool:
         """Summarise what was gathered and store it; False where it stays due."""
         try:
             found = read_fed(found, self.feed)
         except Unavailable:
             return False
         began = self.monotonic()
-        summary = self._summarised(found)
+        summary = self._summary_of(found)
         done = self.rows.store(found, summary, due)
         self.log(found, summary, took_s=self.monotonic() - began, done=done)
         return done
@@ -260,7 +264,7 @@ class Rollups:
                 return parse_figures(json.loads(facts[3]))
             if conn is not None and self._is_expired(conn, span):
                 return Figures()
-        return self.computed(span).figures
+        return self.compute_input(span).figures
 
     def is_expired(self, span: PeriodSpan) -> bool:
         """Whether retention deleted the rollup of a period, and nothing changed in it since."""
@@ -269,21 +273,21 @@ class Rollups:
 
     def compute(self, span: PeriodSpan) -> TimelineEntry:
         """A period as its rollup would be now, smaller ones computed likewise; stores nothing."""
-        found = self.computed(span)
-        summary = self._summarised(found)
+        found = self.compute_input(span)
+        summary = self._summary_of(found)
         with self.journal.database.reading() as conn:
-            made = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
+            made = "" if conn is None else self.journal.due_periods.suffix(conn, span.zone_name)
         facts = {**facts_of(found, generator=summary.generator), "partial": True}
         return self.rows.entry(span, found, content=summary.text, facts=facts, suffix=made)
 
-    def computed(self, span: PeriodSpan, *, whole: bool = False) -> Gathered:
+    def compute_input(self, span: PeriodSpan, *, whole: bool = False) -> RollupInput:
         """What a period is made from, smaller ones computed where they are not made.
 
         What a journal adds that does not answer now is left out; whole: Unavailable is raised.
         """
         with self.journal.database.reading() as conn:
             if conn is None:
-                return bare(span)
+                return empty_input(span)
             with snapshot(conn):
                 found = gather(conn, span, self.journal.owner)
                 due = {x for x in smaller_of(span) if self.rows.mark_of(conn, x) is not None}
@@ -297,14 +301,14 @@ class Rollups:
         due |= set(found.missing)
         parts = [x for x in found.parts if x.span not in due]
         if due:
-            made = (self._part(x, whole=whole) for x in due)
+            made = (self._computed_part(x, whole=whole) for x in due)
             parts += [x for x in made if x.figures.entries]
             figures = merged([x.figures for x in parts])
             found = replace(found, parts=tuple(parts), figures=figures, missing=())
         return found
 
     def log(
-        self, found: Gathered, summary: Summary, *, took_s: float, done: bool, failure: str = ""
+        self, found: RollupInput, summary: Summary, *, took_s: float, done: bool, failure: str = ""
     ) -> None:
         """One line on what was made from how much, by what, at which cost; no text of entries."""
         self.journal.database.log(
@@ -324,7 +328,7 @@ class Rollups:
             outcome=failure or ("stored" if done else "discarded"),
         )
 
-    def _summarised(self, found: Gathered) -> Summary:
+    def _summary_of(self, found: RollupInput) -> Summary:
         if not found.items:
             return Summary(text="", generator=self.extractive.generator)
         return self.extractive.summarise(found.material(self.journal.owner))
@@ -332,7 +336,7 @@ class Rollups:
     def _bounds(self) -> dict[str, str]:
         return bounds(self.journal.clock(), self.grace)
 
-    def _made_or_due(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
+    def _spans_to_rebuild(self, conn: sqlite3.Connection, whole: PeriodSpan) -> set[PeriodSpan]:
         """A period and all smaller ones in it that have a rollup, or something to be rolled up."""
         asked = {"start": render_time(whole.start), "end": render_time(whole.end)}
         times = [row[2] for row in conn.execute(sql()["raw_within"], asked)]
@@ -342,18 +346,14 @@ class Rollups:
         found = {
             span
             for at in sorted(times)
-            for span in self.journal.marks.spans(parse_time(at), whole.zone)
+            for span in self.journal.due_periods.spans(parse_time(at), whole.zone)
             if span.level in levels and whole.start <= span.start and span.end <= whole.end
         }
         owned = {"tz": whole.zone_name, "level": whole.number, "thread_id": self.journal.owner}
         rows = conn.execute(sql()["made_within"], {**asked, **owned}).fetchall()
         return {whole, *found, *(span_of_row(whole.zone_name, *row) for row in rows)}
 
-    def _due(self, limit: int) -> list[PeriodSpan]:
-        rows = self.journal.database.ask("due", **self._bounds(), limit=limit)
-        return [span_of_row(*row) for row in rows]
-
-    def _gather(self, span: PeriodSpan) -> tuple[Due | None, Gathered | None]:
+    def _gather(self, span: PeriodSpan) -> tuple[DuePeriod | None, RollupInput | None]:
         with self.journal.database.reading() as conn:
             if conn is None:
                 return None, None
@@ -362,14 +362,14 @@ class Rollups:
                 if mark is None:
                     return None, None
                 seen = conn.execute(sql()["last_change"]).fetchone()[0]
-                return Due(span, mark, seen), gather(conn, span, self.journal.owner)
+                return DuePeriod(span, mark, seen), gather(conn, span, self.journal.owner)
 
-    def _hand_over(self, due: Due) -> bool:
+    def _pass_to_current_zone(self, due: DuePeriod) -> bool:
         """A period of a zone that is the owner's no longer: those of its own zone are due instead.
 
         The old rollup stays until they are made. Always False: nothing was rolled up.
         """
-        span, marks = due.span, self.journal.marks
+        span, marks = due.span, self.journal.due_periods
         with self.journal.database.writing() as conn:
             zone = marks.zone(conn)
             self.rows.unmark(conn, due)
@@ -382,7 +382,7 @@ class Rollups:
                 at = own.end
         return False
 
-    def _make(self, spans: tuple[PeriodSpan, ...]) -> bool:
+    def _roll_up_missing(self, spans: tuple[PeriodSpan, ...]) -> bool:
         """Make smaller rollups that a larger one lacks; whether none is lacking now."""
         self._mark(*spans)
         for each in spans:
@@ -392,13 +392,13 @@ class Rollups:
     def _mark(self, *spans: PeriodSpan) -> None:
         with self.journal.database.writing() as conn:
             change = conn.execute(sql()["last_change"]).fetchone()[0]
-            self.journal.marks.mark_spans(conn, spans, change=change)
+            self.journal.due_periods.mark_spans(conn, spans, change=change)
 
     def _is_marked(self, span: PeriodSpan) -> bool:
         with self.journal.database.reading() as conn:
             return conn is not None and self.rows.mark_of(conn, span) is not None
 
-    def _is_made(self, found: Gathered) -> bool:
+    def _is_up_to_date(self, found: RollupInput) -> bool:
         """Whether the rollup that is there was made from the very same."""
         with self.journal.database.reading() as conn:
             old = None if conn is None else self.rows.find(conn, found.span)
@@ -420,10 +420,10 @@ class Rollups:
         found = self._stored(conn, span)
         return found if found is not None and not found.stale else None
 
-    def _part(self, span: PeriodSpan, *, whole: bool) -> Part:
+    def _computed_part(self, span: PeriodSpan, *, whole: bool) -> Part:
         """A smaller period as a part of a larger one, computed and stored nowhere."""
-        found = self.computed(span, whole=whole)
-        summary = self._summarised(found)
+        found = self.compute_input(span, whole=whole)
+        summary = self._summary_of(found)
         item = Item(
             ref=ref_of(rollup_id(span.level, found.key, span.zone_name)),
             at=span.start,
@@ -435,9 +435,9 @@ class Rollups:
         )
         return Part(item=item, names=found.names, figures=found.figures, span=span)
 
-    def _nothing(self, span: PeriodSpan) -> TimelineEntry:
-        found = bare(span)
+    def _empty_rollup(self, span: PeriodSpan) -> TimelineEntry:
+        found = empty_input(span)
         facts = facts_of(found, generator=self.extractive.generator)
         with self.journal.database.reading() as conn:
-            suffix = "" if conn is None else self.journal.marks.suffix(conn, span.zone_name)
+            suffix = "" if conn is None else self.journal.due_periods.suffix(conn, span.zone_name)
         return self.rows.entry(span, found, content="", facts=facts, suffix=suffix)

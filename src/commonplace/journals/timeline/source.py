@@ -28,6 +28,10 @@ _UNREADABLE = "unreadable"
 class TimelineSource:
     """One owner's timeline, as the index follows it."""
 
+    cheap_mark = True
+    """Its mark reads the ends of two tables."""
+    exact_mark = True
+
     def __init__(self, journal: TimelineJournal) -> None:
         self._journal = journal
 
@@ -35,11 +39,6 @@ class TimelineSource:
     def name(self) -> str:
         """`timeline`."""
         return JOURNAL
-
-    @property
-    def is_prompt(self) -> bool:
-        """Its mark reads the ends of two tables."""
-        return True
 
     def mark(self) -> str:
         """Which file it is, and the number of its last entry or change; empty for no file."""

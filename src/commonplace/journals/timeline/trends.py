@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import parse_time, period_key
 from commonplace.core.errors import Invalid
 from commonplace.core.rollups import Figures, ranked
+from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.figures import merged
-from commonplace.journals.timeline.marks import span_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from commonplace.core.clock import Level
     from commonplace.core.values import Interval
+    from commonplace.journals.timeline.due_periods import PeriodSpan
     from commonplace.journals.timeline.journal import TimelineJournal
-    from commonplace.journals.timeline.marks import PeriodSpan
     from commonplace.journals.timeline.rollups import Rollups
 
 MOST_PERIODS = 1000
@@ -30,7 +30,11 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """One period: what was counted in it. expired: no more is kept of it."""
+    """One period: what was counted in it.
+
+    Attributes:
+        expired: No more is kept of it.
+    """
 
     key: str
     start: datetime
@@ -85,7 +89,7 @@ def _trend(rollups: Rollups, span: PeriodSpan) -> Trend:
     )
 
 
-def reach(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
+def recorded_span(journal: TimelineJournal) -> tuple[datetime, datetime] | None:
     """When the first and the last thing that is counted was; None where nothing is.
 
     What other journals add counts, and so does what expired and stands in a summary.
@@ -100,7 +104,7 @@ def counted(journal: TimelineJournal, interval: Interval) -> tuple[datetime, dat
 
     What is still to come counts only where the span has an end.
     """
-    reached = reach(journal)
+    reached = recorded_span(journal)
     if reached is None:
         return None
     first, last = reached

@@ -36,7 +36,7 @@ _HOUR = timedelta(hours=1)
 
 
 @dataclass(slots=True)
-class _Left:
+class _ExpiredEntry:
     """What is to be known of one expired entry."""
 
     seq: int
@@ -94,7 +94,7 @@ def _mark_wrong(conn: sqlite3.Connection) -> None:
 
 def _expired(
     conn: sqlite3.Connection, times: Mapping[str, datetime]
-) -> Iterator[tuple[str, _Left]]:
+) -> Iterator[tuple[str, _ExpiredEntry]]:
     """Each expired entry by its ref. times: of those that are quoted."""
     zones = [tz for tz, _ in conn.execute(sql()["list_series"]).fetchall()]
     for seq, packed, digest, start, end, hour in conn.execute(sql()["old_expired"]).fetchall():
@@ -106,7 +106,10 @@ def _expired(
         at = times.get(ref_of(entry_id)) or _time_in(entry_id)
         # One that was moved has the time in its id that it had first.
         is_in = at is not None and began <= at < ended
-        yield ref_of(entry_id), _Left(seq, at if at is not None and is_in else began, digest)
+        yield (
+            ref_of(entry_id),
+            _ExpiredEntry(seq, at if at is not None and is_in else began, digest),
+        )
 
 
 def _time_in(entry_id: str) -> datetime | None:
@@ -128,7 +131,7 @@ def _start_of(hour_id: str, zones: Sequence[str]) -> datetime | None:
     return local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
-def _count(ordered: Sequence[_Left], start: str, end: str, figures: Figures) -> None:
+def _count(ordered: Sequence[_ExpiredEntry], start: str, end: str, figures: Figures) -> None:
     """Count a sum of a period of the entries of it that no smaller period has counted."""
     inside = [x for x in ordered if not x.is_counted and start <= render_time(x.at) < end]
     for part, key in COUNTED:

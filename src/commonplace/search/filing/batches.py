@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from commonplace.core.ports import EncodesAside
+from commonplace.core.ports import EncodesInBackground
 from commonplace.core.text import text_hash
 from commonplace.core.values import Encoded, Unencoded
 from commonplace.search import policy
@@ -38,8 +38,9 @@ def groups_of(
 ) -> Iterator[list[tuple[Unencoded, Spans]]]:
     """Docs with their chunks, as many at a time as one commit of vectors should hold.
 
-    Those of like length come together: the encoder pads the texts of a batch to the longest. Short
-    ones first: a text of 200 chunks takes 10 s, and a process that ends before keeps none of it.
+    Docs of like length come together, since the encoder pads the texts of a batch to the longest.
+    Short ones come first: a text of 200 chunks takes 10 s, and a process that ends before then
+    keeps nothing of it.
     """
     group: list[tuple[Unencoded, Spans]] = []
     chunks = 0
@@ -69,10 +70,10 @@ def texts_of(group: Iterable[tuple[Unencoded, Spans]]) -> list[str]:
     return [doc.text[start:end] for doc, spans in group for start, end in spans]
 
 
-def encode_aside(encoder: Encoder, texts: Sequence[str]) -> Vector:
+def encode_in_background(encoder: Encoder, texts: Sequence[str]) -> Vector:
     """The vectors of texts that no call waits for, made at a lower priority where that is known."""
-    if isinstance(encoder, EncodesAside):
-        return encoder.encode_aside(texts)
+    if isinstance(encoder, EncodesInBackground):
+        return encoder.encode_in_background(texts)
     return encoder.encode_passages(texts)
 
 

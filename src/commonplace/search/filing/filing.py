@@ -22,7 +22,7 @@ from commonplace.core.values import Drop, Put, Unencoded
 from commonplace.search import policy
 from commonplace.search.filing.batches import (
     Spans,
-    encode_aside,
+    encode_in_background,
     encoded_of,
     groups_of,
     is_cut,
@@ -67,10 +67,13 @@ class Filed:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """The entry is written, and not all of it can be found yet; `why` is one sentence.
+    """The entry is written, and not all of it can be found yet.
 
-    passing: it will be in a moment, and nobody need do or know anything. by_words: whether words
-    find it already. cut: words alone will find its end.
+    Args:
+        why: One sentence.
+        passing: It will be found in a moment, so the writer need not know.
+        by_words: Whether words find it already.
+        cut: Whether words alone will find its end.
     """
 
     why: str
@@ -97,12 +100,20 @@ class Behind:
 class Filing:
     """Keeps an index behind its sources; background threads, started if needed, do long work.
 
-    Each source has threads of its own: one that hangs or fails holds up no other, and no search.
-    holder: this process's name in leases. others: sources that only the background looks at.
-    silent_s: how long `sweep` waits for a source from which nothing comes. quoting: told of what is
-    forgotten, it gives the refs of what quoted it, to be forgotten likewise. shows_paths: whether
-    what went wrong may name a path of this machine. Thread-safe. `close` it before the process
-    ends.
+    Each source has threads of its own: one that hangs or fails delays no other, and no search.
+    Thread-safe. `close` it before the process ends.
+
+    Args:
+        index: What is kept behind the sources.
+        sources: Looked at before each search.
+        encoder: The slot of the encoder that makes the vectors.
+        holder: This process's name in leases.
+        others: Sources that only the background looks at.
+        monotonic: Seconds that never go back.
+        silent_s: How long `sweep` waits for a source from which nothing comes.
+        quoting: Gives the refs of entries that quote some others, so that they are erased with
+            them.
+        shows_paths: Whether a message may name a path of this machine.
     """
 
     def __init__(
@@ -129,8 +140,8 @@ class Filing:
         self._state = threading.Condition()
         self._over = threading.Condition()
         self._sweeping = threading.Lock()
-        self._lanes = [self._lane(source) for source in sources]
-        self._others = [self._lane(source) for source in others]
+        self._indexers = [self._new_indexer(source) for source in sources]
+        self._others = [self._new_indexer(source) for source in others]
         self._behind: tuple[Behind, ...] = ()
         self.cut = 0
         """Entries encoded so far of which words alone find the end."""
@@ -142,7 +153,6 @@ class Filing:
         self._all_made = False
         self._patient = True
         self._closed = False
-        self._filing_since = monotonic()
         self._has_part = False
         self._is_long = False
         self._trouble = ""
@@ -153,7 +163,7 @@ class Filing:
         self._may_erase = False
         self._erase_at = -math.inf
 
-    def _lane(self, source: Source) -> SourceIndexer:
+    def _new_indexer(self, source: Source) -> SourceIndexer:
         return SourceIndexer(
             self._index,
             source,
@@ -177,7 +187,7 @@ class Filing:
                 return self._pending(self._encoder.reason(), passing=self._encoder.is_loading())
             docs = [unencoded_of(c) for c in changes if isinstance(c, Put) and c.doc.text.strip()]
             if sum(len(doc.text) for doc in docs) > policy.ENCODE_AT_ONCE:
-                self._call()
+                self._wake_worker()
                 cut = any(is_cut(doc.text, spans_of(encoder, doc.text)) for doc in docs)
                 return self._pending("It is long, and is being encoded.", passing=True, cut=cut)
             for group in groups_of(encoder, docs):
@@ -211,6 +221,8 @@ class Filing:
         except Exception as exc:  # noqa: BLE001  as in file; the entry itself leaves all the same
             trouble = self._log_failure("What quoted a deleted entry may hold bytes of it", exc)
         try:
+            for indexer in [*self._indexers, *self._others]:
+                indexer.forget(refs)
             if isinstance(self._index, Forgetting):
                 self._index.forget(refs)
             else:
@@ -229,25 +241,25 @@ class Filing:
         """Look at everything once, in the background: entries, edits in place, missing vectors."""
         self._background = True
         self._sweep_aside()
-        if not self._lanes:
-            self._call()
+        if not self._indexers:
+            self._wake_worker()
 
     def wake(self) -> None:
         """Look for missing vectors now: the encoder is there."""
-        self._call()
+        self._wake_worker()
 
     def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
-        """Wait at most so long for vectors that are being made; tells how many are missing then.
+        """Wait a while for vectors that are being made; a sentence where some are still missing.
 
-        A backlog that is longer than one wait is waited for once, not by every search; one that is
-        sure to be longer is not waited for.
+        A backlog longer than one wait is waited for once, not by every search; one that is sure to
+        be longer is not waited for.
         """
         pending = self._waiting(identity)
         if not pending:
             return ()
         if self._worker is None and self._encoder.get() is not None:
-            # What was filed before the encoder was there, where nobody called `start` or `wake`.
-            self._call()
+            # What was filed before the encoder was there, and neither `start` nor `wake` called.
+            self._wake_worker()
         if pending > policy.VECTORS_SOON:
             return (_missing(pending),)
         with self._state:
@@ -261,59 +273,62 @@ class Filing:
         return 0 if self._all_made else self._index.counts(identity).pending
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
-        """File what other programs wrote, waiting at most so long; tells what is not done.
+        """File what other programs wrote, waiting at most so long; a sentence for what is not done.
 
-        A filing that proves long is not waited for: what is filed so far can be found. Nor is a
-        source that was silent throughout an earlier wait.
+        A long filing is not waited for, since what is filed so far can be found, nor is a source
+        that was silent throughout an earlier wait.
         """
         # A process that was killed may have left some.
         self._background = self._may_erase = True
         # Those that look in threads of their own begin first.
-        asked = [(lane, lane.look()) for lane in sorted(self._lanes, key=lambda x: x.is_prompt)]
+        asked = [
+            (indexer, indexer.look())
+            for indexer in sorted(self._indexers, key=lambda x: x.source.cheap_mark)
+        ]
 
         def under_way(*, with_parts: bool) -> bool:
             return any(
-                lane.is_worth_waiting and (with_parts or not lane.has_part)
-                for lane, turn in asked
-                if not lane.has_looked(turn)
+                indexer.is_worth_waiting and (with_parts or not indexer.has_part)
+                for indexer, turn in asked
+                if not indexer.has_looked(turn)
             )
 
         soon_s = min(wait_s, policy.LONG_FILING_S)
         if not self._wait(lambda: not under_way(with_parts=True), soon_s):
             self._wait(lambda: not under_way(with_parts=False), wait_s - soon_s)
         missing = []
-        for lane, turn in asked:
-            if not lane.has_looked(turn):
-                if lane.is_worth_waiting and not lane.has_part:
-                    lane.give_up()
-                missing.append(lane)
-            elif lane.is_in_trouble:
-                missing.append(lane)
+        for indexer, turn in asked:
+            if not indexer.has_looked(turn):
+                if indexer.is_worth_waiting and not indexer.has_part:
+                    indexer.give_up()
+                missing.append(indexer)
+            elif indexer.is_in_trouble:
+                missing.append(indexer)
         if self._monotonic() - self._swept_at >= policy.SWEEP_EVERY_S:
             self._sweep_aside()
-        met = [lane for lane in self._lanes if lane.take_damage()]
-        return (*([DAMAGED] if met else []), *self._tell(missing))
+        met = [indexer for indexer in self._indexers if indexer.take_damage()]
+        return (*([DAMAGED] if met else []), *self._report_behind(missing))
 
     def sweep(self) -> tuple[str, ...]:
-        """File every change in words, edits in place included, now; tells what could not be done.
+        """File every change in words, edits in place included; a sentence for what cannot be done.
 
-        Waits for each source as long as it goes on, and no more for one that is silent.
+        Waits for each source as long as it makes progress, and no more for one that is silent.
         """
         self._swept_at = self._monotonic()
-        asked = [(lane, lane.sweep()) for lane in self._lanes]
-        looked = [(lane, lane.look()) for lane in self._others]
+        asked = [(indexer, indexer.sweep()) for indexer in self._indexers]
+        looked = [(indexer, indexer.look()) for indexer in self._others]
 
         def under_way() -> list[SourceIndexer]:
-            rest = [lane for lane, turn in asked if not lane.has_swept(turn)]
-            rest += [lane for lane, turn in looked if not lane.has_looked(turn)]
-            return [] if self._closed else [lane for lane in rest if not lane.is_silent]
+            rest = [indexer for indexer, turn in asked if not indexer.has_swept(turn)]
+            rest += [indexer for indexer, turn in looked if not indexer.has_looked(turn)]
+            return [] if self._closed else [indexer for indexer in rest if not indexer.is_silent]
 
         while rest := under_way():
-            before = [(lane, lane.steps) for lane in rest]
-            if not self._wait(partial(_went_on, before, under_way), self._silent_s):
-                for lane in rest:
-                    lane.give_up()
-        return self._tell([x for x, _ in asked if x.is_silent or x.is_in_trouble])
+            before = [(indexer, indexer.steps) for indexer in rest]
+            if not self._wait(partial(_has_progressed, before, under_way), self._silent_s):
+                for indexer in rest:
+                    indexer.give_up()
+        return self._report_behind([x for x, _ in asked if x.is_silent or x.is_in_trouble])
 
     def behind(self) -> tuple[Behind, ...]:
         """What of the sources is not in the index, as the last refresh or sweep found it."""
@@ -323,16 +338,16 @@ class Filing:
         with self._over:
             return self._over.wait_for(lambda: self._closed or is_over(), wait_s)
 
-    def _tell(self, lanes: list[SourceIndexer]) -> tuple[str, ...]:
-        self._behind = tuple(Behind(journal=x.journal, why=x.why()) for x in lanes)
+    def _report_behind(self, indexers: list[SourceIndexer]) -> tuple[str, ...]:
+        self._behind = tuple(Behind(journal=x.journal, why=x.why()) for x in indexers)
         return tuple(dict.fromkeys(each.why for each in self._behind))
 
     def _sweep_aside(self) -> None:
         self._swept_at = self._monotonic()
-        for lane in self._lanes:
-            lane.sweep(in_turn=True)
-        for lane in self._others:
-            lane.look()
+        for indexer in self._indexers:
+            indexer.sweep(in_turn=True)
+        for indexer in self._others:
+            indexer.look()
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> int:
         """File everything and make every missing vector, now, in this thread; how many were made.
@@ -353,9 +368,9 @@ class Filing:
         """File every change in this thread; the first error, after all that could be filed."""
         filed = 0
         trouble: CommonplaceError | None = None
-        for lane in [*self._lanes, *self._others]:
+        for indexer in [*self._indexers, *self._others]:
             try:
-                for more in lane.file(sweep=lane in self._lanes):
+                for more in indexer.file(sweep=indexer in self._indexers):
                     filed += more
                     if progress is not None and filed:
                         progress(0, filed)
@@ -398,14 +413,17 @@ class Filing:
         deadline = time.monotonic() + wait_s
         self._keeper.close()
         self._eraser.close()
-        lanes = [*self._lanes, *self._others]
-        for lane in lanes:
-            lane.close()
+        indexers = [*self._indexers, *self._others]
+        for indexer in indexers:
+            indexer.close()
         if self._worker is not None and self._worker is not threading.current_thread():
             self._worker.join(wait_s)
-            self._give_lease_back()
-        for lane in lanes:
-            lane.join(max(deadline - time.monotonic(), 0.0))
+            # A process that ends in the midst of a long text keeps no other from going on.
+            if isinstance(self._index, Leasing):
+                with suppress(CommonplaceError):
+                    self._index.drop_lease(_ENCODING, self._holder)
+        for indexer in indexers:
+            indexer.join(max(deadline - time.monotonic(), 0.0))
 
     def _note_put(self) -> None:
         with self._state:
@@ -415,9 +433,9 @@ class Filing:
         self._may_erase = True
         self._eraser.ask()
         if self._background and (not self._all_made or isinstance(source, KeepsVectors)):
-            self._call()
+            self._wake_worker()
 
-    def _call(self) -> None:
+    def _wake_worker(self) -> None:
         """Have the worker look for missing vectors."""
         with self._state:
             self._asked += 1
@@ -430,14 +448,14 @@ class Filing:
         retry_s, longest_s = _RETRY_S
         while True:
             with self._state:
-                self._state.wait_for(self._called, None if self._all_made else retry_s)
+                self._state.wait_for(
+                    lambda: self._closed or self._asked > self._done,
+                    None if self._all_made else retry_s,
+                )
                 if self._closed:
                     return
                 self._done = self._asked
             retry_s = _RETRY_S[0] if self._make_vectors() else min(retry_s * 2, longest_s)
-
-    def _called(self) -> bool:
-        return self._closed or self._asked > self._done
 
     def _make_vectors(self) -> bool:
         """Whether nothing is left to make; False asks the worker to come back."""
@@ -446,7 +464,7 @@ class Filing:
             return False
         try:
             made = self._encode_missing(encoder, None)
-        except Exception as exc:  # noqa: BLE001  as in _turn
+        except Exception as exc:  # noqa: BLE001  as in file; the worker tries again
             self._log_failure("Making vectors stopped", exc)
             return False
         if made:
@@ -474,7 +492,8 @@ class Filing:
                     left = self._index.counts(encoder.identity).pending
                     counted_at = self._monotonic()
                 for group in groups_of(encoder, docs):
-                    self._encode(encoder, group)
+                    vectors = encode_in_background(encoder, texts_of(group))
+                    self._keep(encoder, self._put_vectors(encoder, group, vectors))
                     self.cut += sum(is_cut(doc.text, spans) for doc, spans in group)
                     made += len(group)
                     left -= len(group)
@@ -490,23 +509,13 @@ class Filing:
     def _interrupted(self, progress: object) -> bool:
         # A caller who watches progress wants all of it; the worker lets words go first: side by
         # side both take three times as long, and until the words are filed nothing else finds them.
-        waits = self._asked > self._done or any(x.is_busy for x in [*self._lanes, *self._others])
+        waits = self._asked > self._done or any(x.is_busy for x in [*self._indexers, *self._others])
         return self._closed or (progress is None and waits)
 
     def _lease(self) -> bool:
         if not isinstance(self._index, Leasing):
             return True
         return self._index.take_lease(_ENCODING, self._holder, policy.LEASE_S)
-
-    def _give_lease_back(self) -> None:
-        """A process that ends in the midst of a long text keeps no other from going on."""
-        if isinstance(self._index, Leasing):
-            with suppress(CommonplaceError):
-                self._index.drop_lease(_ENCODING, self._holder)
-
-    def _encode(self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]]) -> None:
-        vectors = encode_aside(encoder, texts_of(group))
-        self._keep(encoder, self._put_vectors(encoder, group, vectors))
 
     def _put_vectors(
         self, encoder: Encoder, group: Sequence[tuple[Unencoded, Spans]], vectors: Vector
@@ -532,7 +541,7 @@ class Filing:
             for ref, text in source.wanting(list(whole)):
                 known, vector = whole[ref]
                 if vector is None or known != text:
-                    vector = encode_aside(encoder, [text])[0]
+                    vector = encode_in_background(encoder, [text])[0]
                 source.keep(ref, vector, encoder.identity)
 
     def _fill_places(self, encoder: Encoder, tried: set[str], progress: object) -> bool:
@@ -543,7 +552,7 @@ class Filing:
             fresh = (place for place in source.wanting() if place[0] not in tried)
             for ref, text in islice(fresh, policy.ENCODE_BATCH):
                 tried.add(ref)
-                source.keep(ref, encode_aside(encoder, [text])[0], encoder.identity)
+                source.keep(ref, encode_in_background(encoder, [text])[0], encoder.identity)
                 if self._interrupted(progress):
                     return True
         if len(tried) > before:
@@ -560,10 +569,10 @@ class Filing:
         ]
 
 
-def _went_on(
+def _has_progressed(
     before: list[tuple[SourceIndexer, int]], under_way: Callable[[], list[SourceIndexer]]
 ) -> bool:
-    return [(lane, lane.steps) for lane in under_way()] != before
+    return [(indexer, indexer.steps) for indexer in under_way()] != before
 
 
 def _missing(pending: int) -> str:

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 
 
 class LateSource:
-    """A prompt and exact source of which only the name is known until it is there.
+    """A source whose journal may appear later: until then it has a name and no entries.
 
-    is_there: a look at a file or two, never raises. find: what opens it then.
+    Args:
+        name: Its name, there or not.
+        is_there: A check of a file or two that never raises.
+        find: Opens the source once it is there.
     """
+
+    cheap_mark = True
+    exact_mark = True
 
     def __init__(
         self, name: str, *, is_there: Callable[[], bool], find: Callable[[], Source]
@@ -33,16 +39,6 @@ class LateSource:
     def name(self) -> str:
         """Its name, there or not."""
         return self._name
-
-    @property
-    def is_prompt(self) -> bool:
-        """Looking for it waits for nothing."""
-        return True
-
-    @property
-    def is_exact(self) -> bool:
-        """Its mark is a commit, or the number of a change."""
-        return True
 
     def mark(self) -> str:
         """The source's own; empty while it is not there."""
@@ -60,7 +56,7 @@ class LateSource:
 
 
 class LateLineage:
-    """What tells summaries from what went into them, once there is anything; see `Lineage`."""
+    """Knows which summaries an entry went into, once its journal is there; see `Lineage`."""
 
     def __init__(self, *, is_there: Callable[[], bool], find: Callable[[], Lineage]) -> None:
         self._is_there = is_there

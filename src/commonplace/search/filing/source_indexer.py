@@ -1,6 +1,6 @@
-"""A lane: one source followed in threads of its own, so that it holds up nobody but itself.
+"""Keeps the index behind one source, in threads of its own, so that it delays no other source.
 
-Never judges and never makes a vector; what fails here is told, never raised into a search.
+Never judges and never makes a vector; a failure becomes a sentence, never an error of a search.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.core.errors import CommonplaceError, Corrupted
-from commonplace.core.ports import ErasingSource, Exact, Prompt
+from commonplace.core.ports import ErasingSource
 from commonplace.core.values import Put
 from commonplace.search import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from commonplace.core.ports import OwnerIndex, Source
 
@@ -27,16 +27,19 @@ _log = logging.getLogger(__name__)
 
 
 class BackgroundStep:
-    """A thread that does one thing whenever it is asked to; asked meanwhile, it does it again.
+    """A thread that does one thing each time it is asked; asked meanwhile, it does it once more.
 
-    Started at the first call. over: notified after each time.
+    Args:
+        do: The thing.
+        name: Of the thread, which starts with the first call.
+        over: Notified each time it is done.
     """
 
     def __init__(self, do: Callable[[], None], *, name: str, over: threading.Condition) -> None:
         self._do = do
         self._name = name
         self._over = over
-        self._called = threading.Condition()
+        self._has_work = threading.Condition()
         self._asked = 0
         self._done = 0
         self._closed = False
@@ -44,12 +47,12 @@ class BackgroundStep:
 
     def ask(self) -> int:
         """Have it done once more; the turn it will be done in."""
-        with self._called:
+        with self._has_work:
             self._asked += 1
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
-            self._called.notify_all()
+            self._has_work.notify_all()
             return self._asked
 
     @property
@@ -63,9 +66,9 @@ class BackgroundStep:
 
     def close(self) -> None:
         """Begin nothing more."""
-        with self._called:
+        with self._has_work:
             self._closed = True
-            self._called.notify_all()
+            self._has_work.notify_all()
 
     def join(self, wait_s: float) -> None:
         """Wait at most so long for what is under way."""
@@ -74,8 +77,8 @@ class BackgroundStep:
 
     def _run(self) -> None:
         while True:
-            with self._called:
-                self._called.wait_for(lambda: self._closed or self._asked > self._done)
+            with self._has_work:
+                self._has_work.wait_for(lambda: self._closed or self._asked > self._done)
                 if self._closed:
                     return
                 turn = self._asked
@@ -86,12 +89,17 @@ class BackgroundStep:
 
 
 class SourceIndexer:
-    """Follows one source: one thread looks whether it moved on, another files what did.
+    """Follows one source: one thread checks whether it moved on, another files what changed.
 
-    over: notified whenever something ends or goes on. on_put: called when entries were filed,
-    on_filed: when its own thread has filed all there were, or has looked at every entry. sweeping:
-    one for all sources, held by the one that sweeps in its turn. shows_paths: whether what went
-    wrong may name a path of this machine, which users of a server are not shown.
+    Args:
+        index: Where changes are filed.
+        source: What is followed.
+        over: Notified whenever something ends or makes progress.
+        monotonic: Seconds that never go back.
+        on_put: Called when entries were filed.
+        on_filed: Called when its own thread has filed all there were, or has looked at every entry.
+        sweeping: Held by the one source whose sweep has its turn.
+        shows_paths: Whether a message may name a path of this machine.
     """
 
     def __init__(
@@ -125,6 +133,8 @@ class SourceIndexer:
         self._is_long = False
         self._is_silent = False
         self._met_damage = False
+        self._applying = threading.Lock()
+        self._forgotten: list[set[str]] = []
         self.steps = 0
         """Goes up with everything that is done, so that who waits sees that it goes on."""
 
@@ -133,17 +143,12 @@ class SourceIndexer:
         """The journal its source is a part of."""
         return self.source.name.partition(":")[0]
 
-    @property
-    def is_prompt(self) -> bool:
-        """Whether `look` looks in the caller's own thread."""
-        return isinstance(self.source, Prompt)
-
     def look(self) -> int:
-        """Have it looked whether the source moved on, and filed what did; a turn to wait for.
+        """Check whether the source moved on, and have filed what changed; a turn to wait for.
 
-        A prompt source is looked at in the caller's own thread, and is looked at when this returns.
+        Where a mark is cheap the check runs in the caller's thread, and is over when this returns.
         """
-        if self.is_prompt:
+        if self.source.cheap_mark:
             self._look()
             return 0
         return self._looking.ask()
@@ -155,7 +160,7 @@ class SourceIndexer:
     def sweep(self, *, in_turn: bool = False) -> int:
         """Have every entry looked at, edits in place included; a turn to wait for.
 
-        in_turn: after the sweeps of other lanes that are under way, which nobody waits for.
+        in_turn: wait for the sweeps of other sources that are under way, which no search waits for.
         """
         self._sweep_asked, self._in_turn = True, in_turn
         return self._filing.ask()
@@ -227,7 +232,7 @@ class SourceIndexer:
             self._end(exc)
             return
         if behind:
-            # Before the look is over, so that whoever waits for it waits for this as well.
+            # Before the look is over, so that a search that waits for it waits for this as well.
             self._behind = self._filing.ask()
         else:
             self._end(None)
@@ -260,6 +265,15 @@ class SourceIndexer:
         if exc and self._trouble != before and not self._closed:
             log_failure(f"{self.source.name} was not filed", exc)
 
+    def forget(self, refs: Sequence[str]) -> None:
+        """Leave these entries out of every scan under way, which may have read them before.
+
+        Returns once no batch that could still hold them is being filed.
+        """
+        with self._applying:
+            for forgotten in self._forgotten:
+                forgotten.update(refs)
+
     def file(self, *, sweep: bool) -> Iterator[int]:
         """File what changed, in this thread, batch by batch; yields how many entries each one put.
 
@@ -273,21 +287,39 @@ class SourceIndexer:
             yield from self._file_changes(sweep=sweep)
 
     def _file_changes(self, *, sweep: bool) -> Iterator[int]:
+        forgotten: set[str] = set()
+        with self._applying:
+            self._forgotten.append(forgotten)
+        try:
+            yield from self._file_scanned(forgotten, sweep=sweep)
+        finally:
+            with self._applying:
+                # By identity: sets of other scans may be equal.
+                self._forgotten = [each for each in self._forgotten if each is not forgotten]
+
+    def _file_scanned(self, forgotten: set[str], *, sweep: bool) -> Iterator[int]:
+        """File what a scan finds but for what is forgotten while it goes on."""
         self._began = self._monotonic()
         since = self._index.since(self.source.name)
         # The mark is read before the scan: what is written meanwhile makes it differ next time.
         mark = self.source.mark()
-        sweep = sweep and not isinstance(self.source, Exact)
+        sweep = sweep and not self.source.exact_mark
         if not sweep and since.mark == mark:
             return
         changes = iter(self.source.scan(replace(since, mark=None) if sweep else since))
+        has_left_out = False
         while batch := list(islice(changes, policy.APPLY_BATCH)):
             if isinstance(self.source, ErasingSource):
                 self.source.erase_remains()
-            self._index.apply(batch, source=self.source.name)
-            put = sum(isinstance(change, Put) for change in batch)
+            with self._applying:
+                kept = [x for x in batch if not (isinstance(x, Put) and x.doc.ref in forgotten)]
+                self._index.apply(kept, source=self.source.name)
+            has_left_out = has_left_out or len(kept) < len(batch)
+            put = sum(isinstance(change, Put) for change in kept)
             self._go_on(put, is_last=len(batch) < policy.APPLY_BATCH)
             yield put
+        if has_left_out:
+            return  # one that was edited may have been left out as it is now: the next look sees
         now = self._index.since(self.source.name).mark
         if since.mark is not None and now is None:
             return  # the index was emptied meanwhile: the next look files all of it

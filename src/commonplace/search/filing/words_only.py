@@ -5,13 +5,13 @@ Never writes truth, never raises into a write, and never waits for a model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.ports import AppliesStill, Forgetting
+from commonplace.core.ports import AppliesCurrent, Forgetting
 from commonplace.core.values import Drop, Put
 from commonplace.search import policy
+from commonplace.search.filing.deferred import Deferred
 from commonplace.search.filing.filing import Filed, Pending
 from commonplace.search.filing.source_indexer import explain, log_failure
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from commonplace.core.outbox import Outbox, OutboxLine
     from commonplace.core.ports import OwnerIndex
-    from commonplace.core.values import Change, Still
+    from commonplace.core.values import AreCurrent, Change
 
 
-class Files(Protocol):
+class FilingPort(Protocol):
     """What keeps an index behind a store, as those see it who write and who search."""
 
-    def file(self, changes: Sequence[Change]) -> Filed | Pending | Later:
+    def file(self, changes: Sequence[Change]) -> Filed | Pending | Deferred:
         """File what was just written; never raises into the write."""
         ...
 
@@ -35,11 +35,11 @@ class Files(Protocol):
         ...
 
     def refresh(self, wait_s: float) -> tuple[str, ...]:
-        """File what was written, waiting at most so long; tells what is not done."""
+        """File what was written, waiting at most so long; a sentence for what is not done."""
         ...
 
     def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
-        """Wait at most so long for vectors that are being made; tells how many are missing."""
+        """Wait a while for vectors that are being made; a sentence where some are missing."""
         ...
 
     def catch_up(self) -> int:
@@ -51,22 +51,17 @@ class Files(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
-    """The entry will be found by whoever searches next; its vector is made by a worker."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing must be known."""
-        return ()
-
-
 class WordFiling:
     """Keeps an owner's words behind a store that defers. Thread-safe; holds nothing.
 
-    A save files nothing: the next search does, in this process or another one. read: the changes
-    that lines of the outbox stand for, as their records are now. still: tells which are unchanged
-    since. shows_paths: whether what went wrong may name a path or an address.
+    A save files nothing: the next search does, in this process or another one.
+
+    Args:
+        index: The words and vectors of the owner.
+        store: Where the changes are noted that wait to be filed.
+        read: Reads the changes that lines of the outbox stand for, as their records are now.
+        are_current: Makes the question which of these lines are unchanged since they were read.
+        shows_paths: Whether a message may name a path or an address.
     """
 
     def __init__(
@@ -75,18 +70,18 @@ class WordFiling:
         index: OwnerIndex,
         store: Outbox,
         read: Callable[[Sequence[OutboxLine]], Sequence[Change]],
-        still: Callable[[Sequence[OutboxLine]], Still],
+        are_current: Callable[[Sequence[OutboxLine]], AreCurrent],
         shows_paths: bool = True,
     ) -> None:
         self._shows_paths = shows_paths
-        self._still = still
+        self._are_current = are_current
         self._index = index
         self._store = store
         self._read = read
 
-    def file(self, changes: Sequence[Change]) -> Later:  # noqa: ARG002  the outbox has them
+    def file(self, changes: Sequence[Change]) -> Deferred:
         """Nothing: the outbox has them."""
-        return Later()
+        return Deferred()
 
     def forget(self, refs: Sequence[str]) -> Filed | Pending:
         """Take deleted entries out of the index; never raises."""
@@ -100,8 +95,8 @@ class WordFiling:
             return Pending(explain(exc, shows_paths=self._shows_paths))
         return Filed()
 
-    def refresh(self, wait_s: float) -> tuple[str, ...]:  # noqa: ARG002  each step is short
-        """File the words of what was saved, in this thread; tells what is not done."""
+    def refresh(self, wait_s: float) -> tuple[str, ...]:
+        """File the words of what was saved, in this thread; a sentence for what is not done."""
         try:
             left = self._file_words(policy.WORDS_AT_A_SEARCH)
         except CommonplaceError as exc:
@@ -111,7 +106,7 @@ class WordFiling:
             )
         return ("Not everything can be found yet: much was just saved.",) if left else ()
 
-    def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:  # noqa: ARG002  as above
+    def settle(self, identity: str, wait_s: float) -> tuple[str, ...]:
         """Nothing is waited for: vectors are the worker's."""
         return ()
 
@@ -130,8 +125,8 @@ class WordFiling:
             if most is not None and (filed >= most or is_long):
                 return len(noted)
             changes = self._read_some(noted)
-            if isinstance(self._index, AppliesStill):
-                self._index.apply_still(changes, self._still(noted[: len(changes)]))
+            if isinstance(self._index, AppliesCurrent):
+                self._index.apply_current(changes, self._are_current(noted[: len(changes)]))
             else:
                 self._index.apply(changes)
             self._store.filed(noted[: len(changes)])

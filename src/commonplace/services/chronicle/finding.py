@@ -88,7 +88,7 @@ class ChronicleFinder:
     ) -> Found:
         """The best hits for a text, by chronicle's own policy. Raises: Invalid."""
         from commonplace.journals.chronicle.journal import parse_tag_filter
-        from commonplace.search.finder import Question
+        from commonplace.search.finder import SearchQuestion
 
         asked = parse_tag_filter(tags)
         lookup = Filter(
@@ -96,11 +96,11 @@ class ChronicleFinder:
             tags=tuple(asked.any_of),
             required_tags=tuple(asked.required),
             excluded_tags=tuple(asked.excluded),
-            within=within or Interval(),
+            interval=within or Interval(),
         )
-        question = Question(
+        question = SearchQuestion(
             text=text,
-            within=lookup,
+            where=lookup,
             limit=limit,
             floor=policy.CHRONICLE_FLOOR,
             policy=policy.CHRONICLE,

@@ -1,6 +1,6 @@
 """A question about the log taken apart: what it is about, in which time, and what is wanted.
 
-Reads no time itself: `core.when_inside` does, and leaves what only may be one.
+Reads no time itself: `core.when.inside` does, and leaves what only may be one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,13 @@ _FILLING = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedWhen:
-    """about: the activity in words. within: the time the question names, None for any."""
+    """A question taken apart.
+
+    Attributes:
+        about: The activity in words.
+        within: The time the question names, None for any.
+        wants: Which of the entries about it.
+    """
 
     about: str
     within: Interval | None

@@ -16,7 +16,6 @@ from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import opening
 from commonplace.core.values import Interval, Put
 from commonplace.services.chronicle.finding import ChronicleFinder
-from commonplace.services.chronicle.question import read_question
 from commonplace.services.times import naming, read_at, read_span
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.core.clock import Clock
-    from commonplace.journals.chronicle.journal import Act, Chronicle, Event, EventAdded
+    from commonplace.journals.chronicle.journal import Addition, Chronicle, Event, EventAdded
     from commonplace.journals.chronicle.log_config import LogConfig
     from commonplace.journals.chronicle.spelling import Logged
     from commonplace.journals.chronicle.trust import TrustedLogs
@@ -135,12 +134,12 @@ class ChronicleService:
         Raises:
             Invalid, Conflict, Denied, Unavailable.
         """
-        from commonplace.journals.chronicle.event import plain
+        from commonplace.journals.chronicle.event import storable
 
         if not activity.strip():
             raise Invalid("Invalid activity: it is empty.", hint="Say what was done.")
         # As it is going to be read back.
-        done, why = plain(activity).strip(), plain(context).strip()
+        done, why = storable(activity).strip(), storable(context).strip()
         now = self.clock()
         with naming("activity", about="Invalid message: "):
             added = self.chronicle.remember_event(
@@ -215,6 +214,8 @@ class ChronicleService:
 
         Raises: Invalid, Unavailable.
         """
+        from commonplace.services.chronicle.question import read_question
+
         question = read_question(what, now=self.clock(), zone=self.zone)
         with naming("what", about=_QUERY):
             same = None
@@ -271,6 +272,13 @@ class ChronicleService:
         )
         return event, self.filing.refile([Put(doc_of(event, self.zone))])
 
+    def supersede(self, ref: str, message: str) -> EventLogged:
+        """Log an entry in the place of another, and file it; see `Chronicle.supersede_event`.
+
+        Raises: Invalid, NotFound, Conflict, Denied, Unavailable.
+        """
+        return self._logged(self.chronicle.supersede_event(ref, message))
+
     def delete(self, ref: str, *, expected: str | None) -> tuple[Event, Filed | Pending]:
         """Remove an entry and every trace of its text in the index; answers what it was.
 
@@ -279,10 +287,10 @@ class ChronicleService:
         event = self.chronicle.delete_event(ref, expected=expected)
         return event, self.filing.forget([event.ref])
 
-    def undo(self, act: Act | None = None) -> tuple[Act, Filed | Pending]:
+    def undo(self, act: Addition | None = None) -> tuple[Addition, Filed | Pending]:
         """Take back what this user added last on this machine: an entry, or a whole import.
 
-        act: what the journal's `last_act` gave. Raises: NotFound, Conflict, Unavailable.
+        act: what the journal's `last_addition` gave. Raises: NotFound, Conflict, Unavailable.
         """
         done = self.chronicle.undo(act)
         return done, self.filing.forget([event.ref for event in done.events])
@@ -322,7 +330,7 @@ class ChronicleService:
             entries = parse_export(text, zone=self.zone)
         except Invalid as exc:
             where = f"{name}: " if name else ""
-            raise Invalid(f"{where}{exc.message}", hint=exc.hint) from exc
+            raise exc.as_kind(Invalid, prefix=where) from exc
         return self._imported(entries, (), progress)
 
     def import_tree(
@@ -332,7 +340,7 @@ class ChronicleService:
 
         Raises: Invalid for a folder without any, Conflict, Denied, Unavailable.
         """
-        from commonplace.journals.chronicle.tree import ChronicleTree
+        from commonplace.journals.chronicle.markdown_tree import ChronicleTree
 
         tree = ChronicleTree(folder, zone=self.zone)
         survey = tree.survey()

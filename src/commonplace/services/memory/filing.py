@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from commonplace.core.errors import CommonplaceError, Lost
 from commonplace.core.values import Put
 from commonplace.journals.memory.entry import change_now
-from commonplace.journals.memory.postgres.unchanged import check_in_charge, check_unchanged
+from commonplace.journals.memory.postgres.outbox_checks import check_in_charge, check_unchanged
 from commonplace.search import policy
 from commonplace.search.filing.words_only import size_of
 
@@ -109,7 +109,7 @@ class LeasedRecords:
         return bool(_tried(drop, owner, ()))
 
     def _file(self, owner: str, mine: Sequence[Task]) -> bool:
-        self._index_of(owner).apply_still(
+        self._index_of(owner).apply_current(
             [task.change for task in mine],
             check_unchanged([task.noted for task in mine]),
             lost=frozenset(_ref(task.change) for task in mine if task.noted.is_lost),

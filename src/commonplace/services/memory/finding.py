@@ -20,10 +20,10 @@ from commonplace.journals.memory.entry import (
     open_first,
     open_todos,
     parse_ref,
-    said_of,
+    searchable_text,
     snippet_of,
 )
-from commonplace.journals.memory.ports import AsksTogether, FindsAll, KeepsCalls
+from commonplace.journals.memory.ports import FindsAll, LogsCalls, SharesTransactions
 from commonplace.journals.memory.records import Call
 from commonplace.search import policy
 from commonplace.services.memory.budget import count_tokens, within_budget
@@ -66,10 +66,16 @@ class MemoryNumbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuestion:
-    """What is asked. top_k: None for what the settings say. intent: `auto` reads it off the words.
+    """What is asked.
 
-    within: the time; when: a phrase for it, in the user's own zone. diverse: no more than a few
-    hits of one kind.
+    Attributes:
+        text: A question, or a few words.
+        kinds: Only records of these; empty for any.
+        top_k: The most hits; None for what the settings say.
+        within: The time of the records.
+        when: A phrase for it, in the user's own zone.
+        intent: What the question is for; `auto` reads it off the words.
+        diverse: No more than a few hits of one kind.
     """
 
     text: str
@@ -83,7 +89,11 @@ class MemoryQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHit:
-    """A record that was found, as it is now. cut: the snippet alone is over the budget."""
+    """A record that was found, as it is now.
+
+    Attributes:
+        cut: Whether the snippet alone is over the budget.
+    """
 
     record: Record
     ref: str
@@ -96,10 +106,14 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFound:
-    """What a search found, best first. left_out: hits over the budget. count: counts tokens.
+    """What a search found, best first.
 
-    zone: the user's own, in which times are shown. todos: how many open to-dos were asked for as
-    such and are listed, newest first; 0 where the hits are the best for a question.
+    Attributes:
+        count: Counts the tokens of a text.
+        zone: The user's own, in which times are shown.
+        left_out: How many hits are over the budget.
+        todos: How many open to-dos were asked for as such and are listed, newest first; 0 where
+            the hits are the best for a question.
     """
 
     hits: tuple[MemoryHit, ...]
@@ -145,8 +159,8 @@ class MemorySearch:
     ) -> None:
         self._store = store
         # What it can do besides, asked once: to look takes 20 us.
-        self._together = store.together if isinstance(store, AsksTogether) else None
-        self._note_call = store.note_call if isinstance(store, KeepsCalls) else None
+        self._together = store.together if isinstance(store, SharesTransactions) else None
+        self._note_call = store.note_call if isinstance(store, LogsCalls) else None
         self._find_all = store.find_all if isinstance(store, FindsAll) else None
         self._finder = finder
         self._encoder = encoder
@@ -198,7 +212,7 @@ class MemorySearch:
         try:
             return self._zone()
         except CommonplaceError as exc:
-            raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+            raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 
     def _read_when(self, when: str, zone: tzinfo) -> Interval:
         from commonplace.core.clock import render_interval
@@ -277,11 +291,11 @@ class MemorySearch:
         self, asked: MemoryQuestion, pool: int, intent: Intent | None, read: FoundWhen | None
     ) -> Found:
         """The best hits for a question, so many; those of the time that it names come first."""
-        from commonplace.search.finder import Question
+        from commonplace.search.finder import SearchQuestion
 
-        question = Question(
+        question = SearchQuestion(
             text=f"{read.text} {read.feast}".strip() or asked.text if read else asked.text,
-            within=_filter(asked),
+            where=_filter(asked),
             limit=pool,
             floor=self._numbers.min_score,
             policy=_judged(self._numbers.recency, intent, asked.diverse),
@@ -301,7 +315,7 @@ class MemorySearch:
         """The records behind hits, as they are now; one that left, or may not be found, is none."""
         read: list[MemoryHit] = []
         for hit, record in zip(hits, self._records(hits), strict=True):
-            if record is not None and said_of(record):
+            if record is not None and searchable_text(record):
                 read.append(
                     MemoryHit(
                         record=record,
@@ -321,7 +335,7 @@ class MemorySearch:
                 return self._find_all(named)
             return [self._store.find(kind, ref_id) for kind, ref_id in named]
         except CommonplaceError as exc:
-            raise Unavailable(exc.message, hint=exc.hint, error_code=READ_FAILED) from exc
+            raise exc.as_kind(Unavailable, error_code=READ_FAILED) from exc
 
     def _count(self, text: str) -> int:
         """Tokens by the encoder's tokenizer, else by bytes."""
@@ -340,7 +354,7 @@ def _time_note(read: FoundWhen, zone: tzinfo) -> str:
 
 
 def _filter(asked: MemoryQuestion) -> Filter:
-    return Filter(within=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds)
+    return Filter(interval=asked.within or Interval(), journals=(JOURNAL,), kinds=asked.kinds)
 
 
 @lru_cache(maxsize=64)
@@ -348,7 +362,7 @@ def _judged(recency: float, intent: Intent | None, diverse: bool) -> Policy:  # 
     return replace(
         policy.MEMORY,
         recent=recency,
-        leans=() if intent is None else policy.MEMORY_LEANS[intent],
+        preferred_kinds=() if intent is None else policy.PREFERRED_KINDS[intent],
         per_kind=policy.MEMORY_PER_KIND if diverse else 0,
     )
 
@@ -359,7 +373,7 @@ def _asked(ask: Callable[[], Found]) -> Found:
     except Invalid:
         raise
     except CommonplaceError as exc:
-        raise Unavailable(exc.message, hint=exc.hint, error_code=SEARCH_FAILED) from exc
+        raise exc.as_kind(Unavailable, error_code=SEARCH_FAILED) from exc
 
 
 def _filters(asked: MemoryQuestion) -> dict[str, Any]:

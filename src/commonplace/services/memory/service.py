@@ -10,17 +10,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.core.clock import find_zone
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, Conflict, already_superseded
 from commonplace.core.ports import Tallying
 from commonplace.core.text import opening
 from commonplace.core.values import Put
-from commonplace.journals.memory.entry import JOURNAL, change_of, not_found, parse_id
+from commonplace.journals.memory.entry import (
+    JOURNAL,
+    apply_draft,
+    change_of,
+    not_found,
+    parse_id,
+    ref_of,
+    searchable_text,
+)
 from commonplace.journals.memory.ports import (
     Erases,
     TalliesKinds,
 )
 from commonplace.journals.memory.records import PREFERENCES_ID, Preferences
-from commonplace.search.filing.words_only import Later
+from commonplace.search.filing.deferred import Deferred
 from commonplace.services.memory.finding import MemorySearch
 
 if TYPE_CHECKING:
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
         Records,
         Saved,
     )
-    from commonplace.search.filing.words_only import Files
+    from commonplace.search.filing.words_only import FilingPort
     from commonplace.search.finder import Finder
     from commonplace.services.memory.finding import MemoryFound, MemoryNumbers, MemoryQuestion, Zone
 
@@ -51,7 +59,11 @@ _REMAINS = "Bytes of it remain on the disk while other processes read; a later c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySaved:
-    """A record that is kept. notes: what its author must know."""
+    """A record that is kept.
+
+    Attributes:
+        notes: What its author must know.
+    """
 
     saved: Saved
     notes: tuple[str, ...] = ()
@@ -67,17 +79,25 @@ class MemoryStats:
 
 
 class MemoryService:
-    """One user's memory and what finds it. filing, finder, index: opened at the first use.
+    """One user's memory and what finds it.
 
-    owner_zone: for users whose preferences name none. shows_cards: whether a search may be asked
-    for its diagnostic card.
+    Args:
+        store: The user's records.
+        filing: Opens what keeps the index behind the store.
+        finder: Opens what searches the index.
+        index: Opens the index.
+        encoder: Where an encoder is, or is being loaded.
+        clock: The present, aware.
+        owner_zone: For users whose preferences name none.
+        numbers: What settings say of a search.
+        shows_cards: Whether a search may be asked for its diagnostic card.
     """
 
     def __init__(
         self,
         *,
         store: MemoryStore,
-        filing: Callable[[], Files],
+        filing: Callable[[], FilingPort],
         finder: Callable[[], Finder],
         index: Callable[[], OwnerIndex],
         encoder: EncoderSlot,
@@ -134,6 +154,28 @@ class MemoryService:
         self._begin()
         saved = self.store.save(draft)
         return MemorySaved(saved=saved, notes=self._file(saved))
+
+    def supersede(self, draft: RecordDraft) -> MemorySaved:
+        """Keep a record in the place of another, then file it.
+
+        Args:
+            draft: Of the new one, with the id of the other; nothing is kept where this was done.
+
+        Raises:
+            Conflict: Another record has taken that place.
+            Invalid, NotFound, Unavailable.
+        """
+        old = self.find(draft.kind, draft.supersedes)
+        done = self.save(draft)
+        new = done.saved.record
+        if new is None:
+            raise Conflict(
+                f"The {draft.kind} is being changed by another process.", hint="Try again."
+            )
+        wanted = apply_draft(None, draft, ref_id=new.id, now=new.at)
+        if not done.saved.is_new and searchable_text(wanted) != searchable_text(new):
+            raise already_superseded(ref_of(old.kind, old.id), ref_of(new.kind, new.id))
+        return done
 
     def find(self, kind: Kind, ref: str) -> Record:
         """A record by its id or its address. Raises: Invalid, NotFound, Unavailable."""
@@ -217,7 +259,7 @@ class MemoryService:
             # A draft, or one without a word: what was there before it must leave.
             return () if saved.is_new else self._forget([change.ref])
         filed = self.filing().file([change])
-        if isinstance(filed, Later):
+        if isinstance(filed, Deferred):
             return filed.notes
         # Another process may have altered or deleted it since: what is filed last must be true.
         now = self.store.find(saved.record.kind, saved.ref_id)

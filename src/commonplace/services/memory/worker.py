@@ -16,7 +16,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.values import Put
 from commonplace.search import policy
 from commonplace.search.filing.batches import (
-    encode_aside,
+    encode_in_background,
     encoded_of,
     groups_of,
     texts_of,
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
     from commonplace.core.ports import Encoder, EncoderSlot, FilesForWorker
     from commonplace.core.values import Encoded, Unencoded
-    from commonplace.journals.memory.ports import Backlog, ReadsRecords, WorkerUpkeep
+    from commonplace.journals.memory.ports import ReadsRecords
+    from commonplace.journals.memory.postgres.backlog import MemoryBacklog
+    from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
     from commonplace.search.filing.batches import Spans
     from commonplace.services.memory.filing import Task
 
@@ -61,8 +63,8 @@ class MemoryWorker:
     def __init__(
         self,
         *,
-        backlog: Backlog,
-        upkeep: WorkerUpkeep,
+        backlog: MemoryBacklog,
+        upkeep: MemoryUpkeep,
         store_of: Callable[[str], ReadsRecords],
         index_of: Callable[[str], FilesForWorker],
         encoder: EncoderSlot,
@@ -198,7 +200,7 @@ class MemoryWorker:
         if encoder is None:
             return
         identity = encoder.identity
-        users = self._upkeep.find_outdated(identity, kept_s=policy.FORMER_KEPT_S)
+        users = self._upkeep.find_outdated(identity, kept_s=policy.PREVIOUS_KEPT_S)
         are_all_done = bool(users)
         for user in users:
             # Asked each time: it renews the lease.
@@ -301,7 +303,7 @@ def _try_group(
 ) -> Iterator[list[tuple[Unencoded, Encoded | CommonplaceError]]]:
     """The vectors of a group's docs, or of one alone why there are none."""
     try:
-        made = list(encoded_of(group, encode_aside(encoder, texts_of(group))))
+        made = list(encoded_of(group, encode_in_background(encoder, texts_of(group))))
     except CommonplaceError as exc:
         if len(group) == 1:
             yield [(group[0][0], exc)]

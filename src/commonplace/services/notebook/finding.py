@@ -12,14 +12,14 @@ from commonplace.core.values import Filter, Interval
 if TYPE_CHECKING:
     from commonplace.core.values import Doc
     from commonplace.journals.notebook.journal import EntryLine
-    from commonplace.search.two_questions import SidedHit, Sides
+    from commonplace.search.two_questions import ComparedTexts, TwoQuestionHit
     from commonplace.services.notebook.service import NotebookService
 
 
 class NotebookHit(NamedTuple):
     """A hit, with where its entry is now; line: None for an overview of the section."""
 
-    hit: SidedHit
+    hit: TwoQuestionHit
     section: str
     line: EntryLine | None
 
@@ -54,37 +54,37 @@ def find(
         TwoQuestions(
             work_context=work_context,
             content=content,
-            within=Filter(journals=("notebook",), within=within or Interval()),
+            where=Filter(journals=("notebook",), interval=within or Interval()),
             limit=limit,
             min_score=service.min_score if min_score is None else min_score,
             salience_threshold=salience_threshold,
-            leaning=service.leaning,
+            weights=service.weights,
             now=service.clock(),
         ),
-        sides=lambda doc: _sides(service, doc, places),
+        compared=lambda doc: _compared_texts(service, doc, places),
     )
     hits = [NotebookHit(hit, *places[hit.doc.ref]) for hit in found.hits]
     return hits, found.notes
 
 
-def _sides(
+def _compared_texts(
     service: NotebookService, doc: Doc, places: dict[str, tuple[str, EntryLine | None]]
-) -> Sides | None:
+) -> ComparedTexts | None:
     """Both sides of a doc, and where it is now; None for an entry that the history has no more."""
-    from commonplace.search.two_questions import Sides
+    from commonplace.search.two_questions import ComparedTexts
 
     section, _, entry_id = doc.ref.removeprefix("notebook:").partition("#")
     if not entry_id:
         places[doc.ref] = (section, None)
         words = section.replace("/", " ").replace("-", " ").replace("_", " ")
-        return Sides(context=words, content=doc.text, at=doc.at)
+        return ComparedTexts(context=words, content=doc.text, at=doc.at)
     line = next((x for x in service.notebook.ledger.by_id(entry_id) if x.section == section), None)
     if line is None:
         return None
     places[doc.ref] = (section, line)
     context = next(iter(doc.headings), "")
     content = doc.text.removesuffix(f"\n\n{context}") if context else doc.text
-    return Sides(
+    return ComparedTexts(
         context=f"{context}\n{line.summary}".strip(),
         content=content.removeprefix(f"{line.summary}\n\n"),
         at=line.at,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from commonplace.core.ports import Language
     from commonplace.journals.notebook.journal import Notebook, WrittenEntry
     from commonplace.search.filing.filing import Filing
-    from commonplace.search.policy import Leaning
-    from commonplace.search.two_questions import SidedFinder
+    from commonplace.search.policy import TwoQuestionWeights
+    from commonplace.search.two_questions import TwoQuestionFinder
 
 _SECTIONS = 500
 _TEXTS = 8
@@ -90,7 +90,7 @@ class NotebookService:
         finder: Likewise.
         clock: The present, aware.
         zone: The owner's.
-        leaning: How its search weighs both questions and the age of an entry.
+        weights: How its search weighs both questions and the age of an entry.
         min_score: Least combined score of a hit that shares no word.
         most: The most entries that a search shows.
         is_own: The notebook lies in our own folder, so that a first write may make it.
@@ -100,10 +100,10 @@ class NotebookService:
 
     notebook: Notebook
     filing: Callable[[], Filing]
-    finder: Callable[[], SidedFinder]
+    finder: Callable[[], TwoQuestionFinder]
     clock: Clock
     zone: tzinfo
-    leaning: Leaning
+    weights: TwoQuestionWeights
     min_score: float
     most: int
     is_own: bool = False

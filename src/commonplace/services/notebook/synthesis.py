@@ -62,9 +62,14 @@ class OverviewPair:
 class Synthesis:
     """One text of two, and who made it.
 
-    left_out: lines that the model left out and that stand at the end, marked. own: lines of the
-    text that stand in neither version. differing, added: of a merge by block, as `Merged` has them.
-    notes: why another maker did not make it.
+    Attributes:
+        text: The merged overview.
+        made_by: Who merged: the client's model, the configured one, or a merge by block.
+        model: The name of the model, empty without one.
+        left_out: Lines that the model left out and that stand at the end, marked.
+        own: Lines of the text that stand in neither version.
+        differing, added: Of a merge by block, as `Merged` has them.
+        notes: Why another maker did not make it.
     """
 
     text: str

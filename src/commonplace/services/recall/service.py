@@ -1,22 +1,98 @@
-"""What recall works with: one search over all journals, and what opens their refs.
+"""Recall's verbs over all journals, values in and values out: one question, a time, any ref.
 
-Never knows a journal but by its port.
+Never makes a text for a model, and never knows a journal but by its port.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from commonplace.core.errors import Denied, NotFound, Unavailable
+from commonplace.core.ports import OpensPaths
+from commonplace.core.text import opening
+from commonplace.core.values import Interval
+from commonplace.core.when.phrases import parse_when
+from commonplace.search import policy
+from commonplace.search.cues import asks_for_all, asks_for_news, read_todos
+from commonplace.search.finder import SearchQuestion
+from commonplace.services.times import naming
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
 
     from commonplace.core.clock import Clock
     from commonplace.core.ports import OpensRefs, Searched
-    from commonplace.core.values import EncoderState
+    from commonplace.core.values import EncoderState, Filter, Found, Hit, Page
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallQuestion:
+    """A question as understood: what is searched, what is left of it without its time, the time.
+
+    Attributes:
+        about: What is searched.
+        rest: The question without its time.
+        phrase: The words that its time was read from.
+        interval: Its time; None where it names none.
+        cuts: Whether only entries of that time are wanted. A time that stands in a question only
+            leans: people write about other days than the one they write on. So does a vague one.
+    """
+
+    about: str
+    rest: str
+    phrase: str = ""
+    interval: Interval | None = None
+    cuts: bool = False
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it asks for whatever there is, of its time or of any: the newest of that."""
+        return asks_for_news(self.rest) if self.interval is None else asks_for_all(self.rest)
+
+    def in_time(self, within: Filter) -> Filter:
+        """A filter kept to the time of the question, if it names one."""
+        return replace(within, interval=self.interval or Interval())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntriesRecalled:
+    """What answers a question to all journals.
+
+    Attributes:
+        question: As it was understood.
+        found: The hits, best first, or newest first where whatever there is was asked for.
+        has_todos: Whether the open to-dos that were asked for stand first.
+        outside_time: Whether nothing lies in the time of the question, so that hits are of others.
+        is_weak: Whether the hits may not be about what was asked.
+        missing: The journals of which not everything was searched.
+    """
+
+    question: RecallQuestion
+    found: Found
+    has_todos: bool
+    outside_time: bool
+    is_weak: bool
+    missing: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntriesOfTime:
+    """What was written in a time, newest first; interval: None for any time.
+
+    Attributes:
+        has_more: Whether there are older ones.
+        notes: What a reader must know of the search.
+    """
+
+    interval: Interval | None
+    hits: Sequence[Hit]
+    has_more: bool
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,3 +116,177 @@ class RecallService:
     zone: tzinfo
     shows_paths: bool = True
     left_out: tuple[str, ...] = ()
+
+    def recall(self, query: str, *, when: str, within: Filter, limit: int) -> EntriesRecalled:
+        """Search all journals for what a question is about, with the time that it names.
+
+        Open to-dos stand first where they are asked for. Where nothing lies in a time that is
+        kept to, other times are searched.
+
+        Args:
+            query: The question, in words.
+            when: A phrase for the only time that is wanted; blank to read one from the question.
+            within: The entries that may be found, of any time.
+            limit: How many hits at the most.
+
+        Raises:
+            Invalid: A blank or too long query, or an unknown phrase; it names the argument.
+            Unavailable: The index cannot be read.
+        """
+        question = self._understand(query, when)
+        wanted = read_todos(question.rest)
+        todos = self._open_todos(question, within, limit) if wanted == "" else ()
+        outside = False
+        if question.is_all and wanted is None:
+            found, outside = self._newest(question, within, limit)
+        elif question.cuts:
+            found = self._search(question.about, question.in_time(within), limit)
+            if not found.hits and not todos:
+                found = self._search(question.about, within, limit)
+                outside = bool(found.hits)
+        else:
+            found = self._search(question.about, within, limit, leaning=question.interval)
+        if wanted is not None:
+            found = _todos_first(todos, found, limit)
+        behind = (each.journal for each in self.filing.behind())
+        return EntriesRecalled(
+            question=question,
+            found=found,
+            has_todos=bool(todos),
+            outside_time=outside,
+            is_weak=not todos and found.chance is not None and found.chance < policy.WEAK_CHANCE,
+            missing=tuple(dict.fromkeys([*self.lost, *behind])),
+        )
+
+    def list_by_time(
+        self, when: str, *, within: Filter, limit: int, start: int = 0
+    ) -> EntriesOfTime:
+        """List what was written in a time in all journals, newest first.
+
+        Args:
+            when: A phrase; blank for any time.
+            within: The entries that may be listed, of any time.
+            limit: How many at the most.
+            start: How many of the newest are left out.
+
+        Raises:
+            Invalid: An unknown phrase.
+            Unavailable: The index cannot be read.
+        """
+        interval = None
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=self.clock(), zone=self.zone)
+        # One more than is shown says whether there are more.
+        found = self.finder.newest(
+            replace(within, interval=interval or Interval()), start + limit + 1
+        )
+        return EntriesOfTime(
+            interval=interval,
+            hits=found.hits[start : start + limit],
+            has_more=len(found.hits) > start + limit,
+            notes=found.notes,
+        )
+
+    def open_ref(self, ref: str) -> Page:
+        """The entry under a ref of any journal, or under a path, with what stands beside it.
+
+        Raises: Invalid, Denied, NotFound, Unavailable.
+        """
+        ref = ref.strip()
+        try:
+            return self._read_path(ref) if PurePath(ref).is_absolute() else self._read_ref(ref)
+        except NotFound as exc:
+            forms = [each.ref_form for each in self.journals.values()]
+            raise exc.extended("", hint=f"Refs look like {' or '.join(forms)}.") from exc
+
+    def _read_ref(self, ref: str) -> Page:
+        name = ref.partition(":")[0]
+        if name in self.lost:
+            raise Unavailable(f"{name} cannot be used: {self.lost[name]}")
+        if name not in self.journals:
+            raise NotFound(f"No entry {opening(ref, 100)!r}.")
+        return self.journals[name].read_ref(ref)
+
+    def _read_path(self, path: str) -> Page:
+        if not self.shows_paths:
+            # Whatever it leads to: else the answer would reveal whether it was guessed.
+            raise Denied(
+                "Here entries go by their refs, and by no path of the machine that keeps them.",
+                hint="Use a ref that a search or a list has shown.",
+            )
+        for journal in self.journals.values():
+            if isinstance(journal, OpensPaths):
+                return journal.read_path(path)
+        raise NotFound(f"No entry {opening(path, 100)!r}.")
+
+    def _understand(self, query: str, when: str) -> RecallQuestion:
+        from commonplace.core.when.inside import find_when
+
+        now = self.clock()
+        if when.strip():
+            with naming("when"):
+                interval = parse_when(when, now=now, zone=self.zone)
+            return RecallQuestion(
+                about=query, rest=query, phrase=when.strip(), interval=interval, cuts=True
+            )
+        found = find_when(query, now=now, zone=self.zone)
+        return RecallQuestion(
+            about=f"{found.text} {found.feast}".strip() or query,
+            rest=found.text,
+            phrase=found.phrase,
+            interval=found.interval,
+            # By when a thing is to be done is not known: a time hides no to-do.
+            cuts=found.interval is not None
+            and not found.vague
+            and asks_for_all(found.text)
+            and read_todos(found.text) is None,
+        )
+
+    def _search(
+        self, about: str, within: Filter, limit: int, *, leaning: Interval | None = None
+    ) -> Found:
+        question = SearchQuestion(
+            text=about,
+            where=within,
+            limit=limit,
+            floor=policy.RECALL_FLOOR,
+            policy=policy.RECALL,
+            leaning=leaning,
+        )
+        with naming("query"):
+            return self.finder.find(question)
+
+    def _newest(self, question: RecallQuestion, within: Filter, limit: int) -> tuple[Found, bool]:
+        """The newest of the time that is asked for; after them the newest of any, if it is vague.
+
+        Where nothing lies in it the newest of any, and True.
+        """
+        found = self.finder.newest(question.in_time(within), limit)
+        if found.hits and (question.cuts or question.interval is None):
+            return found, False
+        others = self.finder.newest(within, limit)
+        hits = {hit.doc.ref: hit for hit in (*found.hits, *others.hits)}
+        is_outside = bool(others.hits) and not found.hits
+        return replace(found, hits=tuple(hits.values())[:limit]), is_outside
+
+    def _open_todos(self, question: RecallQuestion, within: Filter, limit: int) -> Sequence[Hit]:
+        """The open to-dos of the memory, newest first."""
+        from commonplace.journals.memory.entry import JOURNAL, open_todos
+
+        is_out = (within.journals and JOURNAL not in within.journals) or (
+            within.kinds and "todo" not in within.kinds
+        )
+        if JOURNAL not in self.journals or is_out:
+            return ()
+        where = question.in_time(within) if question.cuts else within
+        return self.finder.newest(open_todos(where), limit).hits
+
+
+def _todos_first(todos: Sequence[Hit], found: Found, limit: int) -> Found:
+    """The to-dos that were asked for, then what else was found, in which open ones come first."""
+    from commonplace.journals.memory.entry import open_first
+
+    known = {hit.doc.ref for hit in todos}
+    rest = [hit for hit in found.hits if hit.doc.ref not in known]
+    return replace(found, hits=(*todos, *open_first(rest))[:limit])

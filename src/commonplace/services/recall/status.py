@@ -38,9 +38,12 @@ class JournalStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallStatus:
-    """How everything stands. index_bytes: None where the index cannot be read, for index_trouble.
+    """The state of all journals, the index and the encoder.
 
-    left_out: what project files asked for and did not get.
+    Attributes:
+        index_bytes: None where the index cannot be read.
+        index_trouble: Why it cannot; empty where it can.
+        left_out: What project files asked for and did not get.
     """
 
     journals: tuple[JournalStatus, ...]

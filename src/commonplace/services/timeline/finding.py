@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.errors import Invalid
 from commonplace.core.values import Filter, Interval
+from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import (
     JOURNAL,
     LEVELS,
@@ -20,8 +21,7 @@ from commonplace.journals.timeline.entry import (
     parse_level,
     parse_type,
 )
-from commonplace.journals.timeline.marks import span_at
-from commonplace.journals.timeline.trends import reach
+from commonplace.journals.timeline.trends import recorded_span
 from commonplace.search import policy
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ _OF_A_TIME = frozenset(
 class TimelineHit:
     """An entry that was found; score, similarity and by as in `Hit`, None where it was listed.
 
-    also: refs of what says the same, among them what it is a summary of, or what summarises it.
+    Attributes:
+        also: Refs of what says the same, among them what it is a summary of, or what summarises it.
     """
 
     entry: TimelineEntry
@@ -115,12 +116,12 @@ class TimelineSearch:
     def _asked(
         self, query: str, interval: Interval | None, kinds: tuple[str, ...], limit: int
     ) -> TimelineFound:
-        from commonplace.search.finder import Question
+        from commonplace.search.finder import SearchQuestion
 
         found = self.finder().find(
-            Question(
+            SearchQuestion(
                 text=query,
-                within=Filter(within=interval or Interval(), journals=(JOURNAL,), kinds=kinds),
+                where=Filter(interval=interval or Interval(), journals=(JOURNAL,), kinds=kinds),
                 limit=limit,
                 floor=policy.TIMELINE_FLOOR,
                 policy=policy.TIMELINE,
@@ -163,7 +164,7 @@ class TimelineSearch:
         interval = interval if interval.end is not None else replace(interval, end=now)
         number = policy.fitting_level(interval)
         level = parse_level(number) if number else None
-        reached = reach(journal)
+        reached = recorded_span(journal)
         if level is None or reached is None or (kinds and ROLLUP_TYPES[level] not in kinds):
             return
         assert interval.start is not None

@@ -13,7 +13,7 @@ from commonplace.core.clock import render_interval
 from commonplace.core.errors import CommonplaceError, NotFound, Unavailable
 from commonplace.core.values import Interval
 from commonplace.journals.timeline.entry import JOURNAL, LEVELS, NAMES, find_rollup_key
-from commonplace.journals.timeline.open import TimelinePages
+from commonplace.journals.timeline.pages import TimelinePages
 from commonplace.journals.timeline.rewording import MOST_FAILURES
 from commonplace.journals.timeline.trends import counted
 from commonplace.services.timeline.reading import parse_interval, read_period

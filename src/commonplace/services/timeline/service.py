@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.text import nearest, opening
+from commonplace.journals.timeline.due_periods import span_at
 from commonplace.journals.timeline.entry import NAMES, PERIODS, RAW
 from commonplace.journals.timeline.expiry import apply_retention
-from commonplace.journals.timeline.forgetting import erase, is_erasing
-from commonplace.journals.timeline.marks import span_at
+from commonplace.journals.timeline.privacy_delete import erase, is_erasing
 from commonplace.journals.timeline.retention import KEEP_ALL
 from commonplace.journals.timeline.trends import list_trends
 from commonplace.search.policy import fitting_level
-from commonplace.services.timeline.context import assemble, check_budget, recent_rollups
+from commonplace.services.context import check_budget
+from commonplace.services.timeline.context import assemble, recent_rollups
 from commonplace.services.timeline.finding import TimelineSearch
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from commonplace.journals.timeline.trends import Trends
     from commonplace.search.filing.filing import Filing
     from commonplace.search.finder import Finder
-    from commonplace.services.timeline.context import Context
+    from commonplace.services.context import Context
     from commonplace.services.timeline.finding import TimelineFound
 
 _CONTEXT_HITS = 12
@@ -48,9 +49,11 @@ _AFTER_DELETING_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEntry:
-    """An entry that is recorded. is_new: False where its key had added it before.
+    """An entry that is recorded.
 
-    notes: what the caller must know, such as that it is not found by meaning yet.
+    Attributes:
+        is_new: False where its key had added it before.
+        notes: What the caller must know, such as that it is not found by meaning yet.
     """
 
     entry: TimelineEntry
@@ -162,20 +165,32 @@ class TimelineService:
         content: str | None = None,
         at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
+        expected: str = "",
     ) -> RecordedEntry:
-        """Alter an entry, then file it. Raises: Invalid, NotFound, Unavailable."""
-        entry = self.journal.update(entry_id, content=content, at=at, metadata=metadata)
+        """Alter an entry, then file it; see `TimelineJournal.update`."""
+        entry = self.journal.update(
+            entry_id, content=content, at=at, metadata=metadata, expected=expected
+        )
         return RecordedEntry(entry=entry, is_new=False, notes=self._file([entry]))
 
-    def delete(self, entry_id: str) -> tuple[Deleted, tuple[str, ...]]:
+    def supersede(self, entry_id: str, content: str) -> RecordedEntry:
+        """Record an entry in the place of another, then file it; see `TimelineJournal.supersede`.
+
+        Raises: Invalid, NotFound, Conflict, Unavailable.
+        """
+        added = self.journal.supersede(entry_id, content)
+        notes = self._file([added.entry]) if added.is_new else ()
+        return RecordedEntry(entry=added.entry, is_new=added.is_new, notes=notes)
+
+    def delete(self, entry_id: str, *, expected: str = "") -> tuple[Deleted, tuple[str, ...]]:
         """Delete an entry for good, and take its text out of every rollup, index and vector.
 
         The rollups it went into are made again from what is left. With notes on what is not done
-        yet. Raises: Invalid, NotFound, Unavailable.
+        yet. Raises: as `TimelineJournal.delete`.
         """
         from commonplace.search.filing.filing import Pending
 
-        deleted = self.journal.delete(entry_id)
+        deleted = self.journal.delete(entry_id, expected=expected)
         filed = self.filing().forget(deleted.refs)
         notes = (f"Still in the index: {filed.why}",) if isinstance(filed, Pending) else ()
         # What is not made again by then is empty until it is: nothing of the text is shown.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from commonplace.core.clock import period, period_key
 from commonplace.core.text import body_of, first_words
+from commonplace.journals.timeline.due_periods import MADE_FROM
 from commonplace.journals.timeline.entry import JOURNAL, LEVELS, RAW
 from commonplace.journals.timeline.feed import list_fed
-from commonplace.journals.timeline.marks import MADE_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,8 +38,10 @@ _PAGE = 1000
 class PeriodNode:
     """One step: a period, or an entry in an hour (level None).
 
-    count: raw entries it stands for. lost: those of them to which no step below it leads, since
-    they are no longer kept. more: whether steps below it are not shown.
+    Attributes:
+        count: Raw entries it stands for.
+        lost: Those of them to which no step below it leads, since they are no longer kept.
+        more: Whether steps below it are not shown.
     """
 
     level: Level | None
@@ -90,7 +92,7 @@ def way_down(
             unread.add(number)
     since = kept[0][0].at if 0 in unread and kept[0] else None
     kept[0] = [entry for entry in kept[0] if entry.entry_type == RAW]
-    way = _Way(journal, since, unread, list_fed(journal, interval, most=MOST_READ))
+    way = _StepBuilder(journal, since, unread, list_fed(journal, interval, most=MOST_READ))
     found = way.node(level, interval, kept)
     return found.cut(deepest(found) if depth is None else depth)
 
@@ -121,10 +123,14 @@ def _read(
     return sorted(inside, key=lambda x: (x.at, x.seq)), not cursor
 
 
-class _Way:
-    """Builds the steps. since: where raw entries that were read begin; None where all were.
+class _StepBuilder:
+    """Builds the steps from what was read of a period.
 
-    unread: levels of which not all was read. fed: what other journals add, oldest first.
+    Args:
+        journal: Whose periods they are.
+        since: Where raw entries that were read begin; None where all were.
+        unread: Levels of which not all was read.
+        fed: What other journals add, oldest first.
     """
 
     def __init__(
@@ -143,7 +149,13 @@ class _Way:
     def node(
         self, level: Level, interval: Interval, kept: Mapping[int, list[TimelineEntry]]
     ) -> PeriodNode:
-        """A period and what lies below it. kept: what lies in it, by level."""
+        """A period and what lies below it.
+
+        Args:
+            level: Of the period.
+            interval: Its span.
+            kept: What lies in it, by level.
+        """
         assert interval.start is not None
         number = LEVELS.index(level) + 1
         mine = next((x for x in kept.get(number, ()) if x.start == interval.start), None)

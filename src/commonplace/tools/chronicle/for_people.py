@@ -11,7 +11,6 @@ from commonplace.core.clock import to_local
 from commonplace.core.errors import CommonplaceError, Invalid
 from commonplace.core.values import Answer
 from commonplace.journals.chronicle.exports import render_json, render_markdown, render_yaml
-from commonplace.search.filing.filing import Pending
 from commonplace.tools.answers import add_notes, answer_of, entries, when_of
 from commonplace.tools.chronicle.story import event_facts, event_line
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from commonplace.journals.chronicle.journal import Act, Event, Upgraded
-    from commonplace.search.filing.filing import Filed
+    from commonplace.journals.chronicle.journal import Addition, Event, Upgraded
+    from commonplace.search.filing.filing import Filed, Pending
     from commonplace.services.chronicle.service import ChronicleService, EventsImported
 
 Format: TypeAlias = Literal["json", "yaml", "markdown"]
@@ -35,7 +34,8 @@ _RENDER = {"json": render_json, "yaml": render_yaml, "markdown": render_markdown
 class ChronicleKeeping:
     """What a person does to their own log; each verb answers in text and facts.
 
-    service: made at the first call.
+    Args:
+        service: Made at the first call.
     """
 
     def __init__(self, service: Callable[[], ChronicleService]) -> None:
@@ -68,14 +68,20 @@ class ChronicleKeeping:
         event, filed = self._service().delete(ref, expected=expected)
         return self._changed("Deleted:", event, _left_in_index(filed))
 
-    def last_act(self) -> Act:
+    def last_addition(self) -> Addition:
         """What an undo would take back: an entry, or an import. Raises: NotFound, Unavailable."""
-        return self._service().chronicle.last_act()
+        return self._service().chronicle.last_addition()
 
-    def undo(self, act: Act | None = None) -> Answer:
+    def undo(self, act: Addition | None = None) -> Answer:
         """Take back what this user added last on this machine: an entry, or a whole import.
 
-        act: what `last_act` gave. Answers what is gone. Raises: NotFound, Conflict, Unavailable.
+        Answers what is gone.
+
+        Args:
+            act: What `last_addition` gave; None for what it would give now.
+
+        Raises:
+            NotFound, Conflict, Unavailable.
         """
         done, filed = self._service().undo(act)
         notes = _left_in_index(filed)
@@ -110,7 +116,14 @@ class ChronicleKeeping:
     ) -> Answer:
         """The entries in one of chronicle's own formats, newest first; its text is the export.
 
-        since, until: phrases. tags: as a search takes them. Raises: Invalid, Unavailable.
+        Args:
+            form: The format.
+            since: A phrase: from the start of its time on.
+            until: A phrase: to the end of its time.
+            tags: As a search takes them.
+
+        Raises:
+            Invalid, Unavailable.
         """
         service = self._service()
         now = to_local(service.clock(), service.zone)
@@ -156,7 +169,7 @@ class ChronicleKeeping:
         """An entry in a question: its id and its time."""
         return f"{event.id} of {when_of(event.at, self._service().zone)}"
 
-    def label_of_import(self, act: Act) -> str:
+    def label_of_import(self, act: Addition) -> str:
         """An import in a question: how many entries it brought."""
         return f"an import of {entries(len(act.events))}"
 
@@ -165,6 +178,8 @@ class ChronicleKeeping:
 
 
 def _left_in_index(filed: Filed | Pending) -> list[str]:
+    from commonplace.search.filing.filing import Pending
+
     return [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
 
 

@@ -41,13 +41,13 @@ def event_facts(event: Event) -> dict[str, Any]:
 
 
 def event_line(event: Event, zone: tzinfo, *, now: datetime | None = None) -> str:
-    """An entry in one line: time, message, tags, folder, id; with `now`, how long ago it was."""
+    """An entry in one line: time, message, tags, folder, ref; with `now`, how long ago it was."""
     when = when_of(event.at, zone)
     if now is not None:
         when += f" ({ago(event.at, now)})"
     where = "" if event.directory in _NOWHERE else f" in {one_line(event.directory)}"
     message = message_of(event, indent=4)
-    return f"- {when} {message}{_tags_of(event)}{where} (ID: {one_line(event.id)})"
+    return f"- {when} {message}{_tags_of(event)}{where} ({one_line(event.ref)})"
 
 
 def message_of(event: Event, *, indent: int) -> str:
@@ -89,7 +89,11 @@ def same_notes(same: SameEvents, wants: str, zone: tzinfo) -> Iterator[str]:
 def story(events: Sequence[Event], zone: tzinfo) -> list[str]:
     """Entries by day, then by project folder or tag, with time ranges and counts.
 
-    events: newest first. The newest day comes first, and inside a day the earliest entry does.
+    The newest day comes first, and inside a day the earliest entry does.
+
+    Args:
+        events: Newest first.
+        zone: In which days begin.
     """
     lines: list[str] = []
     for day, of_day in groupby(events, key=lambda event: _day(event.at, zone)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from commonplace.core.values import Answer  # noqa: TC001  a tool's hints are read when it is called
+from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_when
 from commonplace.services.times import naming, read_span
 from commonplace.tools.answers import (
@@ -41,7 +41,7 @@ NOTHING = "No entries found matching criteria."
 _GUIDE = """\
 You keep a log of what the user does. When they finish, fix, deploy, decide or learn something, \
 log it unasked with remember_this; when they ask you to note something, use add_entry. Use \
-what_was_i_doing at the start of a session, and find_when_i for 'when did I …'."""
+what_was_i_doing for 'where did I leave off', and find_when_i for 'when did I …'."""
 
 _STORY_ENTRIES = 500
 _NOT_SURE = "None bears every word or comes near in meaning: these are the best there are."
@@ -52,7 +52,8 @@ _SINCE_ARG = Arg("Only from the start of this time on: 'monday', '2026-11-03'.")
 class ChronicleTools:
     """Chronicle's verbs with text answers; `toolset` is what doors offer.
 
-    service: made at the first call of a tool, so that listing the tools opens nothing.
+    Args:
+        service: Made at the first call of a tool, so that listing the tools opens nothing.
     """
 
     def __init__(self, service: Callable[[], ChronicleService]) -> None:
@@ -67,15 +68,23 @@ class ChronicleTools:
             guide=_GUIDE,
             tools=(
                 Tool(run=self.add_entry, title="Log what was done", effects=writing),
-                Tool(run=self.list_entries, title="List the log"),
-                Tool(run=self.search_entries, title="Search the log"),
+                Tool(
+                    run=self.list_entries, title="List the log", twin_of="list_by_time", quotes=True
+                ),
+                Tool(run=self.search_entries, title="Search the log", quotes=True),
                 Tool(
                     run=self.remember_this,
                     title="Remember an accomplishment",
                     effects=Effects(writes=True),
+                    twin_of="add_entry",
                 ),
-                Tool(run=self.what_was_i_doing, title="What was I doing"),
-                Tool(run=self.find_when_i, title="Find when I did something"),
+                Tool(
+                    run=self.what_was_i_doing,
+                    title="What was I doing",
+                    twin_of="list_by_time",
+                    quotes=True,
+                ),
+                Tool(run=self.find_when_i, title="Find when I did something", quotes=True),
             ),
             resources=resources(self._service),
             prompts=prompts(),
@@ -85,18 +94,23 @@ class ChronicleTools:
         self,
         *,
         message: Annotated[str, Arg("What was done, in a line.")],
-        tags: Annotated[list[str], Arg("Tags of your choice.")] = [],  # noqa: B006  never changed; the schema shows it
+        tags: Annotated[list[str], Arg("Tags of your choice.")] = [],
         at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
-        idempotency_key: Annotated[str, Arg("The same key twice is one entry.")] = "",
+        asked: Annotated[
+            bool, Arg("False: unasked. Tags are suggested, a repeat is left out.")
+        ] = True,
+        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
     ) -> Answer:
-        """Chronicle: log something that was done, with a time and tags.
+        """Chronicle: log something that was done, decided or finished, with a time and tags.
 
-        Use it when the user asks to log, track or note something. Returns its id, time and tags.
+        Use it when the user asks to log, track or note something; and unasked, with asked false,
+        when they finish, fix, deploy or decide something.
         """
-        logged = self._service().add(
-            message, tags=tags, at=at, idempotency_key=idempotency_key or None
-        )
-        return self._logged(logged)
+        service = self._service()
+        if asked or tags or at.strip() or idempotency_key or not message.strip():
+            key = idempotency_key or None
+            return self._logged(service.add(message, tags=tags, at=at, idempotency_key=key))
+        return self._logged(service.remember(message, ""))
 
     def list_entries(
         self,
@@ -115,7 +129,7 @@ class ChronicleTools:
         self,
         *,
         text: Annotated[str, Arg("What it was about; leave out to filter alone.")] = "",
-        tags: Annotated[list[str], _TAGS_ARG] = [],  # noqa: B006  never changed; the schema shows it
+        tags: Annotated[list[str], _TAGS_ARG] = [],
         since: Annotated[str, _SINCE_ARG] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 20,
@@ -163,7 +177,7 @@ class ChronicleTools:
     ) -> Answer:
         """Chronicle: tell what the user did in a time, by day and project.
 
-        Use it at the start of a conversation, or for 'where did I leave off'.
+        Use it for 'where did I leave off' and 'what did I do today'.
         """
         service = self._service()
         with naming("timeframe"):
@@ -181,8 +195,8 @@ class ChronicleTools:
     ) -> Answer:
         """Chronicle: find when the user did something.
 
-        Use it for 'when did I deploy X', 'when did I last …', 'how many times did I …'. Returns
-        the best matches with the exact time and how long ago it was.
+        Use it for 'when did I deploy X', 'when did I last …', 'how many times did I …'; for what
+        and why, use recall. Returns the best matches with the exact time and how long ago it was.
         """
         service = self._service()
         found = service.find_when(what)
@@ -213,7 +227,7 @@ class ChronicleTools:
     def _logged(self, logged: EventLogged) -> Answer:
         event = logged.event
         done = "This was already logged" if logged.repeated else "Entry created"
-        lines = [f"{done} (ID: {event.id}) at {when_of(event.at, self._service().zone)}"]
+        lines = [f"{done}: {event.ref} at {when_of(event.at, self._service().zone)}"]
         if event.tags:
             lines.append(f"Tags: {', '.join(event.tags)}")
         facts = {**event_facts(event), "repeated": logged.repeated}

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 def allow_log(service: ChronicleService, path: Path | None) -> Answer:
     """Allow the log that the `.chronicle` of a folder asks for, as it reads now.
 
-    path: the folder, or the file itself; None for the project. Raises: NotFound, Invalid, Denied.
+    Args:
+        service: Of chronicle.
+        path: The folder, or the file itself; None for the project.
+
+    Raises:
+        NotFound, Invalid, Denied.
     """
     config = _config_of(service, path)
     if config.warning and not config.local_logging:

@@ -21,7 +21,13 @@ from commonplace.journals.memory.records import (
     Todo,
 )
 from commonplace.services.memory.finding import TOOL
-from commonplace.tools.answers import CAUTION, answer_of, interval_facts, time_lines
+from commonplace.tools.answers import (
+    CAUTION,
+    answer_of,
+    cursor_lines,
+    interval_facts,
+    time_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,8 +170,7 @@ def list_answer(listed: Records, kind: Kind, zone: tzinfo) -> Answer:
     for record in listed.records:
         shown = opening(snippet_of(record), _LISTED)
         lines += ["", state_of(record, zone), fenced(shown, ref_of(kind, record.id))]
-    if listed.cursor:
-        lines += ["", f"More with cursor {visible_line(listed.cursor)}"]
+    lines += ["", *cursor_lines(listed.cursor)] if listed.cursor else []
     facts = {
         "kind": kind,
         "count": len(listed.records),

@@ -40,7 +40,8 @@ _NO_CARD = "A card is shown only where COMMONPLACE_DEBUG is 1."
 class MemoryTools:
     """Memory's verbs with text answers; `toolset` and `write_toolset` are what doors offer.
 
-    service: opened at the first call of a tool, so that listing the tools opens nothing.
+    Args:
+        service: Opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
     def __init__(self, service: Callable[[], MemoryService]) -> None:
@@ -81,8 +82,8 @@ class MemoryTools:
         query: Annotated[str, Arg("What you look for, in words.")],
         kinds: Annotated[
             list[str], Arg("Only these: message, journal, todo, preference, gratitude.")
-        ] = [],  # noqa: B006  never changed; the schema shows it
-        filters: Annotated[dict[str, Any], Arg('The same as {"kinds": […]}.')] = {},  # noqa: B006  as above
+        ] = [],
+        filters: Annotated[dict[str, Any], Arg('The same as {"kinds": […]}.')] = {},
         top_k: Annotated[int | None, Arg("How many at the most; else 8.", 1, 100)] = None,
         when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
         intent: Annotated[
@@ -122,14 +123,16 @@ class MemoryTools:
         role: Annotated[str, Arg("Who said a message: user or assistant.")] = "",
         title: Annotated[str, Arg("Of a journal or to-do.")] = "",
         body: Annotated[str, Arg("Of a journal.")] = "",
-        is_draft: Annotated[bool | None, Arg("A journal's draft is kept, not found.")] = None,
+        is_draft: Annotated[
+            bool | None, Arg("A journal's draft is kept, but not searched.")
+        ] = None,
         done: Annotated[bool | None, Arg("Whether a to-do is done.")] = None,
         language: Annotated[str, Arg("A preference.")] = "",
         religion: Annotated[str, Arg("A preference.")] = "",
-        flags: Annotated[dict[str, Any], Arg("Other preferences by name; null removes one.")] = {},  # noqa: B006  as above
-        ref: Annotated[str, Arg("Of what you alter; else it is new.")] = "",
+        flags: Annotated[dict[str, Any], Arg("Other preferences by name; null removes one.")] = {},
+        ref: Annotated[str, Arg("Ref of the record to change; leave out to add one.")] = "",
         at: Annotated[str, Arg("When it was, if not now.")] = "",
-        idempotency_key: Annotated[str, Arg("The same key twice is one.")] = "",
+        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
     ) -> Answer:
         """Memory: keep a message, journal, to-do, gratitude or preference of this user.
 
@@ -201,6 +204,6 @@ def _kinds(kinds: Sequence[str], filters: Mapping[str, Any]) -> tuple[Kind, ...]
     more = filters.get("kinds") or []
     if not isinstance(more, list) or not all(isinstance(x, str) for x in more):
         raise Invalid(
-            "Invalid filters: kinds is no list of texts.", hint='Use {"kinds": ["todo"]}.'
+            "Invalid filters: kinds must be a list of texts.", hint='Use {"kinds": ["todo"]}.'
         )
     return tuple(dict.fromkeys(parse_kind(x) for x in (*kinds, *more)))

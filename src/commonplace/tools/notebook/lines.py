@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_instant
 from commonplace.core.fence import visible
 from commonplace.core.text import excerpt, opening
+from commonplace.journals.notebook.format import JOURNAL
 from commonplace.tools.answers import answer_of, entries, one_line, rounded, when_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         TocNode,
         WrittenEntry,
     )
-    from commonplace.search.two_questions import SidedHit
+    from commonplace.search.two_questions import TwoQuestionHit
     from commonplace.services.notebook.synthesis import OverviewPair, Synthesis
 
 NO_OVERVIEW = "(There is no overview yet.)"
@@ -34,6 +35,11 @@ _SHOWN_CONTENT = 2000
 def named(section: str, mark: str) -> str:
     """An entry's name: `path#<entry id>`, or `path#hash`."""
     return f"{section}#{mark}"
+
+
+def _ref(name: str) -> str:
+    """The ref of a section or an entry, as every tool takes it."""
+    return f"{JOURNAL}:{name}"
 
 
 def line_facts(line: EntryLine) -> dict[str, Any]:
@@ -49,7 +55,7 @@ def line_facts(line: EntryLine) -> dict[str, Any]:
 def line_line(line: EntryLine, zone: tzinfo) -> str:
     """An entry in a list as a line."""
     summary = visible(" ".join(line.summary.split()))
-    return f"- {when_of(line.at, zone)} {summary} (ID: {named(line.section, line.id)})"
+    return f"- {when_of(line.at, zone)} {summary} ({_ref(named(line.section, line.id))})"
 
 
 def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ()) -> Answer:
@@ -62,7 +68,7 @@ def section_answer(section: Section, zone: tzinfo, *, notes: Sequence[str] = ())
         "entry_count": section.entry_count,
         "last_entry": line_facts(section.last_entry) if section.last_entry else None,
     }
-    lines = [f"{section.name}, version {section.version}, {entries(section.entry_count)}"]
+    lines = [f"{_ref(section.name)}, version {section.version}, {entries(section.entry_count)}"]
     if section.last_entry:
         lines.append(f"Last entry: {line_line(section.last_entry, zone).removeprefix('- ')}")
     lines += ["", section.overview if section.overview.strip() else NO_OVERVIEW]
@@ -79,11 +85,11 @@ def entry_answer(entry: NotebookEntry, zone: tzinfo) -> Answer:
         "summary": entry.summary,
         "work_context": entry.work_context,
         "content": entry.text,
-        "author": entry.said_by,
+        "author": entry.author_name,
         "by_hand": entry.by_hand,
     }
-    by = f" by {one_line(entry.said_by)}" if entry.said_by else ""
-    lines = [f"{facts['id']}, {render_instant(entry.at, zone)}{by}"]
+    by = f" by {one_line(entry.author_name)}" if entry.author_name else ""
+    lines = [f"{_ref(named(entry.section, entry.id))}, {render_instant(entry.at, zone)}{by}"]
     if entry.work_context:
         lines.append(f"Work context: {one_line(entry.work_context)}")
     if entry.summary and not entry.text.startswith(entry.summary):
@@ -106,7 +112,8 @@ def written_answer(written: WrittenEntry, *, with_overview: bool, notes: Sequenc
         "repeated": written.repeated,
     }
     done = "This was already written" if written.repeated else "Entry written"
-    lines = [f"{done}: {facts['id']}, {entries(written.entry_count)} in {entry.section}."]
+    ref = _ref(named(entry.section, entry.id))
+    lines = [f"{done}: {ref}, {entries(written.entry_count)} in {entry.section}."]
     if facts["overview_written"]:
         lines.append(f"Its overview is now at version {written.version}.")
     return answer_of(lines, facts, [*written.notes, *notes])
@@ -134,7 +141,7 @@ def node_lines(nodes: Sequence[TocNode], zone: tzinfo, *, indent: int = 0) -> It
         yield from node_lines(node.subsections, zone, indent=indent + 1)
 
 
-def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, Any]:
+def hit_facts(hit: TwoQuestionHit, line: EntryLine | None, section: str) -> dict[str, Any]:
     """A hit as plain data. line: None for an overview."""
     by = "words" if hit.combined_score is None else "both"
     where = (
@@ -144,9 +151,9 @@ def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, 
     )
     return {
         **where,
-        "timestamp": hit.sides.at.isoformat(),
+        "timestamp": hit.compared.at.isoformat(),
         "work_context": next(iter(hit.doc.headings), ""),
-        "content": opening(hit.sides.content, _SHOWN_CONTENT),
+        "content": opening(hit.compared.content, _SHOWN_CONTENT),
         "work_context_score": rounded(hit.work_context_score),
         "content_score": rounded(hit.content_score),
         "combined_score": rounded(hit.combined_score),
@@ -156,7 +163,9 @@ def hit_facts(hit: SidedHit, line: EntryLine | None, section: str) -> dict[str, 
     }
 
 
-def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zone: tzinfo) -> str:
+def hit_lines(
+    number: int, hit: TwoQuestionHit, facts: dict[str, Any], asked: str, zone: tzinfo
+) -> str:
     """A hit in a few lines."""
     kind = ", overview" if facts["type"] == "overview" else ""
     cosines = [
@@ -169,14 +178,13 @@ def hit_lines(number: int, hit: SidedHit, facts: dict[str, Any], asked: str, zon
         if facts[key] is not None
     ]
     cosine = f" ({', '.join(cosines)})" if cosines else " (by words alone)"
-    lines = [
-        f"{number}. [{hit.score:.3f}] {when_of(hit.sides.at, zone)} {facts['id']}{kind}{cosine}"
-    ]
+    what = f"{_ref(facts['id'])}{kind}{cosine}"
+    lines = [f"{number}. [{hit.score:.3f}] {when_of(hit.compared.at, zone)} {what}"]
     if facts["work_context"]:
         lines.append(f"   Work context: {one_line(facts['work_context'])}")
     if facts["summary"]:
         lines.append(f"   Summary: {one_line(facts['summary'])}")
-    shown = visible(excerpt(hit.sides.content, asked))
+    shown = visible(excerpt(hit.compared.content, asked))
     lines.append(f"   Excerpt: {shown.replace(chr(10), chr(10) + '   ')}")
     return "\n".join(lines)
 

@@ -9,13 +9,12 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-from commonplace.core.clock import render_interval
 from commonplace.core.errors import Conflict, Invalid, NotFound
-from commonplace.core.ports import Language  # noqa: TC001  a tool's hints are read when it is called
-from commonplace.core.values import Answer  # noqa: TC001  a tool's hints are read when it is called
+from commonplace.core.ports import Language
+from commonplace.core.values import Answer
 from commonplace.core.when.phrases import parse_when
 from commonplace.services.times import naming
-from commonplace.tools.answers import answer_of
+from commonplace.tools.answers import answer_of, interval_facts, time_lines
 from commonplace.tools.notebook.lines import (
     entry_answer,
     hit_facts,
@@ -51,7 +50,8 @@ _VERSION = re.compile(r"[0-9a-f]{12}")
 class NotebookTools:
     """The notebook's verbs with text answers; `toolset` is what doors offer.
 
-    service: opened at the first call of a tool, so that listing the tools opens nothing.
+    Args:
+        service: Opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
     def __init__(self, service: Callable[[], NotebookService]) -> None:
@@ -64,15 +64,15 @@ class NotebookTools:
             name="notebook",
             guide=_GUIDE,
             tools=(
-                Tool(run=self.journal_read, title="Read a section or an entry"),
+                Tool(run=self.journal_read, title="Read a section or an entry", quotes=True),
                 Tool(
                     run=self.journal_write,
                     title="Write in the notebook",
                     effects=Effects(writes=True, repeatable=False),
                 ),
-                Tool(run=self.journal_list_entries, title="List a section's entries"),
-                Tool(run=self.journal_toc, title="List the notebook's sections"),
-                Tool(run=self.journal_search, title="Search the notebook"),
+                Tool(run=self.journal_list_entries, title="List a section's entries", quotes=True),
+                Tool(run=self.journal_toc, title="List the notebook's sections", quotes=True),
+                Tool(run=self.journal_search, title="Search the notebook", quotes=True),
                 Tool(run=self.journal_synthesize_conflict, title="Merge two overviews"),
             ),
         )
@@ -108,9 +108,7 @@ class NotebookTools:
         base_version: Annotated[
             str, Arg("The overview's version that you read; else the one read here last.")
         ] = "",
-        idempotency_key: Annotated[
-            str, Arg("The same key twice is one entry: give one if you may retry.")
-        ] = "",
+        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
     ) -> Answer:
         """Notebook: add an entry to a section, and put a new overview in place if you give one.
 
@@ -224,12 +222,12 @@ class NotebookTools:
         )
         results = [hit_facts(each.hit, each.line, each.section) for each in hits]
         asked = f"{content} {work_context}".strip()
-        lines = [f"Time: {render_interval(interval, service.zone)}"] if interval else []
+        lines = time_lines(interval, service.zone)
         lines += [
             hit_lines(number, each.hit, facts, asked, service.zone)
             for number, (each, facts) in enumerate(zip(hits, results, strict=True), 1)
         ]
-        facts = {"count": len(hits), "interval": _interval_facts(interval), "results": results}
+        facts = {"count": len(hits), "interval": interval_facts(interval), "results": results}
         return answer_of(lines if hits else [*lines, NOTHING], facts, notes)
 
     def journal_synthesize_conflict(
@@ -350,13 +348,3 @@ def _text_of(version: str, known: dict[str, str]) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").strip("\n")
-
-
-def _interval_facts(interval: Interval | None) -> dict[str, str | None] | None:
-    if interval is None:
-        return None
-    start, end = interval.start, interval.end
-    return {
-        "since": start.isoformat() if start else None,
-        "until": end.isoformat() if end else None,
-    }

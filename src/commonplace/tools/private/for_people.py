@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.search.filing.filing import Pending
 from commonplace.tools.private.tools import entry_facts, render_answer
 
 if TYPE_CHECKING:
     from commonplace.core.values import Answer
-    from commonplace.services.private import PrivateService
+    from commonplace.services.private.service import PrivateService
 
 
 def edit_entry(
@@ -26,6 +25,8 @@ def edit_entry(
 
 def delete_entry(service: PrivateService, *, path: str, expected: str | None = None) -> Answer:
     """Delete one entry, and every trace of its text. Raises: as the service's `delete`."""
+    from commonplace.search.filing.filing import Pending
+
     ref, filed = service.delete(path, expected=expected)
     notes = [f"Still in the index: {filed.why}"] if isinstance(filed, Pending) else []
     return render_answer(service, [f"Deleted {ref}."], {"ref": ref}, notes)

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from commonplace.core.clock import render_instant
 from commonplace.core.text import opening
-from commonplace.core.values import Answer  # noqa: TC001  a tool's hints are read when it is called
-from commonplace.journals.private.roots import Kind  # noqa: TC001  as above
-from commonplace.tools.answers import answer_of, counted, interval_facts, rounded, time_lines
+from commonplace.core.values import Answer
+from commonplace.journals.private.roots import Kind
+from commonplace.tools.answers import (
+    answer_of,
+    counted,
+    explanation_facts,
+    explanation_of,
+    interval_facts,
+    time_lines,
+)
 from commonplace.tools.toolset import Arg, Effects, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
     from commonplace.core.values import Hit
     from commonplace.journals.private.journal import PrivateEntry
-    from commonplace.services.private import PrivateListed, PrivateService
+    from commonplace.services.private.service import PrivateListed, PrivateService
 
 READ_BUDGET = 16_000
 """Characters that read_recent_entries returns at the most, about 4,000 tokens."""
@@ -36,7 +43,8 @@ whenever something feels familiar: you may have solved it before."""
 class PrivateTools:
     """The private journal's verbs with text answers; `toolset` is what doors offer.
 
-    service: made at the first call of a tool, so that listing the tools opens nothing.
+    Args:
+        service: Made at the first call of a tool, so that listing the tools opens nothing.
     """
 
     def __init__(self, service: Callable[[], PrivateService]) -> None:
@@ -54,19 +62,22 @@ class PrivateTools:
                     title="Write in the private journal",
                     effects=Effects(writes=True, repeatable=False),
                 ),
-                Tool(run=self.search_journal, title="Search the private journal"),
-                Tool(run=self.read_journal_entry, title="Read a private journal entry"),
-                Tool(run=self.list_recent_entries, title="List recent private journal entries"),
-                Tool(run=self.read_recent_entries, title="Read recent private journal entries"),
+                *(
+                    Tool(run=run, title=title, twin_of=twin, quotes=True)
+                    for run, title, twin in (
+                        (self.search_journal, "Search the private journal", "recall"),
+                        (self.read_journal_entry, "Read a private journal entry", "open_ref"),
+                        (self.list_recent_entries, "List recent private entries", "list_by_time"),
+                        (self.read_recent_entries, "Read recent private entries", "list_by_time"),
+                    )
+                ),
             ),
         )
 
     def process_thoughts(
         self,
         *,
-        feelings: Annotated[
-            str, Arg("What you feel about the work: joy, doubt, frustration.")
-        ] = "",
+        feelings: Annotated[str, Arg("What you feel about the work.")] = "",
         reflections: Annotated[str, Arg("How things went, and what you make of it.")] = "",
         observations: Annotated[str, Arg("What you noticed, plainly.")] = "",
         project_notes: Annotated[
@@ -75,18 +86,14 @@ class PrivateTools:
         user_context: Annotated[str, Arg("What the user prefers, knows and is after.")] = "",
         technical_insights: Annotated[str, Arg("What holds in other projects too.")] = "",
         world_knowledge: Annotated[str, Arg("Anything else worth knowing.")] = "",
-        at: Annotated[
-            str, Arg("When it happened, if not now: an ISO time or 'yesterday 9am'.")
-        ] = "",
-        idempotency_key: Annotated[
-            str, Arg("The same key twice is one entry: give one if you may retry.")
-        ] = "",
+        at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
+        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
     ) -> Answer:
-        """Private journal: write down what you think, feel and learn, in one or several categories.
+        """Private journal: write down what you learn, think and feel, in one or several categories.
 
-        Use it often and unasked: after solving or failing at something, when a decision is made,
-        when you learn what the user likes. Project notes stay with the project, all else follows
-        the user everywhere. Returns the refs of what was written.
+        Use it often and unasked: after solving or failing at something, when you understand why,
+        when you learn what the user likes. Not to log what was done: that is chronicle's. Project
+        notes stay with the project, all else follows the user everywhere. Returns the refs.
         """
         service = self._service()
         done = service.write(
@@ -127,13 +134,14 @@ class PrivateTools:
         type: Annotated[Kind, _KIND] = "both",  # noqa: A002  the designs fix this name
         sections: Annotated[
             list[str], Arg("Only entries with one of these headings: 'feelings', 'project_notes'.")
-        ] = [],  # noqa: B006  never changed; the schema shows it
+        ] = [],
         when: Annotated[str, Arg("Only this time: 'last week', '2026-11', 'since monday'.")] = "",
         since: Annotated[str, Arg("Only from the start of this time on.")] = "",
         until: Annotated[str, Arg("Only to the end of this time.")] = "",
         floor: Annotated[
             float, Arg("Least similarity of a hit that shares no word with the query.", -1, 1)
         ] = 0.1,
+        explain: Annotated[bool, Arg("With how each score came about.")] = False,
     ) -> Answer:
         """Private journal: find earlier entries by meaning and by words.
 
@@ -161,12 +169,16 @@ class PrivateTools:
         for number, hit in enumerate(hits, 1):
             stamp = render_instant(hit.doc.at, service.zone)
             lines.append(f"{number}. [Score: {hit.score:.3f}] {stamp} ({_kind(hit)})")
+            lines += [f"   {explanation_of(hit)}"] if explain else []
             lines += self._block(hit.doc.headings, hit.doc.ref, hit.excerpt, hit.also)
         facts = {
             "query": query,
             "count": len(hits),
             "interval": interval_facts(asked.interval),
-            "results": [self._hit_facts(hit) for hit in hits],
+            "results": [
+                {**self._hit_facts(hit), **(explanation_facts(hit) if explain else {})}
+                for hit in hits
+            ],
         }
         if type == "project" and service.lacks_project:
             notes = (*notes, "No project is known here: its notes lie in the user's journal.")
@@ -195,7 +207,7 @@ class PrivateTools:
     ) -> Answer:
         """Private journal: list the latest entries, newest first, with how each begins.
 
-        Use it at the start of a session to see where you were.
+        Use it to see where you were.
         """
         service = self._service()
         listed = service.list_entries(limit=limit, kind=type, days=days, when=when)
@@ -246,7 +258,7 @@ class PrivateTools:
             return render_answer(service, ["No recent entries found."], facts)
         blocks = [
             f"--- Entry {number} ({render_instant(entry.at, service.zone)}, {entry.kind}) ---\n"
-            f"{self._place_line(entry.ref)}\n\n{entry.raw}"
+            f"{self._place_lines(entry.ref)}\n\n{entry.raw}"
             for number, entry in enumerate(shown, 1)
         ]
         if left:
@@ -256,15 +268,17 @@ class PrivateTools:
             )
         return render_answer(service, ["\n\n".join(blocks)], facts)
 
-    def _place_line(self, ref: str) -> str:
+    def _place_lines(self, ref: str, indent: str = "") -> str:
+        """Its ref and, where the caller can use one, its path."""
         service = self._service()
-        return f"{'Path' if service.shows_paths else 'Ref'}: {service.place_of(ref)}"
+        path = f"\n{indent}Path: {service.place_of(ref)}" if service.shows_paths else ""
+        return f"{indent}Ref: {ref}{path}"
 
     def _block(
         self, headings: Sequence[str], ref: str, excerpt: str, also: Sequence[str] = ()
     ) -> list[str]:
         lines = [f"   Sections: {', '.join(headings)}"] if headings else []
-        lines += [f"   {self._place_line(ref)}", f"   Excerpt: {excerpt}"]
+        lines += [self._place_lines(ref, "   "), f"   Excerpt: {excerpt}"]
         if also:
             lines.append(f"   Same text: {', '.join(also)}")
         return [*lines, ""]
@@ -276,9 +290,6 @@ class PrivateTools:
             "type": _kind(hit),
             "sections": list(hit.doc.headings),
             "score": round(hit.score, 3),
-            "similarity": rounded(hit.similarity),
-            "by": hit.by,
-            "legs": {name: round(part, 3) for name, part in hit.legs.items()},
             "excerpt": hit.excerpt,
             "also": list(hit.also),
         }

@@ -22,6 +22,7 @@ from commonplace.journals.timeline.entry import (
 from commonplace.tools.answers import (
     CAUTION,
     answer_of,
+    cursor_lines,
     first_refs,
     interval_facts,
     rounded,
@@ -139,7 +140,12 @@ def list_answer(
 ) -> Answer:
     """Entries one below the other, each as whole as its share allows.
 
-    share: characters of each; None for what a list of so many has room for.
+    Args:
+        entries: In the order in which they are shown.
+        interval: The time that was asked for, None for any.
+        cursor: Of the next page; empty where this was the last.
+        zone: In which times are shown.
+        share: Characters of each; None for what a list of so many has room for.
     """
     share = share or share_of(len(entries))
     texts = [opening(entry.content, share) for entry in entries]
@@ -147,8 +153,7 @@ def list_answer(
     lines += [CAUTION] if entries else ["No entries found."]
     for entry, text in zip(entries, texts, strict=True):
         lines += ["", fenced(text, label_line(entry, zone))]
-    if cursor:
-        lines += ["", f"More: give cursor {cursor!r}."]
+    lines += ["", *cursor_lines(cursor)] if cursor else []
     facts = {
         "count": len(entries),
         "interval": interval_facts(interval),

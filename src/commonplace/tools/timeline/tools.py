@@ -46,7 +46,7 @@ NO_PROFILE = "No profile is kept yet."
 
 _GUIDE = """\
 You keep a timeline of what happens, which is summed up by hour, day, week, month and year. Record \
-with timeline_add what was done or said; begin a session with timeline_context, and ask \
+with timeline_add what was done or said; gather what to know with timeline_context, and ask \
 timeline_rollup how a day, a month or a year went."""
 
 _LEVELS = ("raw", *PERIODS)
@@ -57,7 +57,8 @@ _AROUND_TOKENS = 60
 class TimelineTools:
     """The timeline's verbs with text answers; `toolset` is what doors offer.
 
-    service: opened at the first call of a tool, so that listing the tools opens nothing.
+    Args:
+        service: Opened at the first call of a tool, so that listing the tools opens nothing.
     """
 
     def __init__(self, service: Callable[[], TimelineService]) -> None:
@@ -97,8 +98,8 @@ class TimelineTools:
         at: Annotated[str, Arg("When, if not now: an ISO time or 'yesterday 9am'.")] = "",
         metadata: Annotated[
             dict[str, Any], Arg("projects and tags (lists), action, tools_used, anything else.")
-        ] = {},  # noqa: B006  never changed; the schema shows it
-        idempotency_key: Annotated[str, Arg("The same key twice is one entry.")] = "",
+        ] = {},
+        idempotency_key: Annotated[str, Arg("The same key again writes nothing new.")] = "",
     ) -> Answer:
         """Timeline: record something that happened, as it happens.
 
@@ -118,13 +119,15 @@ class TimelineTools:
     def timeline_search(
         self,
         *,
-        query: Annotated[str, Arg("What you look for; a time in it is read. None lists.")] = "",
+        query: Annotated[
+            str, Arg("What you look for; a time in it is read. Leave it out to list.")
+        ] = "",
         when: Annotated[str, Arg("Only this time: 'last week', '2026-10'.")] = "",
         since: Annotated[str, Arg("Only from its start on.")] = "",
         until: Annotated[str, Arg("Only to its end.")] = "",
         entry_types: Annotated[
             list[str], Arg("Only these: raw, hourly_rollup … yearly_rollup, profile_snapshot.")
-        ] = [],  # noqa: B006  never changed; the schema shows it
+        ] = [],
         limit: Annotated[int, Arg("How many at the most.", 1, 100)] = 10,
     ) -> Answer:
         """Timeline: find entries and summaries by words and meaning.
@@ -237,12 +240,12 @@ class TimelineTools:
         *,
         query: Annotated[str, Arg("What it is about; a time in it is read. None: lately.")] = "",
         budget_tokens: Annotated[
-            int, Arg("Longest answer; 4 bytes a token.", _FEWEST_TOKENS, 100_000)
+            int, Arg("Most tokens in the answer, 4 bytes each.", _FEWEST_TOKENS, 100_000)
         ] = 1200,
     ) -> Answer:
         """Timeline: gather what to know before you answer, within a budget.
 
-        Use it at the start of a session or a task. Returns the profile, the summaries that fit and
+        Use it before a task. Returns the profile, the summaries that fit and
         the nearest entries.
         """
         service = self._service()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.app.context import SearchStack, awaited
+from commonplace.app.context import SearchStack, late_source
 from commonplace.core.files import may_exist
-from commonplace.core.owners import make_owner_folder
+from commonplace.core.owner_folders import make_owner_folder
 from commonplace.journals.memory.journal import MemoryJournal
 from commonplace.journals.memory.repair import find_problems, list_unlisted
 from commonplace.journals.memory.source import MemorySource
@@ -43,22 +43,22 @@ class FileMemories:
         """Whether anything was ever kept: a look at one file."""
         return may_exist(self._shared.folder_of(owner) / FOLDER / "memory.db")
 
-    def own(self, own: OwnerContext) -> SearchStack[Filing]:
+    def of_owner(self, context: OwnerContext) -> SearchStack[Filing]:
         """What files and finds this owner's: with all journals."""
-        return SearchStack(index=own.index, filing=own.filing, finder=own.finder)
+        return SearchStack(index=context.index, filing=context.filing, finder=context.finder)
 
-    def beside(self, own: OwnerContext) -> None:
+    def beside(self, context: OwnerContext) -> None:
         """None: the index of all journals has it."""
 
-    def alone(self, own: OwnerContext, store: MemoryJournal) -> SearchStack[Filing]:
+    def alone(self, context: OwnerContext, store: MemoryJournal) -> SearchStack[Filing]:
         """What files and finds a user's memory alone."""
-        return own.alone(store.owner, MemorySource(store, store.database))
+        return context.alone(store.owner, MemorySource(store, store.database))
 
     def sources(self, journal: JournalWiring, store: MemoryJournal) -> Sequence[Source]:
         """What the index of all journals follows."""
-        return [awaited(journal, lambda: MemorySource(store, store.database))]
+        return [late_source(journal, lambda: MemorySource(store, store.database))]
 
-    def problems(self, own: OwnerContext, store: MemoryJournal) -> Iterator[Problem | str]:  # noqa: ARG002  the file says it
+    def problems(self, context: OwnerContext, store: MemoryJournal) -> Iterator[Problem | str]:
         """Where the file is, and what is wrong with it."""
         yield f"{store.database.path}{'' if store.exists else ', not made yet'}"
         if store.exists:

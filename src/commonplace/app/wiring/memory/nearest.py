@@ -13,13 +13,13 @@ from commonplace.app.background import Background
 from commonplace.core.errors import CommonplaceError
 from commonplace.db.postgres.database import connect, parse_address
 from commonplace.db.postgres.errors import TranslatedPostgres
-from commonplace.index.postgres.nearest import tend_nearest
+from commonplace.index.postgres.nearest import maintain_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TEND_EVERY_S = 3600.0
-"""How often a worker that knows the owner's address looks who has become large."""
+UPDATE_EVERY_S = 3600.0
+"""How often a worker that knows the owner's address checks which users have become large."""
 
 MAKING_S = 6 * 3600.0
 """The longest that the making of one index may take; 100,000 vectors take a minute."""
@@ -27,32 +27,32 @@ MAKING_S = 6 * 3600.0
 _log = logging.getLogger(__name__)
 
 
-def tend(url: str) -> list[str]:
+def update_nearest(url: str) -> list[str]:
     """Make or drop these indexes, as the tables' owner; a sentence for each thing done.
 
     Raises: Unavailable, Denied.
     """
     conninfo, name, place = parse_address(url)
     with TranslatedPostgres(name, place), connect(conninfo, deadline_s=MAKING_S) as conn:
-        return tend_nearest(conn)
+        return maintain_nearest(conn)
 
 
 @contextmanager
-def tending(url: str | None, *, every_s: float = TEND_EVERY_S) -> Iterator[None]:
-    """Have them looked after in a thread, now and then; None for no address: nothing is done."""
+def updating_nearest(url: str | None, *, every_s: float = UPDATE_EVERY_S) -> Iterator[None]:
+    """Update them in a thread, every so often; None for no address: nothing is done."""
     if url is None:
         yield
         return
-    looking = _Looking(url, every_s)
-    looking.start()
+    updating = _Updating(url, every_s)
+    updating.start()
     try:
         yield
     finally:
         # What is under way goes on in the server; one that is broken off is made again.
-        looking.stop(0.0)
+        updating.stop(0.0)
 
 
-class _Looking(Background):
+class _Updating(Background):
     def __init__(self, url: str, every_s: float) -> None:
         super().__init__("nearest")
         self._url = url
@@ -61,10 +61,10 @@ class _Looking(Background):
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                for line in tend(self._url):
+                for line in update_nearest(self._url):
                     _log.info("%s", line)
             except CommonplaceError as exc:
-                _log.warning("Indexes of large users were not looked after: %s", exc)
+                _log.warning("Indexes of large users were not updated: %s", exc)
             except Exception:  # noqa: BLE001  a thread's last line: the next look may go well
-                _log.exception("Indexes of large users were not looked after.")
+                _log.exception("Indexes of large users were not updated.")
             self._stopping.wait(self._every_s)

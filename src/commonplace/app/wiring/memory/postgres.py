@@ -18,7 +18,7 @@ from commonplace.db.postgres.database import Postgres
 from commonplace.index.postgres import index
 from commonplace.journals.memory.postgres import store as records
 from commonplace.journals.memory.postgres.backlog import MemoryBacklog
-from commonplace.journals.memory.postgres.unchanged import check_unchanged
+from commonplace.journals.memory.postgres.outbox_checks import check_unchanged
 from commonplace.journals.memory.postgres.upkeep import MemoryUpkeep
 from commonplace.search.filing.words_only import WordFiling
 from commonplace.services.memory.filing import changes_now
@@ -46,40 +46,46 @@ class PostgresMemories:
         """The store of one user."""
         return records.MemoryPostgres(self._database, owner=owner, clock=clock)
 
-    def is_there(self, owner: str) -> bool:  # noqa: ARG002  it is never asked over the network
+    def is_there(self, owner: str) -> bool:
         """Always: whether anything was kept would have to be asked."""
         return True
 
-    def own(self, own: OwnerContext) -> SearchStack[WordFiling]:
+    def of_owner(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """What files and finds this owner's: alone, as anybody's."""
-        return self.alone(own, self.store_of(own.settings.owner, own.clock))
+        return self.alone(context, self.store_of(context.settings.owner, context.clock))
 
-    def beside(self, own: OwnerContext) -> SearchStack[WordFiling]:
+    def beside(self, context: OwnerContext) -> SearchStack[WordFiling]:
         """This owner's: the index of all journals has none of it."""
-        return self.own(own)
+        return self.of_owner(context)
 
-    def alone(self, own: OwnerContext, store: records.MemoryPostgres) -> SearchStack[WordFiling]:
+    def alone(
+        self, context: OwnerContext, store: records.MemoryPostgres
+    ) -> SearchStack[WordFiling]:
         """What files and finds a user's memory."""
-        mine = self._index.within(store.owner)
+        mine = self._index.of_owner(store.owner)
         filing = WordFiling(
             index=mine,
             store=store,
             read=partial(changes_now, store),
-            still=check_unchanged,
-            shows_paths=not own.is_served,
+            are_current=check_unchanged,
+            shows_paths=context.shows_paths,
         )
-        finder = own.shared.finder_over(mine, filing)
+        finder = context.shared.finder_over(mine, filing)
         return SearchStack(index=mine, filing=filing, finder=finder)
 
-    def sources(self, journal: JournalWiring, store: records.MemoryPostgres) -> Sequence[Source]:  # noqa: ARG002  see the class
+    def sources(self, journal: JournalWiring, store: records.MemoryPostgres) -> Sequence[Source]:
         """None: the index of all journals does not follow it."""
         return ()
 
-    def problems(self, own: OwnerContext, store: records.MemoryPostgres) -> Iterator[Problem | str]:  # noqa: ARG002  it is all users'
+    def problems(
+        self,
+        context: OwnerContext,
+        store: records.MemoryPostgres,
+    ) -> Iterator[Problem | str]:
         """What is wrong with the database that the settings name, and what is worth knowing."""
-        return find_problems(own.settings)
+        return find_problems(context.settings)
 
-    def repair(self, store: records.MemoryPostgres) -> list[str]:  # noqa: ARG002  see the class
+    def repair(self, store: records.MemoryPostgres) -> list[str]:
         """Nothing: tables are the administrator's, and what waits is the worker's."""
         return []
 
@@ -90,7 +96,7 @@ class PostgresMemories:
 
 
 @contextmanager
-def working(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
+def open_worker(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[MemoryWorker]:
     """The worker of the database that the settings name. Raises: Invalid where they name none."""
     settings = shared.settings
     url = settings.database.worker_url or settings.database.url
@@ -105,7 +111,7 @@ def working(shared: ProcessContext, clock: Clock = utc_now) -> Iterator[MemoryWo
             backlog=MemoryBacklog(database),
             upkeep=MemoryUpkeep(database, tables=index.TABLES, clock=clock),
             store_of=lambda owner: records.MemoryPostgres(database, owner=owner),
-            index_of=index.PostgresIndex(database).within,
+            index_of=index.PostgresIndex(database).of_owner,
             encoder=shared.encoder,
         )
     finally:

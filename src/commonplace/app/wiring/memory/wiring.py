@@ -5,21 +5,24 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.app.lazy import made_once
+from commonplace.app.backends import MEMORIES
+from commonplace.app.cached import locked_cached_property
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.owners import parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.core.values import Problem
 from commonplace.journals.memory.ports import Erases
+from commonplace.journals.table import with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from commonplace.app.context import JournalWiring, OwnerContext, SearchStack
+    from commonplace.app.process import ProcessContext
     from commonplace.core.clock import Clock
-    from commonplace.core.ports import OpensRefs, Source
+    from commonplace.core.ports import AmendsRefs, OpensRefs, Source
     from commonplace.core.values import Finding
     from commonplace.journals.memory.ports import MemoryStore
-    from commonplace.search.filing.words_only import Files
+    from commonplace.search.filing.words_only import FilingPort
     from commonplace.services.memory.service import MemoryService
     from commonplace.tools.memory.tools import MemoryTools
     from commonplace.tools.toolset import Toolset
@@ -36,15 +39,15 @@ class Memories(Protocol):
         """Whether anything may be kept of a user; a look at one file at the most."""
         ...
 
-    def own(self, own: OwnerContext) -> SearchStack[Files]:
+    def of_owner(self, context: OwnerContext) -> SearchStack[FilingPort]:
         """What files and finds the memory of an app's own owner."""
         ...
 
-    def beside(self, own: OwnerContext) -> SearchStack[Files] | None:
+    def beside(self, context: OwnerContext) -> SearchStack[FilingPort] | None:
         """An owner's memory where the index of all journals has none of it; None where it has."""
         ...
 
-    def alone(self, own: OwnerContext, store: Any) -> SearchStack[Files]:
+    def alone(self, context: OwnerContext, store: Any) -> SearchStack[FilingPort]:
         """What files and finds any user's memory by itself."""
         ...
 
@@ -52,7 +55,7 @@ class Memories(Protocol):
         """What of it the index of all journals follows."""
         ...
 
-    def problems(self, own: OwnerContext, store: Any) -> Iterator[Finding]:
+    def problems(self, context: OwnerContext, store: Any) -> Iterator[Finding]:
         """What is wrong with what an owner has here, each with its next step; and what is known."""
         ...
 
@@ -65,22 +68,36 @@ class Memories(Protocol):
         ...
 
 
+def memories_of(shared: ProcessContext) -> Memories:
+    """Where the memories of all users of a process are kept.
+
+    Raises: Unavailable without the extra that it needs.
+    """
+    return shared.open_once("memories", _open_memories)
+
+
+def _open_memories(shared: ProcessContext) -> Memories:
+    name = "files" if shared.settings.database.url is None else "postgres"
+    made: Memories = MEMORIES[name].load()(shared)
+    return made
+
+
 class MemoryWiring:
     """The memory of one owner, its service and its tools."""
 
     name = "memory"
     title = "The memory"
 
-    def __init__(self, own: OwnerContext) -> None:
-        self._own = own
-        self.wiring = own.wiring
+    def __init__(self, context: OwnerContext) -> None:
+        self._context = context
+        self.wiring = context.wiring
 
-    @made_once
+    @locked_cached_property
     def journal(self) -> MemoryStore:
         """This owner's memory, there or not. Raises: Unavailable where an extra is missing."""
-        return self._memories.store_of(self._own.settings.owner, self._own.clock)
+        return self._memories.store_of(self._context.settings.owner, self._context.clock)
 
-    @made_once
+    @locked_cached_property
     def tools(self) -> MemoryTools:
         """Memory's tools."""
         from commonplace.tools.memory.tools import MemoryTools
@@ -91,18 +108,18 @@ class MemoryWiring:
         """What memory's tools work with."""
         return self._service
 
-    @made_once
+    @locked_cached_property
     def _service(self) -> MemoryService:
-        own = self._own
-        return self._service_over(self.journal, cache(lambda: self._memories.own(own)))
+        context = self._context
+        return self._service_over(self.journal, cache(lambda: self._memories.of_owner(context)))
 
     def service_of(self, owner: str) -> MemoryService:
         """The memory of any user alone, in that user's own index.
 
         Close its filing and its store after use. Raises: Invalid for what is no owner.
         """
-        store = self._memories.store_of(parse_owner(owner), self._own.clock)
-        followed = self._memories.alone(self._own, store)
+        store = self._memories.store_of(parse_owner(owner), self._context.clock)
+        followed = self._memories.alone(self._context, store)
         return self._service_over(store, lambda: followed)
 
     def toolsets(self) -> Mapping[str, Callable[[], Toolset]]:
@@ -114,16 +131,22 @@ class MemoryWiring:
 
     def is_there(self) -> bool:
         """Whether there may be one: a user who has none pays a look at one file."""
-        offered = self.toolsets().keys() & {*self._own.settings.toolsets}
+        offered = self.toolsets().keys() & with_parts(self._context.settings.toolsets)
         # What its driver is missing for is there: opening it says so.
-        in_database = self._own.settings.database.url is not None
-        return bool(offered) or in_database or self._memories.is_there(self._own.settings.owner)
+        in_database = self._context.settings.database.url is not None
+        return bool(offered) or in_database or self._memories.is_there(self._context.settings.owner)
 
     def pages(self) -> OpensRefs:
         """What opens its refs."""
-        from commonplace.journals.memory.open import MemoryPages
+        from commonplace.journals.memory.pages import MemoryPages
 
         return MemoryPages(self.journal)
+
+    def amender(self) -> AmendsRefs:
+        """What corrects its records."""
+        from commonplace.services.memory.amend import MemoryAmender
+
+        return MemoryAmender(self.service())
 
     def sources(self) -> Sequence[Source]:
         """What the index follows, even if it is begun while a server runs."""
@@ -132,7 +155,7 @@ class MemoryWiring:
     def problems(self) -> Iterator[Finding]:
         """What is wrong, each with its next step, and what is worth knowing; changes nothing."""
         try:
-            yield from self._memories.problems(self._own, self.journal)
+            yield from self._memories.problems(self._context, self.journal)
         except CommonplaceError as exc:
             yield Problem(what=exc.located, hint=exc.located_hint)
 
@@ -145,7 +168,7 @@ class MemoryWiring:
         Raises:
             Unavailable: The memory cannot be opened or written.
         """
-        if not self._memories.is_there(self._own.settings.owner):
+        if not self._memories.is_there(self._context.settings.owner):
             return []
         done = self._memories.repair(self.journal)
         has_remains = isinstance(self.journal, Erases) and self.journal.to_erase()
@@ -160,16 +183,16 @@ class MemoryWiring:
 
     @property
     def _memories(self) -> Memories:
-        return self._own.shared.memories
+        return memories_of(self._context.shared)
 
     def _service_over(
-        self, store: MemoryStore, followed: Callable[[], SearchStack[Files]]
+        self, store: MemoryStore, followed: Callable[[], SearchStack[FilingPort]]
     ) -> MemoryService:
         from commonplace.search import policy
         from commonplace.services.memory.finding import MemoryNumbers
         from commonplace.services.memory.service import MemoryService
 
-        own, settings = self._own, self._own.settings
+        context, settings = self._context, self._context.settings
         top_k, least, recency = (
             settings.memory.top_k,
             settings.memory.min_score,
@@ -180,8 +203,8 @@ class MemoryWiring:
             filing=lambda: followed().filing,
             finder=lambda: followed().finder,
             index=lambda: followed().index,
-            encoder=own.encoder,
-            clock=own.clock,
+            encoder=context.encoder,
+            clock=context.clock,
             owner_zone=settings.timezone,
             numbers=MemoryNumbers(
                 top_k=policy.MEMORY_K if top_k is None else int(top_k),

@@ -30,9 +30,13 @@ _LEASES_WITHOUT = ("lease_words", "lease_plain")
 
 
 class MemoryBacklog:
-    """What waits in one database; implements `memory.ports.Backlog`. Thread-safe.
+    """What changed in the memories of all users and waits for a worker; no text is in it.
 
-    database: opened as the worker's role.
+    Several workers may share one database: what one has leased no other is given, until the lease
+    runs out. Thread-safe.
+
+    Args:
+        database: Opened as the worker's role.
     """
 
     def __init__(self, database: Postgres) -> None:
@@ -40,7 +44,16 @@ class MemoryBacklog:
         self._worker = uuid4()
 
     def lease(self, limit: int, *, encoder: str, seconds: float) -> list[OutboxLine]:
-        """Take what waits longest; see the port. Raises: Unavailable."""
+        """Take what waits longest; where nothing waits, what has vectors of another encoder.
+
+        Args:
+            limit: The most lines to take.
+            encoder: Whose vectors are made; empty for none: then only what has no words yet.
+            seconds: How long the lease holds.
+
+        Raises:
+            Unavailable.
+        """
         asked = {
             "limit": limit,
             "seen": limit * _SEEN,
@@ -54,12 +67,22 @@ class MemoryBacklog:
             for lease in _LEASES if encoder else _LEASES_WITHOUT:
                 rows = rows or conn.execute(query(lease), asked).fetchall()
         return [
-            replace(line_of(tuple(row)), has_words=has_words, is_lost=anew)
-            for *row, has_words, anew in rows
+            replace(line_of(tuple(row)), has_words=has_words, is_lost=is_lost)
+            for *row, has_words, is_lost in rows
         ]
 
     def done(self, noted: Sequence[OutboxLine], *, encoder: str) -> list[OutboxLine]:
-        """These are filed; see the port. Raises: Unavailable."""
+        """Note lines as filed; gives those that changed since they were leased, which wait again.
+
+        They do so even if another has filed the change: an earlier text may lie over it by now.
+
+        Args:
+            noted: What was leased.
+            encoder: Whose vectors they have now; empty if none.
+
+        Raises:
+            Unavailable.
+        """
         given = {"encoder": encoder, "has_encoder": bool(encoder), **self._leased(noted)}
         try:
             rows = self._done(given)
@@ -73,12 +96,12 @@ class MemoryBacklog:
             return conn.execute(query("lease_done"), given).fetchall()
 
     def give_back(self, noted: Sequence[OutboxLine]) -> None:
-        """These were not begun; see the port. Raises: Unavailable."""
+        """Give up a lease: the next worker may have these. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("give_back"), self._leased(noted))
 
     def hold(self, noted: Sequence[OutboxLine], *, seconds: float) -> None:
-        """Keep a lease for so much longer; see the port. Raises: Unavailable."""
+        """Keep a lease for so much longer, unless another has it by now. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("hold"), {"seconds": seconds, **self._leased(noted)})
 
@@ -89,7 +112,10 @@ class MemoryBacklog:
         return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
 
     def renew(self) -> int:
-        """Let everything that is kept wait again; see the port. Raises: Unavailable."""
+        """Let everything wait again, as where an index was lost; how much it is.
+
+        What is deleted is among it, to leave the index. Raises: Unavailable.
+        """
         with self._database.across(deadline_s=_RENEWING_S) as conn:
             return conn.execute(query("renew")).rowcount
 
@@ -102,7 +128,7 @@ def refuse_other_role(conn: Connection) -> None:
     row = conn.execute(query("is_worker")).fetchone()
     if row is None or not row[0]:
         raise Denied(
-            "This role is not the worker's: it would see nothing that waits.",
+            "This database role is not the worker's, so it would see nothing to file.",
             hint="Connect as commonplace_worker, which `commonplace memory migrate` makes.",
         )
 

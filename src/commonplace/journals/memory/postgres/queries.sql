@@ -3,21 +3,22 @@
 
 -- name: find_message
 -- One message.
-SELECT id, role, content, created_at FROM wb_message WHERE user_id = %(user_id)s AND id = %(id)s;
+SELECT supersedes, id, role, content, created_at FROM wb_message
+WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_journal
 -- One journal entry.
-SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_todo
 -- One thing to do.
-SELECT id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_gratitude
 -- One gratitude.
-SELECT id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = %(user_id)s AND id = %(id)s;
 
 -- name: find_preference
@@ -30,7 +31,7 @@ WHERE user_id = %(user_id)s AND %(id)s = 'preferences';
 -- of whom nothing is known may read all that one has.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, role, content, created_at FROM wb_message
+    SELECT supersedes, id, role, content, created_at FROM wb_message
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -38,7 +39,7 @@ CROSS JOIN LATERAL (
 -- Journal entries of some ids.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+    SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -46,7 +47,7 @@ CROSS JOIN LATERAL (
 -- Things to do of some ids.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, title, done, created_at, updated_at FROM wb_todo
+    SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -54,7 +55,7 @@ CROSS JOIN LATERAL (
 -- Gratitude of some ids.
 SELECT r.* FROM unnest(%(ids)s::text[]) AS a (id)
 CROSS JOIN LATERAL (
-    SELECT id, content, created_at, updated_at FROM wb_gratitude
+    SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
     WHERE user_id = %(user_id)s AND id = a.id OFFSET 0
 ) AS r;
 
@@ -63,25 +64,48 @@ CROSS JOIN LATERAL (
 SELECT language, religion, flags, created_at, updated_at FROM wb_preferences
 WHERE user_id = %(user_id)s AND 'preferences' = ANY (%(ids)s::text[]);
 
+-- name: find_successor_message
+-- The message that took the place of another.
+SELECT supersedes, id, role, content, created_at FROM wb_message
+WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
+
+-- name: find_successor_journal
+-- The journal entry that took the place of another.
+SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
+WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
+
+-- name: find_successor_todo
+-- The thing to do that took the place of another.
+SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
+WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
+
+-- name: find_successor_gratitude
+-- The gratitude that took the place of another.
+SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
+WHERE user_id = %(user_id)s AND supersedes = %(id)s AND supersedes <> '';
+
 -- name: add_message
 -- A new message; there is no other way to write one.
-INSERT INTO wb_message (id, user_id, role, content, created_at)
-VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s);
+INSERT INTO wb_message (id, user_id, role, content, created_at, supersedes)
+VALUES (%(id)s, %(user_id)s, %(role)s, %(content)s, %(created_at)s, %(supersedes)s);
 
 -- name: add_journal
 -- A new journal entry.
-INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at)
-VALUES (%(id)s, %(user_id)s, %(title)s, %(body)s, %(is_draft)s, %(created_at)s, %(updated_at)s);
+INSERT INTO wb_journal (id, user_id, title, body, is_draft, created_at, updated_at, supersedes)
+VALUES (
+    %(id)s, %(user_id)s, %(title)s, %(body)s, %(is_draft)s, %(created_at)s, %(updated_at)s,
+    %(supersedes)s
+);
 
 -- name: add_todo
 -- A new thing to do.
-INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at)
-VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s);
+INSERT INTO wb_todo (id, user_id, title, done, created_at, updated_at, supersedes)
+VALUES (%(id)s, %(user_id)s, %(title)s, %(done)s, %(created_at)s, %(updated_at)s, %(supersedes)s);
 
 -- name: add_gratitude
 -- A new gratitude.
-INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at)
-VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s);
+INSERT INTO wb_gratitude (id, user_id, content, created_at, updated_at, supersedes)
+VALUES (%(id)s, %(user_id)s, %(content)s, %(created_at)s, %(updated_at)s, %(supersedes)s);
 
 -- name: add_preference
 -- The first preferences.
@@ -134,25 +158,25 @@ DELETE FROM wb_preferences WHERE user_id = %(user_id)s AND %(id)s = 'preferences
 
 -- name: list_message
 -- Messages before an instant, newest first.
-SELECT id, role, content, created_at FROM wb_message
+SELECT supersedes, id, role, content, created_at FROM wb_message
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: list_journal
 -- Journal entries before an instant, newest first, drafts among them.
-SELECT id, title, body, is_draft, created_at, updated_at FROM wb_journal
+SELECT supersedes, id, title, body, is_draft, created_at, updated_at FROM wb_journal
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: list_todo
 -- Things to do before an instant, newest first, done or not.
-SELECT id, title, done, created_at, updated_at FROM wb_todo
+SELECT supersedes, id, title, done, created_at, updated_at FROM wb_todo
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: list_gratitude
 -- Gratitude before an instant, newest first.
-SELECT id, content, created_at, updated_at FROM wb_gratitude
+SELECT supersedes, id, content, created_at, updated_at FROM wb_gratitude
 WHERE user_id = %(user_id)s AND (created_at, id) < (%(before)s::timestamptz, %(before_id)s)
 ORDER BY created_at DESC, id DESC LIMIT %(limit)s;
 
@@ -191,8 +215,8 @@ SELECT kind, ref_id, changes, gone FROM wb_outbox
 WHERE user_id = %(user_id)s AND words_due ORDER BY at, ref_id LIMIT %(limit)s;
 
 -- name: filed
--- The words of these are in the index. What changed since may have been filed over by somebody with
--- its earlier text, so it is filed once more, whoever had done that already. Whoever marks many lines
+-- The words of these are in the index. What changed since may have been filed over by a worker with
+-- its earlier text, so it is filed once more, whether or not that was done already. A worker that marks many lines
 -- takes them in the order of their key: else two would wait for each other.
 WITH done AS (
     SELECT known.kind, known.ref_id, given.changes
@@ -280,7 +304,7 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
     NOT words_due, anew;
 
 -- name: lease_due
--- Likewise what waits longest, whoever's it is, and no other worker is taking.
+-- Likewise what waits longest, of any user, and no other worker is taking.
 UPDATE wb_outbox SET leased_until = now() + make_interval(secs => %(seconds)s),
     leased_by = %(worker)s
 FROM (
@@ -354,7 +378,7 @@ RETURNING wb_outbox.user_id, wb_outbox.kind, wb_outbox.ref_id, changes, gone,
     NOT words_due, anew;
 
 -- name: lease_done
--- What was leased is filed; what changed meanwhile waits again, and is given back: even where another
+-- What was leased is filed; what changed since then waits again, and is given back: even where another
 -- has filed it since, for its earlier text may just have been filed over that. Of it nothing was filed
 -- that was lost. What another has leased since stays leased.
 WITH done AS (
@@ -423,7 +447,7 @@ SELECT pg_catalog.pg_has_role(current_user, 'commonplace_worker', 'MEMBER');
 
 -- name: renew
 -- Everything waits again for a worker, for its words even if the index seems to have them, and for
--- its vector; what is gone, to leave the index. No search sees to it: it could not tell what is lost.
+-- its vector; what is gone, to leave the index. No search does it: it could not know what is lost.
 WITH known AS (
     SELECT user_id, kind, ref_id FROM wb_outbox ORDER BY user_id, kind, ref_id FOR UPDATE
 )

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from commonplace.core.clock import render_time, utc_now
 from commonplace.core.errors import CommonplaceError, Conflict, Lost
 from commonplace.core.outbox import OutboxLine
-from commonplace.core.owners import parse_owner
+from commonplace.core.owner_folders import parse_owner
 from commonplace.db.migrate import list_migrations
 from commonplace.db.postgres.database import statement
 from commonplace.db.postgres.text_lists import Texts
 from commonplace.db.queries import read_queries
 from commonplace.journals.memory.entry import (
-    altered,
+    apply_draft,
     may_be_id,
     not_found,
     parse_id,
@@ -35,8 +35,8 @@ from commonplace.journals.memory.records import KINDS, PREFERENCES_ID, KindTally
 from commonplace.journals.memory.rows import (
     call_of,
     id_of,
-    page_asked,
     page_of,
+    page_values,
     record_of,
     row_of,
     row_of_call,
@@ -90,8 +90,10 @@ def list_record_migrations() -> list[Migration]:
 class MemoryPostgres:
     """One user's memory in a database that all users share, their rows guarded one by one.
 
-    Implements `MemoryStore`, tallies, logs calls, erases, and is an `Outbox`. database: shared by
-    all users of the process; its owner closes it. Thread-safe.
+    Implements `MemoryStore`, tallies, logs calls, erases, and is an `Outbox`. Thread-safe.
+
+    Args:
+        database: Shared by all users of the process; its owner closes it.
     """
 
     def __init__(
@@ -125,7 +127,7 @@ class MemoryPostgres:
             except Lost:
                 return self._alter(draft, now)
         ref_id = id_of(draft, self._owner, now=now, random_bytes=self._random_bytes)
-        record = altered(None, draft, ref_id=ref_id, now=now)
+        record = apply_draft(None, draft, ref_id=ref_id, now=now)
         try:
             return self._add(record, keyed=bool(draft.key))
         except Lost:
@@ -137,19 +139,31 @@ class MemoryPostgres:
         """A record as it is now; None where there is none. Raises: Unavailable."""
         if not may_be_id(ref_id):
             return None
-        with self._database.joined(self._owner) as conn:
+        with self._database.shared_transaction(self._owner) as conn:
             return self._find(conn, kind, ref_id)
+
+    def find_successor(self, kind: Kind, ref_id: str) -> Record | None:
+        """The record that took the place of one; see `Supersedes`. Raises: Unavailable."""
+        if kind == "preference" or not may_be_id(ref_id):
+            return None
+        with self._database.shared_transaction(self._owner) as conn:
+            return self._successor(conn, kind, ref_id)
+
+    def _successor(self, conn: Connection, kind: Kind, ref_id: str) -> Record | None:
+        asked = query(f"find_successor_{kind}")
+        row = conn.execute(asked, self._named(kind, ref_id)).fetchone()
+        return None if row is None else record_of(kind, row, instant=_instant)
 
     def delete(self, kind: Kind, ref_id: str) -> bool:
         """Delete a record for good; see the port. Raises: Unavailable."""
         if not may_be_id(ref_id):
             return False
-        with self._database.within(self._owner) as conn:
+        with self._database.owner_transaction(self._owner) as conn:
             return _is_changed(conn, f"delete_{kind}", self._named(kind, ref_id))
 
     def list_records(self, kind: Kind, *, limit: int, cursor: str = "") -> Records:
         """Records of a kind, newest first; see the port. Raises: Invalid, Unavailable."""
-        rows = self._ask(f"list_{kind}", **page_asked(limit, cursor))
+        rows = self._ask(f"list_{kind}", **page_values(limit, cursor))
         return page_of([record_of(kind, row, instant=_instant) for row in rows], limit)
 
     def close(self) -> None:
@@ -164,12 +178,12 @@ class MemoryPostgres:
         ]
 
     def note_call(self, call: Call) -> None:
-        """Log a call; see `KeepsCalls`. Never raises."""
+        """Log a call; see `LogsCalls`. Never raises."""
         now = self._clock()
         mine = {"user_id": self._owner}
         pruned = self._pruned_at
         try:
-            with self._database.joined(self._owner, last=True) as conn:
+            with self._database.shared_transaction(self._owner, last=True) as conn:
                 row = {**row_of_call(call, now), **mine}
                 conn.execute(query("note_call"), row)
                 if pruned is None or abs(now - pruned) >= _PRUNED_EVERY:
@@ -180,7 +194,7 @@ class MemoryPostgres:
             _log.warning("A call of %s was not logged: %s", call.tool, exc)
 
     def together(self) -> AbstractContextManager[None]:
-        """What is asked meanwhile, of the index as well, shares transactions; see the port."""
+        """What is asked inside it, of the index as well, shares transactions; see the port."""
         return self._database.together(self._owner)
 
     def calls(self, limit: int = 100) -> list[Call]:
@@ -198,7 +212,7 @@ class MemoryPostgres:
         """
         named = [parse_ref(ref) for ref in refs]
         given = {"kinds": [kind for kind, _ in named], "ids": [ref_id for _, ref_id in named]}
-        with self._database.within(self._owner, commit="soon") as conn:
+        with self._database.owner_transaction(self._owner, commit="soon") as conn:
             conn.execute(query("erased"), {"user_id": self._owner, **given})
         return True
 
@@ -209,7 +223,7 @@ class MemoryPostgres:
 
     def filed(self, noted: Sequence[OutboxLine]) -> None:
         """The words of these are in the index; see `Outbox`. Raises: Unavailable."""
-        with self._database.within(self._owner, commit="soon") as conn:
+        with self._database.owner_transaction(self._owner, commit="soon") as conn:
             conn.execute(query("filed"), {"user_id": self._owner, **columns_of(noted)})
 
     def read(self, noted: Sequence[OutboxLine]) -> list[Record | None]:
@@ -224,11 +238,11 @@ class MemoryPostgres:
                 ids.setdefault(kind, []).append(ref_id)
         found: dict[tuple[Kind, str], Record] = {}
         if ids:
-            with self._database.joined(self._owner) as conn:
+            with self._database.shared_transaction(self._owner) as conn:
                 # Several kinds in one round trip; for one alone that is dearer.
                 with conn.pipeline() if len(ids) > 1 else nullcontext():
                     asked = {
-                        kind: ask_all(conn, self._owner, kind, some) for kind, some in ids.items()
+                        kind: find_rows(conn, self._owner, kind, some) for kind, some in ids.items()
                     }
                 for kind, rows in asked.items():
                     records = [record_of(kind, row, instant=_instant) for row in rows]
@@ -237,12 +251,15 @@ class MemoryPostgres:
 
     def _add(self, record: Record, *, keyed: bool) -> Saved:
         named = self._named(record.kind, record.id)
-        with self._database.within(self._owner) as conn:
+        with self._database.owner_transaction(self._owner) as conn:
             if keyed and conn.execute(query("is_gone"), named).fetchone():
                 return Saved(ref_id=record.id, record=None, is_new=False)
             if not _is_changed(conn, f"add_{record.kind}", self._row(record)):
                 known = self._find(conn, record.kind, record.id)
-                return Saved(ref_id=record.id, record=known, is_new=False)
+                if known is None and record.kind != "preference" and record.supersedes:
+                    known = self._successor(conn, record.kind, record.supersedes)
+                ref_id = known.id if known else record.id
+                return Saved(ref_id=ref_id, record=known, is_new=False)
         return Saved(ref_id=record.id, record=record, is_new=True)
 
     def _alter(self, draft: RecordDraft, now: datetime) -> Saved:
@@ -251,16 +268,16 @@ class MemoryPostgres:
         if not may_be_id(ref_id):
             raise not_found(draft.kind, ref_id)
         for _ in range(_TRIES):
-            with self._database.within(self._owner) as conn:
+            with self._database.owner_transaction(self._owner) as conn:
                 old = self._find(conn, draft.kind, ref_id, lock=" FOR UPDATE")
                 if old is None and not may_be_new:
                     raise not_found(draft.kind, ref_id)
-                record = altered(old, draft, ref_id=ref_id, now=now)
+                record = apply_draft(old, draft, ref_id=ref_id, now=now)
                 verb = "add" if old is None else "alter"
                 if _is_changed(conn, f"{verb}_{draft.kind}", self._row(record)):
                     return Saved(ref_id=ref_id, record=record, is_new=old is None)
-            # Another process made the first preferences meanwhile: those are altered.
-        raise Conflict(f"The {draft.kind} is being altered by others.", hint="Try again.")
+            # Another process made the first preferences: those are altered.
+        raise Conflict(f"The {draft.kind} is being changed by another process.", hint="Try again.")
 
     def _find(self, conn: Connection, kind: Kind, ref_id: str, *, lock: str = "") -> Record | None:
         asked = statement(texts()[f"find_{kind}"] + lock)
@@ -269,7 +286,7 @@ class MemoryPostgres:
 
     def _ask(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         asked = {"user_id": self._owner, **values}
-        with self._database.joined(self._owner) as conn:
+        with self._database.shared_transaction(self._owner) as conn:
             return conn.execute(query(name), asked).fetchall()
 
     def _row(self, record: Record) -> dict[str, Any]:
@@ -286,7 +303,7 @@ def _is_changed(conn: Connection, name: str, values: Mapping[str, Any]) -> bool:
     return bool(conn.execute(changing, values).rowcount)
 
 
-def ask_all(
+def find_rows(
     conn: Connection, owner: str, kind: Kind, ids: Sequence[str]
 ) -> Cursor[tuple[Any, ...]]:
     """The rows of an owner's records of these ids, as `record_of` takes them."""

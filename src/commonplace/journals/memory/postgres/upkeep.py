@@ -35,7 +35,7 @@ _VACUUM_S = 3600.0
 _TIDYING_S = 86_400.0
 # A transaction for each user.
 _PRUNED_EVERY = timedelta(days=1)
-# A table up to this size is rewritten: its users wait meanwhile.
+# A table up to this size is rewritten: its users wait until that is done.
 _REWRITTEN_BYTES = 32 * 1024 * 1024
 
 
@@ -50,10 +50,14 @@ def query(name: str) -> sql.SQL:
 
 
 class MemoryUpkeep:
-    """The upkeep of one database, as one worker sees it; implements `WorkerUpkeep`.
+    """What the workers of one database agree on: whose vectors are made, and what is tidied when.
 
-    database: opened as the worker's role. tables: those of the index, tidied like the records'.
+    One encoder is in charge at a time: two that each made their vectors again would never end.
     Thread-safe.
+
+    Args:
+        database: Opened as the worker's role.
+        tables: Those of the index, tidied like the records'.
     """
 
     def __init__(
@@ -66,22 +70,29 @@ class MemoryUpkeep:
         self._is_reported = False
 
     def take_charge(self, encoder: str, *, seconds: float) -> str:
-        """Take or renew the lease of the encoder in charge; see the port. Raises: Unavailable."""
+        """Take or renew the lease of the encoder in charge; gives that one, this or another.
+
+        All workers of one encoder share the lease; once it has run out, or was released, the next
+        encoder that asks has it. Raises: Unavailable.
+        """
         with self._database.across() as conn:
             conn.execute(query("take_charge"), {"encoder": encoder, "seconds": seconds})
             row = conn.execute(query("in_charge")).fetchone()
         return "" if row is None else str(row[0])
 
     def release_charge(self, encoder: str) -> None:
-        """Give the lease back; see the port. Raises: Unavailable."""
+        """Give the lease back, if it is this encoder's. Raises: Unavailable."""
         with self._database.across() as conn:
             conn.execute(query("release_charge"), {"encoder": encoder})
 
     @contextmanager
     def tidying(self, *, every_s: float) -> Iterator[bool]:
-        """Whether it is for this process to tidy up; see the port. Raises: Unavailable."""
+        """Tidy up inside it, if it gives True: nobody else does, nor has for so long.
+
+        Ended without an error, it is noted as done. Raises: Unavailable.
+        """
         # Held by a transaction, not a session: a proxy gives the next one another session. It has
-        # no snapshot meanwhile, so it keeps nothing from being vacuumed.
+        # no snapshot, so it keeps nothing from being vacuumed.
         with self._database.across(deadline_s=_TIDYING_S) as conn:
             is_ours = _is_so(conn, "take_tidying") and _is_so(
                 conn, "tidying_is_due", every_s=every_s
@@ -91,7 +102,9 @@ class MemoryUpkeep:
                 conn.execute(query("note_tidied"))
 
     def tidy(self) -> int:
-        """Delete old calls, and vacuum what is deleted; see the port. Raises: Unavailable.
+        """Delete old calls, and vacuum what the database keeps of what is deleted; how many were.
+
+        Raises: Unavailable.
 
         A small table is rewritten: a mere VACUUM leaves bytes of what was there in its pages.
         """
@@ -104,7 +117,11 @@ class MemoryUpkeep:
         return len(stale)
 
     def find_outdated(self, encoder: str, *, kept_s: float) -> list[str]:
-        """Users who may have vectors to be dropped; see the port. Raises: Unavailable."""
+        """Users who may have vectors of other encoders, which nobody has needed for so long.
+
+        None unless this one is in charge and has made all that others had made: that is noted,
+        and so long after they are given, until they are cleared. Raises: Unavailable.
+        """
         asked = {"encoder": encoder, "kept_s": kept_s}
         with self._database.across() as conn:
             row = conn.execute(query("note_whole"), asked).fetchone()
@@ -120,7 +137,7 @@ class MemoryUpkeep:
     def _is_held_back(self) -> bool:
         """Whether a forgotten transaction, say, keeps all that it kept when all was last tidied.
 
-        Tables are not rewritten for nothing: they are locked meanwhile.
+        Tables are not rewritten for nothing: they are locked while it lasts.
         """
         with self._vacuuming() as conn:
             with suppress(LockNotAvailable):
@@ -171,7 +188,7 @@ class MemoryUpkeep:
             users = _users(conn)
         before = render_time(self._clock() - CALLS_KEPT)
         for user in users:
-            with self._database.within(user, commit="soon") as conn:
+            with self._database.owner_transaction(user, commit="soon") as conn:
                 conn.execute(
                     memory_postgres.query("prune_calls"), {"user_id": user, "before": before}
                 )
@@ -182,7 +199,7 @@ class MemoryUpkeep:
 def _vacuum_table(conn: Connection, table: sql.Identifier) -> bool:
     """Whether no lock was in the way, as far as the table's size asks for it.
 
-    Frozen, a table tells how far back it may hold what is dead, and no page of it is passed over.
+    Frozen, a table says how far back it may hold what is dead, and no page of it is passed over.
     """
     size = conn.execute(query("size"), {"table": table.as_string()}).fetchone()
     is_small = size is not None and size[0] <= _REWRITTEN_BYTES

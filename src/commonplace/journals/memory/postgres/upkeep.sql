@@ -101,7 +101,7 @@ CROSS JOIN LATERAL (VALUES (c.relfrozenxid), (beside.relfrozenxid)) AS frozen (x
 WHERE frozen.xid IS NOT NULL ORDER BY age(frozen.xid) DESC LIMIT 1;
 
 -- name: look_far
--- Have a table of one row tell how far back anything is held now.
+-- Have a table of one row say how far back anything is held now.
 VACUUM (FREEZE) wb_upkeep;
 
 -- name: is_held_back

@@ -1,0 +1,140 @@
+"""`commonplace list`, `last`, `edit` and `delete`: entries of every journal, by time and by ref.
+
+Never knows a journal: the index lists them, and `services.amend` corrects them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.values import Answer
+from commonplace.doors.cli.calls import opened
+from commonplace.doors.cli.editor import edited_text
+from commonplace.doors.cli.frame import (
+    common_options,
+    confirm,
+    list_options,
+    show,
+    show_list,
+    show_page,
+    yes_option,
+)
+from commonplace.doors.cli.short_refs import whole_ref
+
+if TYPE_CHECKING:
+    from commonplace.app import App
+    from commonplace.core.values import Amendment, Doc
+
+SHORT_REFS = {"ignore_unknown_options": True}
+"""Lets `-1` be an argument: it means the newest entry."""
+
+
+@click.command(name="list")
+@click.argument("when", nargs=-1)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Maximum number of entries.",
+)
+@click.option(
+    "-j", "--journal", "journals", multiple=True, metavar="NAME", help="Only this journal."
+)
+@list_options
+def list_entries(
+    when: tuple[str, ...], limit: int, journals: tuple[str, ...], as_json: bool
+) -> None:
+    """List the newest entries of all journals.
+
+    WHEN is a time such as `yesterday` or `last week`; without it any time.
+    """
+    with opened() as app:
+        show_list(_newest(app, " ".join(when), limit, journals), as_json)
+
+
+@click.command(short_help="Show the newest entry whole.")
+@click.argument("count", type=click.IntRange(1, 1000), default=1)
+@list_options
+def last(count: int, as_json: bool) -> None:
+    """Show the newest entry whole, or list the newest COUNT entries of all journals."""
+    with opened() as app:
+        if count > 1:
+            show_list(_newest(app, "", count, ()), as_json)
+            return
+        tool = app.toolset("recall").tool("open_ref")
+        show_page(tool.call({"ref": whole_ref(app, "-1")}), as_json)
+
+
+@click.command(context_settings=SHORT_REFS)
+@click.argument("ref")
+@click.argument("text", nargs=-1)
+@common_options
+def edit(ref: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Replace the text of any entry.
+
+    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry. TEXT is the
+    whole new text; without it, it is read from stdin or your editor. `-` reads stdin.
+    """
+    with opened() as app:
+        service = app.amend.service()
+        entry = service.read_text(whole_ref(app, ref))
+        with edited_text(app, entry.text, text) as new:
+            done = service.edit(entry.ref, new, expected=entry.version)
+        show(_answer(done), as_json)
+
+
+@click.command(context_settings=SHORT_REFS, short_help="Delete any entry for good.")
+@click.argument("ref")
+@yes_option
+@common_options
+def delete(ref: str, yes: bool, as_json: bool) -> None:
+    """Delete any entry for good, and every trace of its text in the index.
+
+    REF is a ref, its beginning, a number in the last list, or -1 for the newest entry.
+    """
+    with opened() as app:
+        service = app.amend.service()
+        entry = service.read_text(whole_ref(app, ref))
+        confirm(f"Delete {entry.ref} for good?", yes=yes)
+        show(_answer(service.delete(entry.ref, expected=entry.version)), as_json)
+
+
+def _newest(app: App, when: str, limit: int, journals: tuple[str, ...]) -> Answer:
+    from commonplace.core.values import Filter
+    from commonplace.tools.answers import interval_facts, unknown_name
+
+    known = [each.name for each in app.journals]
+    for name in journals:
+        if name not in known:
+            raise unknown_name(f"Unknown journal: {name!r}.", name, known)
+    within = Filter(journals=journals)
+    listed = app.recall.service().list_by_time(when, within=within, limit=limit)
+    facts = {
+        "interval": interval_facts(listed.interval),
+        "count": len(listed.hits),
+        "entries": [_facts(hit.doc) for hit in listed.hits],
+        "notes": list(listed.notes),
+    }
+    return Answer(text="", facts=facts)
+
+
+def _facts(doc: Doc) -> dict[str, Any]:
+    return {
+        "ref": doc.ref,
+        "at": doc.at.isoformat(),
+        "text": doc.text,
+        "journal": doc.journal,
+        "kind": doc.kind,
+        "tags": list(doc.tags),
+    }
+
+
+def _answer(done: Amendment) -> Answer:
+    line = f"{done.act.capitalize()} {done.ref}."
+    notes = [f"Note: {note}" for note in done.notes]
+    facts = {"act": done.act, "ref": done.ref, "text": done.text, "notes": list(done.notes)}
+    return Answer(text="\n".join([line, *notes]), facts=facts)

@@ -1,0 +1,203 @@
+"""Lists as people read them: a line or two an entry, date first, colours on a terminal, a pager.
+
+Never shows stored text as it is: what could steer a terminal is made visible.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.core.clock import render_interval
+from commonplace.core.fence import visible
+from commonplace.core.text import query_terms
+from commonplace.core.values import Interval
+from commonplace.doors.cli.terminal_width import cells, cut
+from commonplace.journals.table import JOURNALS
+from commonplace.tools.answers import when_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import tzinfo
+
+_COLOURS = ("magenta", "green", "cyan", "yellow", "blue", "red")
+_WORD = re.compile(r"\w+")
+_STEM, _ENDING = 4, 3
+"""The shortest beginning and the longest ending of two forms of a word."""
+_LEAST = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListLook:
+    """How a list is shown.
+
+    Attributes:
+        zone: The user's, for its times.
+        about: The question; its words are marked.
+        time_line: How the tool says the time was read; else the interval is shown.
+        width: The terminal's columns; None off a terminal, where nothing is cut or coloured.
+        lines: How many lines an entry may take; None for its whole text.
+    """
+
+    zone: tzinfo
+    about: str = ""
+    time_line: str = ""
+    width: int | None = None
+    lines: int | None = 2
+
+
+def render_list(shaped: Mapping[str, Any], look: ListLook) -> str:
+    """A list's answer as text: its interval, its entries, what is left out, its notes.
+
+    Args:
+        shaped: As `json_output.shaped` makes it, with `items`.
+        look: How it is shown.
+    """
+    lines = [*_head(shaped, look)]
+    items: Sequence[Mapping[str, Any]] = shaped["items"]
+    numbers = len(str(len(items)))
+    for number, item in enumerate(items, 1):
+        lines += _item_lines(number, numbers, item, look)
+    if shaped.get("left_out"):
+        lines.append(f"{shaped['left_out']} more were left out.")
+    if shaped.get("cursor"):
+        lines.append(f"More with --cursor {visible(shaped['cursor'])}")
+    lines += [f"Note: {note}" for note in shaped.get("notes", ())]
+    return "\n".join(lines)
+
+
+def render_page(shaped: Mapping[str, Any], look: ListLook) -> str:
+    """An entry whole, as it was written, and a line for what lies around it.
+
+    Args:
+        shaped: As `json_output.shaped` makes it of an opened entry.
+        look: How it is shown.
+    """
+    at = when_of(datetime.fromisoformat(shaped["at"]), look.zone)
+    where = f"in {shaped['where']}" if shaped.get("where") else ""
+    tags = " ".join(f"#{visible(tag)}" for tag in shaped.get("tags", ()))
+    head = [at, _coloured(shaped["journal"], shaped["journal"]), visible(where), tags]
+    lines = ["  ".join(filter(None, head)), _dim(visible(shaped["ref"])), ""]
+    lines += [visible(line) for line in shaped["text"].splitlines()]
+    near = [
+        *((name, shaped.get(name)) for name in ("before", "after")),
+        ("summed up in", shaped.get("rollup")),
+        *(("made from", each) for each in shaped.get("sources") or ()),
+    ]
+    found = [_near_line(name, each, look) for name, each in near if each]
+    return "\n".join([*lines, *(["", *found] if found else [])])
+
+
+def print_list(text: str) -> None:
+    """Print a list on a terminal, in a pager where it is longer than the screen: the best first."""
+    if text.count("\n") + 2 > shutil.get_terminal_size().lines and sys.stdin.isatty():
+        os.environ.setdefault("LESS", "FRX")
+        click.echo_via_pager(text, color=True)
+        return
+    sys.stdout.write(text + "\n")
+
+
+def is_coloured() -> bool:
+    """Whether colours are wanted: on a terminal, unless NO_COLOR is set (no-color.org)."""
+    return not os.environ.get("NO_COLOR")
+
+
+def _head(shaped: Mapping[str, Any], look: ListLook) -> Iterator[str]:
+    if look.time_line:
+        yield look.time_line
+    elif shaped.get("interval"):
+        sides = {
+            side: datetime.fromisoformat(at) if at else None
+            for side, at in (
+                ("start", shaped["interval"]["since"]),
+                ("end", shaped["interval"]["until"]),
+            )
+        }
+        yield f"Time: {render_interval(Interval(**sides), look.zone)}"
+    if shaped.get("outside_time"):
+        yield "Nothing lies in that time. The best of other times:"
+    if shaped.get("weak"):
+        yield "Weak match: this may not be about what was asked."
+
+
+def _item_lines(
+    number: int, numbers: int, item: Mapping[str, Any], look: ListLook
+) -> Iterator[str]:
+    at = when_of(datetime.fromisoformat(item["at"]), look.zone) if item.get("at") else "-" * 16
+    journal = item.get("journal", "")
+    ref = visible(item.get("ref", ""))
+    text = visible(" ".join(item.get("text", "").split()))
+    tags = "".join(f" #{visible(tag)}" for tag in item.get("tags", ()) if isinstance(tag, str))
+    if look.width is None:
+        yield "  ".join(filter(None, [at, ref, text + tags]))
+        if look.lines is None:
+            yield from (f"    {visible(line)}" for line in item.get("text", "").splitlines())
+        return
+    lead = f"{number:>{numbers}}  {at}  "
+    name = f"{journal:9}  "
+    rest = max(look.width - cells(lead + name) - 1, _LEAST)
+    first = cut(text + tags, rest) if look.lines == 1 else _fitting(text + tags, rest)
+    yield f"{lead}{_coloured(name, journal)}{_marked(first, look.about)}"
+    indent = " " * cells(lead + name)
+    if look.lines is None:
+        yield f"{indent}{_dim(ref)}"
+        whole = item.get("text", "").splitlines()
+        yield from (f"{indent}{_marked(visible(line), look.about)}" for line in whole)
+        return
+    left = (text + tags)[len(first) :].strip()
+    if left and look.lines > 1:
+        yield f"{indent}{_marked(cut(left, rest), look.about)}"
+
+
+def _near_line(name: str, glimpse: Mapping[str, Any], look: ListLook) -> str:
+    at = when_of(datetime.fromisoformat(glimpse["at"]), look.zone)
+    line = f"{name} {at}  {visible(' '.join(glimpse['text'].split()))}"
+    return _dim(line if look.width is None else cut(line, look.width))
+
+
+def _fitting(text: str, width: int) -> str:
+    """The words that fit into a line; a word that does not fit by itself is cut by its end."""
+    taken = cut(text, width).removesuffix("…")
+    if len(taken) == len(text):
+        return text
+    at = taken.rfind(" ")
+    return taken[:at] if at > 0 else taken
+
+
+def _coloured(name: str, journal: str) -> str:
+    places = {row.name: place for place, row in enumerate(JOURNALS)}
+    if not is_coloured() or journal not in places:
+        return name
+    return click.style(name, fg=_COLOURS[places[journal] % len(_COLOURS)])
+
+
+def _dim(text: str) -> str:
+    return click.style(text, dim=True) if is_coloured() else text
+
+
+def _marked(text: str, about: str) -> str:
+    """The text with the words of the question marked, in any of their forms."""
+    asked = {term.text for term in query_terms(about)} if about and is_coloured() else set()
+    if not asked:
+        return text
+
+    def mark(found: re.Match[str]) -> str:
+        word = found[0].casefold()
+        if any(_is_form_of(word, other) for other in asked):
+            return click.style(found[0], bold=True, underline=True)
+        return found[0]
+
+    return _WORD.sub(mark, text)
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Whether two words look like one, but for an ending: `deploys` and `deployed`."""
+    same = max(_STEM, max(len(word), len(other)) - _ENDING)
+    return word == other or (len(word) >= same and word[:same] == other[:same])

@@ -1,0 +1,51 @@
+"""The page that a browser gets at `/`: what this server is, and how an assistant connects to it.
+
+Holds no secret and no name of a user, runs no script, and loads nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from functools import cache
+from pathlib import Path
+from string import Template
+
+HOME = "/"
+
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+
+
+def wants_page(*, method: str, path: str, accept: str) -> bool:
+    """Whether a request is a browser's for the page: GET / by a client that asks for HTML."""
+    return method == "GET" and path == HOME and "text/html" in accept.lower()
+
+
+def render_page(url: str) -> bytes:
+    """The page as HTML; `url` is what clients connect to, and may be written by a stranger."""
+    return Template(_template()).substitute(url=html.escape(url)).encode()
+
+
+@cache
+def page_headers() -> dict[str, str]:
+    """The headers of the page: its own style is allowed by its hash, and nothing else is."""
+    style = _STYLE.search(_template())
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"
+    return {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": f"{policy}; form-action 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+        # What needs no token is not kept connected, or anyone could take all connections.
+        "Connection": "close",
+    }
+
+
+@cache
+def _template() -> str:
+    return Path(__file__).with_name("page.html").read_text("utf-8")

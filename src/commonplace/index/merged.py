@@ -1,0 +1,149 @@
+"""Several indexes of one owner searched as one: their candidates, to be ranked together.
+
+Never files anything, and never lets an index that fails take the others along.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.ports import NamesPreviousEncoder, Tallying
+from commonplace.core.values import Candidates, Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from commonplace.core.ports import Searched
+    from commonplace.core.values import Asked, Doc, Numbers, Tally
+
+_T = TypeVar("_T")
+
+_log = logging.getLogger(__name__)
+
+
+class MergedIndex:
+    """Answers a search with the candidates of several indexes, oldest first.
+
+    Ranking divides each leg by the maximum over all of them. A word weighs by how common it is in
+    the index that it stands in: of 1,600 questions to journals and chats in two indexes, that found
+    as many answers among the first ten (R@10 .833 and .835) as one BM25 over both (.833 and .833).
+
+    Args:
+        first: Its failure is the search's.
+        others: Asked as well; one that fails is left out and logged, since its filing has
+            already put a note into the answer.
+    """
+
+    faster_than_encoding = False
+
+    def __init__(self, first: Searched, *others: Searched) -> None:
+        self._first = first
+        self._others = others
+
+    def candidates(self, asked: Asked) -> Candidates:
+        """The best of both legs of each index, and around them; see `core.ports.OwnerIndex`."""
+        asked = replace(asked, vector=cache(asked.vector))
+        parts = list(self._of_each(lambda each: each.candidates(asked)))
+        if len(parts) == 1:
+            return parts[0]
+        return _merged(parts, newest=asked.limit if asked.newest else None)
+
+    def counts(self, identity: str) -> Counts:
+        """How much all of them hold, and how much waits for this encoder."""
+        found = list(self._of_each(lambda each: each.counts(identity)))
+        return Counts(
+            docs=sum(each.docs for each in found),
+            pending=sum(each.pending for each in found),
+            bytes=sum(each.bytes for each in found),
+        )
+
+    def tally(self, identity: str) -> list[Tally]:
+        """How much is held of each journal, each of which lies in one of them."""
+        found = self._of_each(
+            lambda each: each.tally(identity) if isinstance(each, Tallying) else []
+        )
+        return sorted((each for tallies in found for each in tallies), key=lambda x: x.journal)
+
+    def previous_encoder(self, identity: str) -> str:
+        """Whose vectors answer while those of this encoder are made; see the port."""
+        found = self._of_each(
+            lambda each: (
+                each.previous_encoder(identity) if isinstance(each, NamesPreviousEncoder) else ""
+            )
+        )
+        return next(filter(None, found), "")
+
+    def _of_each(self, ask: Callable[[Searched], _T]) -> Iterator[_T]:
+        yield ask(self._first)
+        for each in self._others:
+            try:
+                yield ask(each)
+            except CommonplaceError as exc:
+                _log.warning("An index is left out: %s", exc)
+
+
+def _merged(parts: Sequence[Candidates], *, newest: int | None) -> Candidates:
+    """The candidates of all parts, oldest first, or the newest so many; a key is a row."""
+    order = np.argsort(np.concatenate([each.at_us for each in parts]), kind="stable")
+    if newest is not None:
+        order = order[max(len(order) - newest, 0) :]
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(each, name) for each in parts])[order]
+
+    authors = tuple(sorted({name for each in parts for name in each.authors}))
+    kinds = tuple(sorted({name for each in parts for name in each.kinds}))
+    return Candidates(
+        keys=np.arange(len(order)),
+        words=column("words"),
+        matched=column("matched"),
+        covered=column("covered"),
+        similarity=column("similarity"),
+        nearness=column("nearness"),
+        at_us=column("at_us"),
+        timed=column("timed"),
+        author=np.concatenate([_renumbered(x.author, x.authors, authors) for x in parts])[order],
+        authors=authors,
+        kind=np.concatenate([_renumbered(x.kind, x.kinds, kinds) for x in parts])[order],
+        kinds=kinds,
+        read=_Reader(parts, order).read,
+    )
+
+
+def _renumbered(places: Numbers, names: Sequence[str], all_names: Sequence[str]) -> Numbers:
+    """Places in some names as places in all names; -1 stays."""
+    renumbered = np.array([*map(all_names.index, names), -1], dtype=np.int64)
+    return renumbered[places]
+
+
+class _Reader:
+    """Reads docs by their row among merged candidates. A part that fails is not asked again."""
+
+    def __init__(self, parts: Sequence[Candidates], order: Numbers) -> None:
+        self._parts = dict(enumerate(parts))
+        self._part = np.repeat(np.arange(len(parts)), [len(each.keys) for each in parts])[order]
+        self._keys = np.concatenate([each.keys for each in parts])[order]
+
+    def read(self, rows: Sequence[int]) -> Mapping[int, Doc]:
+        """The docs of some rows; of an index that fails there are none."""
+        docs: dict[int, Doc] = {}
+        for number, part in list(self._parts.items()):
+            row_of = {int(self._keys[row]): row for row in rows if self._part[row] == number}
+            if not row_of:
+                continue
+            try:
+                docs |= {row_of[key]: doc for key, doc in part.read(list(row_of)).items()}
+            except CommonplaceError as exc:
+                if number == 0:
+                    raise
+                del self._parts[number]
+                _log.warning("An index is left out: %s", exc)
+        return docs

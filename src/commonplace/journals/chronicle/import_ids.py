@@ -1,0 +1,87 @@
+"""Owns under which ids the entries of an export or of another storage come in, each once.
+
+Never reads or writes a storage: the caller says what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.journals.chronicle.event import EventDraft, storable
+from commonplace.journals.chronicle.times import SECOND_NS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from commonplace.journals.chronicle.spelling import Logged
+
+_ADOPTED = uuid.UUID("0f6c2b1e-8f0f-5b57-9a55-3d1f0c8c7a42")
+
+
+class EntryKey(NamedTuple):
+    """What two readings of one entry have in common, whichever id and fraction each gives it."""
+
+    second: int
+    hostname: str
+    message: str
+
+
+def entry_key(entry: Logged) -> EntryKey:
+    """What to know an entry by where its id says nothing outside of its own database."""
+    return EntryKey(entry.instant // SECOND_NS, storable(entry.hostname), storable(entry.message))
+
+
+def is_uuid(identity: str) -> bool:
+    """Whether an id is a UUID: the same entry in every database. The first version counted."""
+    with contextlib.suppress(ValueError):
+        return str(uuid.UUID(identity)) == identity.lower()
+    return False
+
+
+def new_drafts(entries: Sequence[Logged], there: Iterable[Logged]) -> list[EventDraft]:
+    """The entries as they are to be added, less those that are known to be there.
+
+    there: at least all entries of the seconds that entries without a UUID are of. Such an entry
+    gets an id that follows from what it is; it is there if that id is, or as often as others like
+    it are. Entries with a UUID are all given back: the storage knows its ids.
+    """
+    known: defaultdict[EntryKey, list[str]] = defaultdict(list)
+    for each in there:
+        known[entry_key(each)].append(each.id)
+    drafts = [_draft(each) for each in entries]
+    foreign = [not is_uuid(each.id) for each in entries]
+    rest = []
+    for draft, is_foreign in zip(drafts, foreign, strict=True):
+        same = known[entry_key(draft)] if is_foreign else []
+        if draft.id in same:
+            same.remove(draft.id)
+        else:
+            rest.append((draft, is_foreign))
+    added = []
+    for draft, is_foreign in rest:
+        if is_foreign and known[entry_key(draft)]:
+            known[entry_key(draft)].pop()
+        else:
+            added.append(draft)
+    return added
+
+
+def _draft(entry: Logged) -> EventDraft:
+    """What an import writes: the entry as it was, only made fit for every generation."""
+    return EventDraft(
+        id=entry.id if is_uuid(entry.id) else _derived_id(entry),
+        instant=entry.instant,
+        message=storable(entry.message),
+        tags=tuple(storable(tag) for tag in entry.tags),
+        hostname=storable(entry.hostname),
+        username=storable(entry.username),
+        directory=storable(entry.directory),
+    )
+
+
+def _derived_id(entry: Logged) -> str:
+    parts = f"{entry.id}\0{entry.instant // SECOND_NS}\0{entry.hostname}\0{entry.message}"
+    return str(uuid.uuid5(_ADOPTED, storable(parts)))

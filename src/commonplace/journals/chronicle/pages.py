@@ -1,0 +1,61 @@
+"""Owns how a ref of chronicle is opened: the entry whole, with what was logged before and after.
+
+Never writes, and never answers from anything but chronicle's own storage.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from commonplace.core.text import first_words
+from commonplace.core.values import Glimpse, Page
+from commonplace.journals.chronicle.event import JOURNAL, KIND, UNKNOWN, own_tags
+
+if TYPE_CHECKING:
+    from commonplace.journals.chronicle.event import Event
+    from commonplace.journals.chronicle.journal import Chronicle
+
+
+class ChroniclePages:
+    """What opens refs of chronicle; see `core.ports.OpensRefs`."""
+
+    journal = JOURNAL
+    kinds = (KIND,)
+    ref_form = f"{JOURNAL}:<id>"
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self._chronicle = chronicle
+
+    def place_of(self, scope: str) -> str:
+        """The folder that was logged from; empty where nobody knows it."""
+        return "" if scope in {"", UNKNOWN, os.sep} else scope
+
+    def read_ref(self, ref: str) -> Page:
+        """The entry under a ref, or under the beginning of one that no other shares; see the port.
+
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        event = self._chronicle.read_event(ref)
+        before, after = self._chronicle.read_around(event)
+        successor = self._chronicle.find_successor(event)
+        return Page(
+            ref=event.ref,
+            journal=JOURNAL,
+            scope=event.directory,
+            kind=KIND,
+            at=event.at,
+            text=event.message,
+            author=event.username if event.username != UNKNOWN else "",
+            tags=tuple(own_tags(event.tags)),
+            before=_glimpse(before),
+            after=_glimpse(after),
+            supersedes=event.supersedes,
+            superseded_by=successor.ref if successor else "",
+        )
+
+
+def _glimpse(event: Event | None) -> Glimpse | None:
+    if event is None:
+        return None
+    return Glimpse(ref=event.ref, at=event.at, text=first_words(event.message))

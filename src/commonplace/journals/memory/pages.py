@@ -1,0 +1,68 @@
+"""Owns how a ref of memory is opened: one record whole, as it is now.
+
+Never writes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.values import Page
+from commonplace.journals.memory.entry import JOURNAL, not_found, parse_ref, ref_of, searchable_text
+from commonplace.journals.memory.ports import Supersedes
+from commonplace.journals.memory.records import KINDS, JournalEntry, Message, Preferences, Todo
+
+if TYPE_CHECKING:
+    from commonplace.journals.memory.ports import MemoryStore
+    from commonplace.journals.memory.records import Record
+
+
+class MemoryPages:
+    """A user's memory as the opening of a ref shows it; see `core.ports.OpensRefs`."""
+
+    journal = JOURNAL
+    kinds = KINDS
+    ref_form = f"{JOURNAL}:<kind>/<id>"
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def place_of(self, scope: str) -> str:
+        """Nowhere: no record belongs to a project's folder."""
+        return ""
+
+    def read_ref(self, ref: str) -> Page:
+        """The record under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""
+        kind, ref_id = parse_ref(ref)
+        record = self._store.find(kind, ref_id)
+        if record is None:
+            raise not_found(kind, ref_id)
+        former = "" if isinstance(record, Preferences) else record.supersedes
+        after = None
+        if isinstance(self._store, Supersedes):
+            after = self._store.find_successor(kind, record.id)
+        return Page(
+            ref=ref_of(kind, record.id),
+            journal=JOURNAL,
+            scope="",
+            kind=kind,
+            at=record.at,
+            text=whole_text(record),
+            author=record.role if isinstance(record, Message) else "",
+            tags=("done",) if isinstance(record, Todo) and record.done else (),
+            supersedes=ref_of(kind, former) if former else "",
+            superseded_by=ref_of(kind, after.id) if after else "",
+        )
+
+
+def whole_text(record: Record) -> str:
+    """All that a record says, as it was written."""
+    match record:
+        case JournalEntry():
+            return "\n\n".join(part for part in (record.title, record.body) if part.strip())
+        case Todo():
+            return record.title
+        case Preferences():
+            return searchable_text(record)
+        case _:
+            return record.text

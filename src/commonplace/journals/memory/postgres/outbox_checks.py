@@ -1,0 +1,40 @@
+"""Checks inside a transaction of the index what still holds of the outbox, and who is in charge.
+
+Never reads a record.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.journals.memory.postgres import upkeep
+from commonplace.journals.memory.postgres.store import columns_of, query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.core.outbox import OutboxLine
+    from commonplace.core.values import AreCurrent
+    from commonplace.db.postgres.database import Connection
+
+
+def check_unchanged(lines: Sequence[OutboxLine]) -> AreCurrent:
+    """What asks, by a connection of their one user, which of these records changed no more."""
+    asked = {"user_id": lines[0].owner, **columns_of(lines)}
+
+    def check(conn: Connection) -> list[bool]:
+        rows = conn.execute(query("last_changes"), asked).fetchall()
+        now = {(kind, ref_id): changes for kind, ref_id, changes in rows}
+        return [now.get((each.kind, each.ref_id)) == each.changes for each in lines]
+
+    return check
+
+
+def check_in_charge(encoder: str) -> AreCurrent:
+    """What asks, by a worker's connection, whether other encoders' vectors may still go."""
+
+    def check(conn: Connection) -> list[bool]:
+        found = conn.execute(upkeep.query("is_whole_still"), {"encoder": encoder})
+        return [bool(is_so) for (is_so,) in found.fetchall()]
+
+    return check

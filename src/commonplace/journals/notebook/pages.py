@@ -1,0 +1,80 @@
+"""Owns how a ref of the notebook is opened: an overview, or an entry with those around it.
+
+Never writes, and never answers from anything but the notebook's own branch.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.values import Glimpse, Page
+from commonplace.journals.notebook.format import ENTRY, JOURNAL, OVERVIEW, ref_of
+from commonplace.journals.notebook.names import SectionAddress, file_of, parse_address
+
+if TYPE_CHECKING:
+    from commonplace.journals.notebook.ledger import EntryLine
+    from commonplace.journals.notebook.reader import NotebookReader
+
+
+class NotebookPages:
+    """Opens the notebook's refs; see `core.ports.OpensRefs`."""
+
+    journal = JOURNAL
+    kinds = (ENTRY, OVERVIEW)
+    ref_form = f"{JOURNAL}:<section>#<entry id>"
+
+    def __init__(self, notebook: NotebookReader) -> None:
+        self._notebook = notebook
+
+    def place_of(self, scope: str) -> str:
+        """The section's file; empty where there is no notebook."""
+        with suppress(CommonplaceError):
+            return str(self._notebook.repo.folder / file_of(scope))
+        return ""
+
+    def read_ref(self, ref: str) -> Page:
+        """The overview or the entry under a ref; a hash is taken for its entry id; see the port.
+
+        Raises: Invalid, NotFound, Unavailable.
+        """
+        address = parse_address(ref)
+        return self._entry(address) if address.entry else self._overview(address.section)
+
+    def _entry(self, address: SectionAddress) -> Page:
+        entry = self._notebook.read_entry(address)
+        ledger = self._notebook.ledger
+        before, after = ledger.around(entry.section, entry.id)
+        successor = ledger.find_successor(entry.id)
+        former = next(iter(ledger.by_id(entry.supersedes)), None) if entry.supersedes else None
+        return Page(
+            ref=entry.ref,
+            journal=JOURNAL,
+            scope=entry.section,
+            kind=ENTRY,
+            at=entry.at,
+            text=entry.text,
+            author=entry.author_name,
+            before=_glimpse(before),
+            after=_glimpse(after),
+            supersedes=former.ref if former else "",
+            superseded_by=successor.ref if successor else "",
+        )
+
+    def _overview(self, name: str) -> Page:
+        section = self._notebook.read_section(name)
+        at = section.last_entry.at if section.last_entry else self._notebook.head_at()
+        return Page(
+            ref=ref_of(section.name),
+            journal=JOURNAL,
+            scope=section.name,
+            kind=OVERVIEW,
+            at=at,
+            text=section.overview,
+            before=_glimpse(section.last_entry),
+        )
+
+
+def _glimpse(line: EntryLine | None) -> Glimpse | None:
+    return Glimpse(ref=line.ref, at=line.at, text=line.summary) if line else None

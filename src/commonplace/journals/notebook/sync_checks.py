@@ -1,0 +1,150 @@
+"""Owns what a sync must not do unasked: lose entries, mix strangers, overwrite a person's files.
+
+Never moves a ref; reads the histories of both sides, and raises or counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Conflict
+from commonplace.core.text import opening
+from commonplace.journals.git.history import heads_before_rebase, read_history
+from commonplace.journals.git.trees import compare_trees, list_tree
+from commonplace.journals.notebook.format import entries_of, parse_message
+from commonplace.journals.notebook.names import find_section
+from commonplace.journals.notebook.work_tree import WorkTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from commonplace.journals.git.history import Commit
+    from commonplace.journals.git.remote import Remote
+    from commonplace.journals.git.repo import GitRepository
+    from commonplace.journals.notebook.format import NotebookEntry
+    from commonplace.journals.notebook.ledger import Ledger
+
+_TENTH = 10
+_NAMED = 10
+
+
+def entries_between(
+    repo: GitRepository, until: str, *, since: str | Sequence[str]
+) -> Iterator[tuple[Commit, NotebookEntry]]:
+    """The entries up to a commit that earlier ones do not hold, oldest first, with their commits.
+
+    Raises: Unavailable, Denied.
+    """
+    for commit in read_history(repo, until, since=since):
+        for entry in entries_of(commit):
+            yield commit, entry
+
+
+def refuse_shallow(repo: GitRepository) -> None:
+    """Refuse a clone whose history is cut off. Raises: Conflict."""
+    if repo.is_shallow:
+        raise Conflict(
+            f"The notebook {repo.folder} is a shallow clone: its history is cut off.",
+            hint=f"Fetch the rest first: {repo.shell_command} fetch --unshallow",
+        )
+
+
+def refuse_stranger(repo: GitRepository, remote: Remote, theirs: str) -> None:
+    """Refuse a remote that is not a notebook; two notebooks begun apart may be joined.
+
+    Raises: Conflict, Unavailable, Denied.
+    """
+    if all(find_section(path) for path in list_tree(repo, theirs)):
+        return  # sections alone, whichever tool committed them
+    for commit in read_history(repo, theirs, paths=False):
+        if parse_message(commit.message).entry_id:
+            return
+    raise Conflict(
+        f"The remote {remote.name} ({opening(remote.address, 200)}) has a history of"
+        " its own, and is not a notebook.",
+        hint="If it is the right one, join them with plain git and sync again:"
+        f" {repo.shell_command} pull --no-rebase --allow-unrelated-histories"
+        f" {remote.name} {remote.branch.removeprefix('refs/heads/')}",
+    )
+
+
+def refuse_loss(repo: GitRepository, kept: Ledger, merged: Ledger, *, ours: str, to: str) -> None:
+    """Refuse to take more than a tenth of our entries out of sight.
+
+    Args:
+        repo: The notebook's.
+        kept: The ledger of our history.
+        merged: The ledger of what the sync has made.
+        ours: The commit of our branch, empty for none.
+        to: The commit that the sync has made.
+
+    Raises:
+        Conflict, Unavailable, Denied.
+    """
+    if not ours:
+        return
+    now = {x for path in list_tree(repo, to) if (x := find_section(path))}
+    before = {x for path in list_tree(repo, ours) if (x := find_section(path))}
+    tallies = kept.tallies()
+    gone: dict[str, int] = {}
+    for name in before & tallies.keys():
+        if now.isdisjoint({name, merged.current_name(name)}):
+            lines = kept.newest(name, length=tallies[name].count)
+            unseen = [x for x in lines if now.isdisjoint(y.section for y in merged.by_id(x.id))]
+            gone |= {name: len(unseen)} if unseen else {}
+    total, dropped = kept.total(), sum(gone.values())
+    if dropped * _TENTH > total:
+        names = opening(", ".join(sorted(gone)), 200)
+        raise Conflict(
+            f"At the remote the sections of {dropped} of {total} entries are gone: {names}.",
+            hint="To let them go, sync again with --accept-loss. To keep them, bring their files"
+            " back there first.",
+        )
+
+
+def dropped_by_rebase(
+    repo: GitRepository, branch: str, ledger: Ledger, *, without: Sequence[str]
+) -> list[str]:
+    """Sentences on entries that a rebase by hand took for nothing new, since the last sync.
+
+    git leaves a commit out whose change is there already, as that of a count may be.
+
+    Args:
+        repo: The notebook's.
+        branch: Whose reflog says where it was before it was rebased.
+        ledger: Of what the sync has made.
+        without: Commits whose histories hold nothing that was lost.
+
+    Raises:
+        Unavailable, Denied.
+    """
+    lost = {
+        entry.id: (entry, commit.hash)
+        for old in heads_before_rebase(repo, branch, since="commonplace sync")
+        for commit, entry in entries_between(repo, old, since=without)
+        if not entry.by_hand and not ledger.by_id(entry.id)
+    }
+    git = repo.shell_command
+    return [
+        f"A rebase by hand lost an entry of {entry.section}, {opening(entry.summary, 60)!r}:"
+        f" {git} commit --allow-empty -C {name[:12]} brings it back, then sync again."
+        for entry, name in [*lost.values()][:_NAMED]
+    ]
+
+
+def refuse_dirt(repo: GitRepository, ours: str, to: str) -> None:
+    """Refuse to change a file that a person has changed in the folder. Raises: Conflict."""
+    if repo.is_bare:
+        return
+    with repo.locked() as writable:
+        # What a process left that was killed after it had moved the branch.
+        WorkTree(writable).refresh()
+    dirty = WorkTree(repo).dirty(ours, compare_trees(repo, ours, to))
+    if dirty:
+        git = repo.shell_command
+        names = opening(", ".join(dirty), 200)
+        raise Conflict(
+            f"Changed in the folder and not committed: {names}; the sync would change them too.",
+            hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
+            " --staged --worktree -- FILE. Then sync again.",
+        )

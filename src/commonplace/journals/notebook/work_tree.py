@@ -1,0 +1,510 @@
+"""Owns how the work tree follows a write: its files and its index, those changed and no others.
+
+Never overwrites what a person changed there, and never follows a link out of the notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import stat
+import unicodedata
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from commonplace.core.errors import CommonplaceError, Conflict
+from commonplace.core.files import translated
+from commonplace.core.text import opening, well_formed
+from commonplace.journals.git.commit import EMPTY_TREES, BranchMoved
+from commonplace.journals.git.index import locked_index, read_entries
+from commonplace.journals.git.refs import RefUpdate, find_reset, update_refs
+from commonplace.journals.git.trees import REGULAR, TreeEntry, compare_trees, list_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from commonplace.journals.git.index import GitIndex
+    from commonplace.journals.git.repo import GitRepository, Head
+    from commonplace.journals.git.trees import TreeChange
+
+# Beside git's own files: what is to be brought up to date once the branch has moved.
+_NOTE = "commonplace-refresh"
+_LAST = "commonplace-last"
+_AT_ONCE = 200
+# What a disk answers that can hold no file of a name.
+_NO_SUCH_NAME = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
+# What another try does not change.
+_LASTING = _NO_SUCH_NAME | {errno.EISDIR, errno.ENOTDIR}
+# Of a larger file nothing is held in memory: git itself brings it.
+_LARGE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _LastMove:
+    """What is remembered of the last move of a branch, and from where it was.
+
+    Attributes:
+        files: Paths, each with the name of its blob before, empty for none.
+        newer: Where the branch was then, once files and index had followed; empty until then.
+    """
+
+    branch: str
+    older: str
+    newer: str
+    files: Mapping[str, str]
+
+
+class WorkTree:
+    """The files and the index of one repository's work tree.
+
+    Args:
+        repo: As its one writer has it, see `GitRepository.locked`.
+    """
+
+    def __init__(self, repo: GitRepository) -> None:
+        self._repo = repo
+
+    @contextlib.contextmanager
+    def following(
+        self,
+        head: Head,
+        changes: Mapping[str, TreeChange],
+        contents: Mapping[str, bytes] | None = None,
+        *,
+        edits: Literal["left", "refused"] = "left",
+    ) -> Iterator[list[str]]:
+        """Hold git's index while the block moves the branch; then let index and files follow.
+
+        A person's command and this exclude each other as two commands of git's do. Yields sentences
+        on what was left as it is; they are whole once the block is done. Raises, before the block
+        is entered: IndexLocked, BranchMoved, Unavailable, Denied, and Conflict for edits that are
+        refused.
+
+        Args:
+            head: Where the branch must be.
+            changes: What the commit changes, by path.
+            contents: The new bytes of the files, where all are known.
+            edits: What a person changed in these files, or staged.
+        """
+        notes: list[str] = []
+        if self._repo.is_bare:
+            yield notes
+            return
+        with locked_index(self._repo) as index:
+            former = self._read_last_move()
+            index.load({*changes, *(former.files if former else ())})
+            healed, behind = self._finish_last_move(former, index)
+            if self._repo.head() != head:
+                index.publish()
+                raise BranchMoved(
+                    "The notebook {place} has moved on.", hint="Try again.", place=self._repo.folder
+                )
+            found = index.read({*changes})
+            staged = sorted(p for p, x in changes.items() if not _is_entry_at(found.get(p), x))
+            if edits == "refused":
+                self._refuse_edits(staged, changes)
+            index.put(
+                {p: _entry_after(found.get(p), x) for p, x in changes.items() if p not in staged}
+            )
+            files = {p: _blob(x.before) for p, x in changes.items()} | behind
+            self._write_last_move(_LastMove(head.branch, head.commit, "", files))
+            try:
+                yield notes
+            finally:
+                newer = self._repo.head().commit
+                if newer == head.commit:
+                    self._write_last_move(former if behind else None)
+            notes += healed
+            if newer == head.commit:
+                index.publish()
+                return
+            notes += [f"{_shown(x)} was left as it is staged there." for x in staged]
+            try:
+                index.publish()
+                regular = {p: files[p] for p, x in changes.items() if x.is_file}
+                sentences, left = self._update_files(newer, regular, contents or {})
+                notes += sentences
+                done = "" if behind or left else newer
+                self._write_last_move(_LastMove(head.branch, head.commit, done, files))
+            except CommonplaceError as exc:  # the branch holds it: the next write tries again
+                notes.append(exc.summary)
+
+    def refresh(self) -> tuple[str, ...]:
+        """Bring up what a process left that was killed after it had moved the branch.
+
+        Sentences on what was left as it was. Raises: IndexLocked, Unavailable, Denied.
+        """
+        if self._repo.is_bare:
+            return ()
+        with locked_index(self._repo) as index:
+            note = self._read_last_move()
+            notes, behind = self._finish_last_move(note, index)
+            index.publish()
+            if note and not (behind or note.newer):
+                self._write_last_move(None)
+            return tuple(notes)
+
+    def is_behind(self) -> bool:
+        """Whether index or files are behind the branch through us. Raises: Unavailable, Denied."""
+        note = None if self._repo.is_bare else self._read_last_move()
+        head = self._repo.head()
+        if note is None or head.branch != note.branch or head.commit == note.older:
+            return False
+        if not note.newer:
+            return True
+        return bool(self._outdated_entries(note, head, read_entries(self._repo, {*note.files})))
+
+    def dirty(self, commit: str, changes: Mapping[str, TreeChange]) -> list[str]:
+        """Which of the files that are to change a person has changed here, or staged.
+
+        commit: the branch's, empty where it has none. Raises: Unavailable, Denied.
+        """
+        if self._repo.is_bare or not changes:
+            return []
+        found = [path for path, change in changes.items() if self._is_edited(path, change)]
+        base = commit or EMPTY_TREES[max(x.hash_length for x in changes.values())]
+        ran = self._repo.git.run(
+            [*("diff-index", "--cached", "--name-only", "-z"), "--end-of-options", base]
+        )
+        staged = {x.decode("utf-8", "surrogateescape") for x in ran.out.split(b"\0")}
+        return sorted({*found, *(staged & changes.keys())})
+
+    def find_content(self, path: str, blob: str) -> bytes | None:
+        """The bytes of a blob, if the folder's file still has them; None where it has not."""
+        if self._repo.is_bare or not _is_safe(path) or not self._is_inside(path):
+            return None
+        with contextlib.suppress(OSError):
+            found = _read_plain(self._repo.folder / path) or b""
+            for content in (found, found.replace(b"\r\n", b"\n")):
+                if blob_name(content, len(blob)) == blob:
+                    return content
+        return None
+
+    def _is_edited(self, path: str, change: TreeChange) -> bool:
+        before, after = change.before, change.after
+        if not change.is_file or not _is_safe(path):
+            return False
+        try:
+            found = _read_plain(self._repo.folder / path)
+        except NotADirectoryError:
+            return after is not None
+        except OSError as exc:
+            return exc.errno not in _NO_SUCH_NAME
+        if found is None:
+            return before is not None and after is not None
+        return not any(x is not None and _is_blob(found, x.blob) for x in (before, after))
+
+    def _refuse_edits(self, staged: Sequence[str], changes: Mapping[str, TreeChange]) -> None:
+        """Raises: Conflict where a person has changed one of these files, or staged it."""
+        edited = [path for path, x in changes.items() if path in staged or self._is_edited(path, x)]
+        if edited:
+            git, names = "git -C {place}", _shown(", ".join(edited))
+            raise Conflict(
+                f"Changed in the folder and not committed: {names}; no overview was written, since"
+                " the next commit there would undo it.",
+                hint=f"Commit it: {git} add -- FILE, then {git} commit; or undo it: {git} restore"
+                " --staged --worktree -- FILE. An entry without an overview can be written now.",
+                place=self._repo.folder,
+            )
+
+    def _finish_last_move(
+        self, note: _LastMove | None, index: GitIndex
+    ) -> tuple[list[str], dict[str, str]]:
+        """Bring up what fell behind the branch through us; sentences, and what still is behind.
+
+        After a move that was cut off: what is as it was before. After one that was finished:
+        what the index holds as before while the file is the branch's, since a command of git's
+        that had read the index before may have written it after.
+        """
+        head = self._repo.head()
+        if note is None or head.branch != note.branch or head.commit == note.older:
+            return (self._restore_branch(note, head, index) if note else []), {}
+        lagging = self._outdated_entries(note, head, index.read({*note.files}))
+        index.put(lagging)
+        if note.newer:
+            return self._restore_branch(note, head, index), {}
+        entries = list_tree(self._repo, head.commit)
+        regular = {
+            p: old for p, old in note.files.items() if p not in entries or entries[p].is_file
+        }
+        notes, left = self._update_files(head.commit, regular, {})
+        return notes, {path: note.files[path] for path in left}
+
+    def _outdated_entries(
+        self, note: _LastMove, head: Head, found: Mapping[str, TreeEntry]
+    ) -> dict[str, TreeEntry | None]:
+        """What the index is to hold where it stands as before a move; see `_finish_last_move`."""
+        same = [path for path, old in note.files.items() if _blob(found.get(path)) == old]
+        if not same:
+            return {}
+        entries = list_tree(self._repo, head.commit)
+        return {
+            path: entries.get(path)
+            for path in same
+            if _blob(entries.get(path)) != note.files[path]
+            and not (note.newer and not self._is_there(path, entries.get(path)))
+        }
+
+    def _restore_branch(self, note: _LastMove, head: Head, index: GitIndex) -> list[str]:
+        """Put the branch back where we had put it, after a command of git's that had not seen it.
+
+        A sentence where others have gone on from there, as then only a merge brings it back.
+        """
+        if head.branch != note.branch or note.newer in {"", head.commit}:
+            return []
+        back = find_reset(self._repo, head.branch, note.newer)
+        if back != head.commit:
+            if back and not self._repo.is_ancestor(note.newer, head.commit):
+                merge = f"git merge {note.newer[:12]}"
+                return [
+                    f"A command of git's beside a write took it back. Run in the notebook: {merge}"
+                ]
+            return []
+        changes = compare_trees(self._repo, head.commit, note.newer)
+        found = index.read({*changes})
+        index.put(
+            {
+                p: _entry_after(found.get(p), x)
+                for p, x in changes.items()
+                if _is_entry_at(found.get(p), x)
+            }
+        )
+        why = "commonplace: what a command beside a write took back"
+        update_refs(self._repo, [RefUpdate(head.branch, note.newer, head.commit)], why=why)
+        files = {p: _blob(x.before) for p, x in changes.items() if x.is_file}
+        return self._update_files(note.newer, files, {})[0]
+
+    def _is_there(self, path: str, entry: TreeEntry | None) -> bool:
+        """Whether a file of the folder is what the tree has."""
+        try:
+            found = _read_plain(self._repo.folder / path)
+        except OSError:
+            return False
+        if found is None or entry is None:
+            return found is None and entry is None
+        return _is_blob(found, entry.blob)
+
+    def _update_files(
+        self, commit: str, files: Mapping[str, str], contents: Mapping[str, bytes]
+    ) -> tuple[list[str], list[str]]:
+        """Bring these files to a commit; sentences on what was left, and what to try again.
+
+        contents: their bytes there, if all of them are known.
+        """
+        notes: list[str] = []
+        left: list[str] = []
+        if files.keys() <= contents.keys():
+            for path, old in files.items():
+                self._update_file(path, old, contents[path], notes, left)
+            return notes, left
+        entries = list_tree(self._repo, commit)
+        # What goes makes room for what comes.
+        paths = sorted(files, key=lambda path: path in entries)
+        for start in range(0, len(paths), _AT_ONCE):
+            some = paths[start : start + _AT_ONCE]
+            sizes = self._repo.read_sizes([entries[x].blob for x in some if x in entries])
+            small = [x for x in some if x in entries and sizes.get(entries[x].blob, 0) <= _LARGE]
+            blobs = self._repo.read_objects([entries[x].blob for x in small])
+            known = {path: blob.content for path, blob in zip(small, blobs, strict=True) if blob}
+            for path in some:
+                entry = entries.get(path)
+                if entry is not None and path not in known:
+                    git = f"git restore -- {_shown(path)}"
+                    notes.append(f"{_shown(path)} is large; run in the notebook: {git}.")
+                elif self._update_file(path, files[path], known.get(path), notes, left) and entry:
+                    self._set_mode(path, entry)
+        return notes, left
+
+    def _set_mode(self, path: str, entry: TreeEntry) -> None:
+        """Let a file run, or not, as the tree says."""
+        target = self._repo.folder / path
+        with contextlib.suppress(OSError):
+            mode = stat.S_IMODE(os.lstat(target).st_mode)
+            wanted = mode | (mode & 0o444) >> 2 if entry.mode == "100755" else mode & ~0o111
+            if wanted != mode:
+                os.chmod(target, wanted)
+
+    def _update_file(
+        self, path: str, old_blob: str, wanted: bytes | None, notes: list[str], left: list[str]
+    ) -> bool:
+        """Put the wanted bytes in place of the old ones; whether they are there.
+
+        Args:
+            path: Of the file, below the work tree.
+            old_blob: The name of the blob that may be replaced, empty for no file.
+            wanted: The new bytes, None to remove the file.
+            notes: Gets a sentence where they are not.
+            left: The path, where to try again may help.
+        """
+        target = self._repo.folder / path
+        if not _is_safe(path):
+            note = f"{path!a} was left alone: no folder holds a file of that name safely."
+        else:
+            try:
+                note = self._replace_content(target, path, old_blob, wanted)
+            except OSError as exc:
+                why = os.strerror(exc.errno or 0)
+                note = f"{_shown(path)} is committed, but not in the folder: {why}."
+                if exc.errno not in _LASTING:
+                    left.append(path)
+        if note:
+            notes.append(note)
+        return not note
+
+    def _replace_content(self, target: Path, path: str, old_blob: str, wanted: bytes | None) -> str:
+        shown = _shown(path)
+        if not self._is_inside(path):
+            return f"{shown} was left alone: a link leads out of the notebook."
+        found = _read_plain(target)
+        if found == wanted or (found is None and wanted is None):
+            return ""
+        if found is None and old_blob:
+            return f"{shown} was removed in the folder and not committed; it was left so."
+        if found is not None and not _is_blob(found, old_blob):
+            return (
+                f"{shown} was edited in the folder and not committed; it was left as it is there."
+            )
+        if found is not None and wanted is not None and _has_crlf(found, old_blob):
+            wanted = wanted.replace(b"\n", b"\r\n")
+        self._put(target, path, wanted)
+        return ""
+
+    def _folders_of(self, path: str) -> Iterator[str]:
+        """The folders that a file lies in, from the top; a tree may be thousands deep."""
+        folder = str(self._repo.folder)
+        for part in path.split("/")[:-1]:
+            folder = f"{folder}{os.sep}{part}"
+            yield folder
+
+    def _is_inside(self, path: str) -> bool:
+        """Whether every folder on the way is a folder itself, or not there yet."""
+        for folder in self._folders_of(path):
+            try:
+                if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                    return False
+            except FileNotFoundError:
+                break
+        return True
+
+    def _put(self, target: Path, path: str, content: bytes | None) -> None:
+        if content is None:
+            os.unlink(target)
+            with contextlib.suppress(OSError):
+                os.removedirs(target.parent)
+            return
+        for folder in self._folders_of(path):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder)
+        # Not synced: the commit is the truth, and git brings the file back.
+        temp = self._repo.git_dir / f"commonplace-{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        try:
+            with open(temp, "xb") as file:
+                file.write(content)
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temp, stat.S_IMODE(os.lstat(target).st_mode))
+            os.replace(temp, target)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temp)
+            raise
+
+    def _write_last_move(self, note: _LastMove | None) -> None:
+        """Keep a note, or forget the one that is not finished; survives the end of this process.
+
+        Raises: Unavailable, Denied.
+        """
+        pending = self._repo.git_dir / _NOTE
+        with translated(pending):
+            if note is not None:
+                path = self._repo.git_dir / _LAST if note.newer else pending
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(asdict(note), file)
+            if note is None or note.newer:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(pending)
+
+    def _read_last_move(self) -> _LastMove | None:
+        """The move that was cut off, else the last one."""
+        for name in (_NOTE, _LAST):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+                # A plain file alone: what else lies there may have no end.
+                kept = json.loads(_read_plain(self._repo.git_dir / name) or b"")
+                files = {str(k): str(v) for k, v in kept["files"].items()}
+                branch = str(kept.get("branch") or self._repo.head().branch)
+                return _LastMove(branch, str(kept["older"]), str(kept.get("newer", "")), files)
+        return None
+
+
+def _blob(entry: TreeEntry | None) -> str:
+    return entry.blob if entry else ""
+
+
+def _shown(path: str) -> str:
+    """A path as a sentence may hold it, whatever its bytes are."""
+    return opening(well_formed(path), 200)
+
+
+def _is_entry_at(found: TreeEntry | None, change: TreeChange) -> bool:
+    """Whether the index has a file as it was or as it is to be, and not as a person staged it."""
+    return _blob(found) in {_blob(change.before), _blob(change.after)}
+
+
+def _entry_after(found: TreeEntry | None, change: TreeChange) -> TreeEntry | None:
+    """What the index is to hold: the new text, with a mode that a person staged."""
+    before, after = change.before, change.after
+    if found and before and after and found.is_file and found.mode != before.mode:
+        return TreeEntry(found.mode, after.blob)
+    return after
+
+
+def _is_safe(path: str) -> bool:
+    """Whether a path of a tree leads into the work tree, and not into git's own folder."""
+    for part in path.split("/"):
+        bare = "".join(c for c in part if unicodedata.category(c) != "Cf").casefold().rstrip(". ")
+        if bare in {"", ".git"} or bare.startswith("git~") or "\\" in part or ":" in part:
+            return False
+    return True
+
+
+def _read_plain(path: Path) -> bytes | None:
+    """The bytes of a regular file; None where nothing is. Raises: OSError, for a link too."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise IsADirectoryError(21, "not a regular file")
+    return path.read_bytes()
+
+
+def _is_blob(content: bytes, name: str) -> bool:
+    """Whether these bytes are a blob's, as they are or with the line ends of Windows."""
+    return blob_name(content, len(name)) == name or _has_crlf(content, name)
+
+
+def _has_crlf(content: bytes, name: str) -> bool:
+    if b"\r\n" not in content:
+        return False
+    return (
+        blob_name(content, len(name)) != name
+        and blob_name(content.replace(b"\r\n", b"\n"), len(name)) == name
+    )
+
+
+def blob_name(content: bytes, digits: int) -> str:
+    """The name git gives to these bytes, in a repository whose names have so many digits."""
+    made = hashlib.sha256() if digits == 64 else hashlib.sha1(usedforsecurity=False)  # noqa: PLR2004  git's two formats
+    made.update(b"blob %d\0" % len(content) + content)
+    return made.hexdigest()
+
+
+def next_entry(
+    repo: GitRepository, head: Head, before: TreeEntry | None, content: bytes
+) -> TreeEntry:
+    """A file with new bytes: one that may be run still may."""
+    mode = before.mode if before is not None and before.is_file else REGULAR
+    return TreeEntry(mode, blob_name(content, repo.hash_length(head)))

@@ -1,0 +1,80 @@
+"""Owns where the roots of this owner's projects lie, so that one project can open another's refs.
+
+Never holds a word of an entry, and never hands out a folder that is not the one a ref was made for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.files import make_folder, remove_file, write_derived
+from commonplace.journals.private.roots import Root, project_digest
+
+_SCOPE = re.compile(r"project@([0-9a-f]{8})")
+_LONGEST_PATH = 4096
+
+
+class ProjectRoots:
+    """A folder of ours with a file for each project's root: its digest the name, its path within.
+
+    Thread-safe, and safe among processes.
+
+    Args:
+        folder: None for nowhere; then no root is known.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._recorded: set[str] = set()
+
+    def record(self, root: Root) -> None:
+        """Record where a root lies, there or not, if it is a project's; never raises."""
+        digest = _digest_in(root.scope)
+        if digest and digest not in self._recorded and root.link() is None:
+            with contextlib.suppress(CommonplaceError, OSError):
+                path = os.fsencode(root.real())
+                if self._folder is not None and self._path_in(digest) != path:
+                    make_folder(self._folder)
+                    remove_file(self._folder / digest)
+                    with contextlib.suppress(FileExistsError):  # another process was first
+                        write_derived(self._folder / digest, path, mode=0o600)
+                self._recorded.add(digest)
+
+    def find(self, scope: str) -> Root | None:
+        """The root of a scope such as `project@1f2e3d4c`; None where nobody kept it."""
+        digest = _digest_in(scope)
+        content = self._path_in(digest) if digest else b""
+        if not content or b"\0" in content:
+            return None
+        path = Path(os.fsdecode(content))
+        # A file that was altered leads nowhere: the digest is of the very path.
+        if not path.is_absolute() or project_digest(path) != digest:
+            return None
+        return Root(path=path, scope=scope, kinds=frozenset({"project"}), base=path.parent)
+
+    def each(self) -> list[Root]:
+        """Every root that was kept and is there now, by its scope."""
+        try:
+            names = sorted(os.listdir(self._folder)) if self._folder else []
+        except OSError:
+            return []
+        found = (self.find(f"project@{name}") for name in names)
+        return [x for x in found if x is not None and os.path.isdir(x.path)]
+
+    def _path_in(self, digest: str) -> bytes:
+        if self._folder is None:
+            return b""
+        try:
+            with open(self._folder / digest, "rb") as file:
+                return file.read(_LONGEST_PATH + 1)
+        except OSError:
+            return b""
+
+
+def _digest_in(scope: str) -> str:
+    found = _SCOPE.fullmatch(scope)
+    return found[1] if found else ""

@@ -1,0 +1,88 @@
+"""Owns how a ref of the timeline is opened: an entry, its neighbours, the way up and down.
+
+Never writes: a rollup that is due is shown as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.clock import parse_time, render_time
+from commonplace.core.errors import Invalid
+from commonplace.core.text import first_words, opening
+from commonplace.core.values import Glimpse, Page
+from commonplace.journals.timeline.entry import JOURNAL, TYPES, names_of, ref_of
+
+if TYPE_CHECKING:
+    from commonplace.journals.timeline.entry import TimelineEntry
+    from commonplace.journals.timeline.journal import TimelineJournal
+
+_LONGEST_ID = 300
+
+
+class TimelinePages:
+    """Opens the refs of a timeline for people and models; see `core.ports.OpensRefs`."""
+
+    journal = JOURNAL
+    kinds = TYPES
+    ref_form = f"{JOURNAL}:<id>"
+
+    def __init__(self, journal: TimelineJournal) -> None:
+        self._journal = journal
+
+    def place_of(self, scope: str) -> str:
+        """Nowhere: no entry belongs to a project's folder."""
+        return ""
+
+    def read_ref(self, ref: str) -> Page:
+        """The entry under a ref; see the port. Raises: Invalid, NotFound, Unavailable."""
+        entry = self._journal.read(_parse_ref(ref))
+        return Page(
+            ref=entry.ref,
+            journal=JOURNAL,
+            scope="",
+            kind=entry.entry_type,
+            at=entry.at,
+            text=entry.content,
+            author=str(entry.metadata.get("role", "")),
+            tags=names_of(entry.metadata, "tags"),
+            before=None if entry.level else self._neighbour("neighbour_before", entry),
+            after=None if entry.level else self._neighbour("neighbour_after", entry),
+            rollup=self._glimpse(entry.parent_id),
+            sources=self._sources(entry),
+            supersedes=entry.supersedes,
+            superseded_by=self._journal.find_successor(entry),
+        )
+
+    def _neighbour(self, query: str, entry: TimelineEntry) -> Glimpse | None:
+        rows = self._journal.database.ask(query, timestamp=render_time(entry.at), seq=entry.seq)
+        for entry_id, timestamp, content in rows:
+            return _glimpse(entry_id, timestamp, content)
+        return None
+
+    def _glimpse(self, entry_id: str | None) -> Glimpse | None:
+        found = self._journal.database.ask("by_id", id=entry_id) if entry_id else ()
+        return next((_glimpse(row[1], row[5], row[3]) for row in found), None)
+
+    def _sources(self, entry: TimelineEntry) -> tuple[Glimpse, ...]:
+        """What a rollup was made from: entries that are kept, and refs of other journals."""
+        found = []
+        for source, name, timestamp, *_ in self._journal.database.ask("links", rollup=entry.seq):
+            if source < 0 and isinstance(name, str):
+                found.append(Glimpse(ref=name, at=parse_time(timestamp), text=""))
+            elif isinstance(name, str) and timestamp:
+                found += [x for x in (self._glimpse(name),) if x is not None]
+        return tuple(found)
+
+
+def _glimpse(entry_id: str, timestamp: str, content: str) -> Glimpse:
+    return Glimpse(ref=ref_of(entry_id), at=parse_time(timestamp), text=first_words(content))
+
+
+def _parse_ref(ref: str) -> str:
+    name, _, entry_id = ref.partition(":")
+    if name != JOURNAL or not entry_id or len(entry_id) > _LONGEST_ID:
+        raise Invalid(
+            f"Invalid ref: {opening(ref, 100)!r}.", hint=f"Refs look like {TimelinePages.ref_form}."
+        )
+    return entry_id

@@ -1,0 +1,107 @@
+"""Owns deleting for privacy: an entry leaves, and so does its text from all that was made from it.
+
+The opposite of retention, which deletes detail from below: this goes up, model's text included.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from commonplace.core.clock import parse_time, render_time
+from commonplace.core.errors import Unavailable
+from commonplace.journals.timeline.due_periods import note_change, span_of_row
+from commonplace.journals.timeline.entry import RAW, content_hash, pack_id
+from commonplace.journals.timeline.queries import entry_of, sql
+
+if TYPE_CHECKING:
+    import sqlite3
+    from datetime import datetime
+
+    from commonplace.journals.timeline.database import TimelineDatabase
+    from commonplace.journals.timeline.due_periods import DuePeriods
+    from commonplace.journals.timeline.entry import TimelineEntry
+
+
+Rollup: TypeAlias = tuple[int, str | bytes]
+"""The number of a rollup, and its id or the packed id of its tombstone."""
+
+
+def remove(
+    conn: sqlite3.Connection,
+    due_periods: DuePeriods,
+    entry_id: str,
+    entry: TimelineEntry | int,
+    *,
+    now: datetime,
+) -> list[Rollup]:
+    """Take an entry, and what was made of it, out of every table.
+
+    entry: what its row holds; its number alone where retention has deleted it already.
+
+    Returns:
+        The rollups it went into, near and far: all are blank now, and due.
+    """
+    seq = entry if isinstance(entry, int) else entry.seq
+    above: list[Rollup] = conn.execute(sql()["above"], {"source": seq}).fetchall()
+    if not isinstance(entry, int):
+        conn.execute(sql()["drop"], {"seq": seq})
+        change = note_change(conn, seq)
+        if entry.entry_type == RAW:
+            due_periods.mark(conn, entry.at, change=change, now=now)
+    elif found := conn.execute(sql()["find_expired"], {"seq": seq}).fetchone():
+        conn.execute(sql()["drop_expired"], {"timestamp": found[0], "seq": seq})
+        due_periods.mark(conn, parse_time(found[0]), change=note_change(conn, 0), now=now)
+    conn.execute(sql()["note_erasing"], {"erasing": True})
+    conn.execute(sql()["bury"], {"seq": seq, "id": pack_id(entry_id), "expired": False})
+    for rollup, _ in above:
+        blank(conn, due_periods, rollup, now)
+    conn.execute(sql()["unlink"], {"source": seq})
+    return above
+
+
+def blank(conn: sqlite3.Connection, due_periods: DuePeriods, seq: int, now: datetime) -> None:
+    """Take all text out of a rollup, and mark it: it is made again from what is left."""
+    row = conn.execute(sql()["by_seq"], {"seq": seq}).fetchone()
+    if row is None:
+        return  # it expired itself; what was made from it is above, too
+    rollup = entry_of(row)
+    conn.execute(sql()["note_erasing"], {"erasing": True})
+    conn.execute(sql()["blank"], {"seq": seq})
+    timestamp = render_time(rollup.at)
+    blank = {
+        "seq": seq,
+        "content": "",
+        "metadata": "{}",
+        "now": render_time(now),
+        "hash": content_hash("", "{}", rollup.entry_type, timestamp),
+    }
+    conn.execute(sql()["update_rollup"], blank)
+    change = note_change(conn, seq)
+    start, end = (render_time(at) for at in (rollup.start, rollup.end))
+    span = span_of_row(rollup.zone_name, rollup.level, start, end)
+    due_periods.mark_spans(conn, [span], change=change)
+
+
+def erase(database: TimelineDatabase) -> None:
+    """Leave nothing of what was deleted or altered in the journal file. Raises: Unavailable."""
+    with database.writing() as conn:
+        conn.execute(sql()["merge_words"])
+        change = conn.execute(sql()["last_change"]).fetchone()[0]
+    if not database.erase():
+        raise Unavailable(
+            "Another process reads the timeline {place}, so the deleted text remains in the file.",
+            hint="Delete it again when other processes are done.",
+            place=database.path,
+        )
+    with database.writing() as conn:
+        # What another process deleted or altered since is not erased yet.
+        if conn.execute(sql()["last_change"]).fetchone()[0] == change:
+            conn.execute(sql()["note_erasing"], {"erasing": False})
+
+
+def is_erasing(database: TimelineDatabase) -> bool:
+    """Whether something was deleted, and its bytes may be left: a process ended, or another read.
+
+    Raises: Unavailable.
+    """
+    return any(erasing for (erasing,) in database.ask("erasing"))

@@ -1,0 +1,298 @@
+"""Owns what a rollup is made from: the rows of a period, counted, linked and hashed.
+
+Only reads; a period's smaller ones are taken as they are, and those that are missing are named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commonplace.core.clock import parse_time, period_key, render_time
+from commonplace.core.rollups import Figures, Item, Material, Point, ranked
+from commonplace.journals.timeline.due_periods import MADE_FROM, PeriodSpan, smaller_of
+from commonplace.journals.timeline.entry import JOURNAL, ref_of, unpack_id
+from commonplace.journals.timeline.figures import figures_of, merged, parse_figures, render_figures
+from commonplace.journals.timeline.queries import sql
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+
+_NAMES_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FedEntry:
+    """An entry of another journal, as a rollup reads it: linked by its ref, never copied."""
+
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    is_private: bool = False
+
+
+class Feed(Protocol):
+    """What opens entries of other journals for a rollup."""
+
+    def read(self, refs: Sequence[str]) -> Mapping[str, FedEntry]:
+        """The entries under these refs; one that is gone is left out.
+
+        Raises: Unavailable where a journal does not answer now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing a period is made from.
+
+    Attributes:
+        link: Its number and hash; None for what is not stored.
+        names: Its id, or where it is not stored the ids of what it is made from.
+        figures: Of a smaller rollup; a raw entry's are counted together.
+        span: The period of a smaller rollup.
+    """
+
+    item: Item
+    names: tuple[str, ...]
+    link: tuple[int, bytes] | None = None
+    figures: Figures = field(default_factory=Figures)
+    span: PeriodSpan | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollupInput:
+    """A period's material as it lies in rows.
+
+    Attributes:
+        figures: Of all its parts.
+        missing: Smaller periods in which something was recorded, and which are not rolled up.
+        empty: Those in which nothing was.
+        expected: How many there are in all.
+    """
+
+    span: PeriodSpan
+    key: str
+    parts: tuple[Part, ...] = ()
+    figures: Figures = field(default_factory=Figures)
+    missing: tuple[PeriodSpan, ...] = ()
+    empty: tuple[PeriodSpan, ...] = ()
+    expected: int = 0
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """What a summariser reads, oldest first."""
+        return tuple(sorted((x.item for x in self.parts), key=lambda x: (x.at, x.ref)))
+
+    @cached_property
+    def links(self) -> tuple[tuple[int, bytes], ...]:
+        """What it is linked to."""
+        return tuple(x.link for x in self.parts if x.link is not None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ids of what it is made from."""
+        return tuple(name for part in self.parts for name in part.names)
+
+    @cached_property
+    def input_hash(self) -> bytes:
+        """A token of all it is made from."""
+        digest = hashlib.sha256(f"{self.span.level} {self.key} {self.span.zone_name}".encode())
+        for (source, linked), part in sorted(
+            ((x.link, x) for x in self.parts if x.link is not None), key=lambda found: found[0]
+        ):
+            digest.update(f"|{source} ".encode() + linked)
+            if part.span is not None:
+                # A rollup may count and quote otherwise and read the same.
+                counted = json.dumps(render_figures(part.figures), sort_keys=True)
+                digest.update(f"{counted} {render_points(part.item.points)}".encode())
+        return digest.digest()[:16]
+
+    @property
+    def is_private(self) -> bool:
+        """Whether any of it comes from the private journal."""
+        return any(item.is_private for item in self.items)
+
+    def material(self, owner: str) -> Material:
+        """The same as a summariser sees it."""
+        return Material(
+            owner=owner,
+            level=self.span.level,
+            key=self.key,
+            period=self.span.interval,
+            zone=self.span.zone,
+            items=self.items,
+            figures=self.figures,
+        )
+
+
+def empty_input(span: PeriodSpan) -> RollupInput:
+    """A period in which nothing was recorded."""
+    return RollupInput(span=span, key=period_key(span.start, span.level, span.zone))
+
+
+def gather(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
+    """All that a period is made from, read in one transaction of the caller's."""
+    return _of_entries(conn, span) if span.level == "hour" else _of_rollups(conn, span, owner)
+
+
+def read_fed(found: RollupInput, feed: Feed | None) -> RollupInput:
+    """The same with the texts of other journals' entries; one that is gone is left out.
+
+    Raises: Unavailable where a journal does not answer.
+    """
+    refs = [x.item.ref for x in found.parts if x.item.journal != JOURNAL]
+    if not refs:
+        return found
+    read = {} if feed is None else feed.read(refs)
+    parts: list[Part] = []
+    counted: list[tuple[datetime, Mapping[str, Any]]] = []
+    for part in found.parts:
+        fed = read.get(part.item.ref)
+        if part.item.journal == JOURNAL:
+            parts.append(part)
+        elif fed is not None:
+            item = replace(part.item, text=fed.text, is_private=fed.is_private)
+            parts.append(replace(part, item=item))
+            counted.append((item.at, fed.metadata))
+    figures = merged([found.figures, figures_of(counted)])
+    # Both are of one hour.
+    figures = replace(figures, hours=min(figures.hours, 1))
+    return replace(found, parts=tuple(parts), figures=figures)
+
+
+def _of_entries(conn: sqlite3.Connection, span: PeriodSpan) -> RollupInput:
+    asked = {"start": render_time(span.start), "end": render_time(span.end)}
+    parts: list[Part] = []
+    counted: list[tuple[datetime, Mapping[str, Any]]] = []
+    for seq, entry_id, timestamp, content, metadata, digest in conn.execute(
+        sql()["raw_within"], asked
+    ):
+        at = parse_time(timestamp)
+        item = Item(ref=ref_of(entry_id), at=at, text=content)
+        parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
+        counted.append((at, json.loads(metadata) if metadata != "{}" else {}))
+    for seq, packed, timestamp, facts, points, digest in conn.execute(
+        sql()["expired_within"], asked
+    ):
+        at, quoted, entry_id = parse_time(timestamp), parse_points(points), unpack_id(packed)
+        text = "\n".join(x.text for x in quoted)
+        item = Item(ref=ref_of(entry_id), at=at, text=text, points=quoted)
+        parts.append(Part(item=item, names=(entry_id,), link=(seq, digest)))
+        counted.append((at, json.loads(facts)))
+    for seq, ref, journal, timestamp, digest in conn.execute(sql()["fed_within"], asked):
+        item = Item(ref=ref, at=parse_time(timestamp), text="", journal=journal)
+        parts.append(Part(item=item, names=(ref,), link=(-seq, digest)))
+    return replace(empty_input(span), parts=tuple(parts), figures=figures_of(counted))
+
+
+def _of_rollups(conn: sqlite3.Connection, span: PeriodSpan, owner: str) -> RollupInput:
+    smaller = MADE_FROM[span.level]
+    assert smaller is not None
+    pieces = smaller_of(span)
+    made = _children(conn, replace(span, level=smaller), owner)
+    unmade = [x for x in pieces if x.start not in made]
+    missing = [x for x in unmade if has_raw(conn, x)]
+    filled = tuple(x for x in made.values() if x.figures.entries)
+    return replace(
+        empty_input(span),
+        parts=filled,
+        figures=merged([x.figures for x in filled]),
+        missing=tuple(missing),
+        empty=tuple(x for x in unmade if x not in missing),
+        expected=len(pieces),
+    )
+
+
+def _children(conn: sqlite3.Connection, around: PeriodSpan, owner: str) -> dict[datetime, Part]:
+    """The rollups of a level in a span, by when they begin."""
+    asked = {
+        "thread_id": owner,
+        "level": around.number,
+        "start": render_time(around.start),
+        "end": render_time(around.end),
+        "tz": around.zone_name,
+    }
+    parts = [_child(row, around) for row in conn.execute(sql()["children"], asked)]
+    return {x.span.start: x for x in parts if x.span is not None}
+
+
+def _child(row: tuple[Any, ...], around: PeriodSpan) -> Part:
+    seq, entry_id, start, end, content, kind, digest, figures, points, is_private = row
+    counted = parse_figures(json.loads(figures))
+    began = parse_time(start)
+    item = Item(
+        ref=ref_of(entry_id),
+        at=began,
+        text=content,
+        kind=kind,
+        entries=counted.entries,
+        points=parse_points(points),
+        is_private=bool(is_private),
+    )
+    span = replace(around, start=began, end=parse_time(end))
+    return Part(item=item, names=(entry_id,), link=(seq, digest), figures=counted, span=span)
+
+
+def has_raw(conn: sqlite3.Connection, span: PeriodSpan) -> bool:
+    """Whether anything was recorded in a period and is still there."""
+    asked = {"start": render_time(span.start), "end": render_time(span.end)}
+    return bool(conn.execute(sql()["has_raw"], asked).fetchone()[0])
+
+
+def facts_of(
+    found: RollupInput, *, generator: str, model: str = "", tokens: int = 0
+) -> dict[str, Any]:
+    """What a rollup's metadata holds, in the design's keys and ours; numbers from rows alone."""
+    figures = found.figures
+    facts: dict[str, Any] = {
+        "source_entry_count": len(found.parts),
+        "entries": figures.entries,
+        "hours_active": figures.hours,
+        "projects": ranked(figures.projects, _NAMES_KEPT),
+        "tags": ranked(figures.tags, _NAMES_KEPT),
+        "actions_taken": ranked(figures.actions, _NAMES_KEPT),
+        "tools_used": ranked(figures.tools, _NAMES_KEPT),
+        "period": found.key,
+        "timezone": found.span.zone_name,
+        "generator": generator,
+        "llm_model": model or None,
+        "rollup_cost_tokens": tokens,
+    }
+    if figures.first and figures.last:
+        facts |= {"first": render_time(figures.first), "last": render_time(figures.last)}
+    if found.expected:
+        facts["coverage"] = {"present": len(found.parts), "expected": found.expected}
+    return facts | _carried(figures)
+
+
+def _carried(figures: Figures) -> dict[str, Any]:
+    """What entries' own metadata held; nothing where none did."""
+    facts: dict[str, Any] = {}
+    for name, measure in figures.measures.items():
+        facts[name] = round(measure.mean if name == "productivity_score" else measure.total, 6)
+    if figures.moods:
+        facts["sentiment"] = ranked(figures.moods, 1)[0]
+    return facts
+
+
+def render_points(points: Sequence[Point]) -> str:
+    """Points as they are stored."""
+    return json.dumps(
+        [[x.ref, x.at.isoformat(), x.text, x.weight, int(x.decision)] for x in points],
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def parse_points(text: str) -> tuple[Point, ...]:
+    """Points from what `render_points` wrote."""
+    return tuple(
+        Point(ref=ref, at=parse_time(at), text=said, weight=weight, decision=bool(decision))
+        for ref, at, said, weight, decision in json.loads(text)
+    )

@@ -1,0 +1,93 @@
+"""The verbs that correct an entry of any journal by its ref: edit, delete, supersede.
+
+Never knows a journal but by its port, and opens only the one that a ref names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Denied, NotFound
+from commonplace.core.text import nearest, opening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from commonplace.core.ports import AmendsRefs
+    from commonplace.core.values import Amendment, EditableText
+    from commonplace.search.filing.filing import Filed, Pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmendService:
+    """Corrects the entries of one owner's journals.
+
+    Attributes:
+        amenders: Opens what corrects a journal, by the journal's name; it gives None for one whose
+            entries are never corrected, and raises what opening the journal raises.
+    """
+
+    amenders: Mapping[str, Callable[[], AmendsRefs | None]]
+
+    def read_text(self, ref: str) -> EditableText:
+        """The text under a ref as `edit` takes it. Raises: as `AmendsRefs.read_text`."""
+        return self._amender_of(ref).read_text(ref.strip())
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Put a new text in place of an entry's; see `AmendsRefs.edit`.
+
+        Args:
+            ref: Of an entry of any journal.
+            text: The whole new text.
+            expected: The version that was read; empty to replace any.
+
+        Raises:
+            As `AmendsRefs.edit`; NotFound where no journal has such refs.
+        """
+        return self._amender_of(ref).edit(ref.strip(), text, expected=expected)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry for good; see `AmendsRefs.delete`.
+
+        Args:
+            ref: As for `edit`.
+            expected: As for `edit`.
+
+        Raises:
+            As `edit`.
+        """
+        return self._amender_of(ref).delete(ref.strip(), expected=expected)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Write an entry that takes the place of another; see `AmendsRefs.supersede`.
+
+        Args:
+            ref: As for `edit`.
+            text: Of the new entry.
+
+        Raises:
+            As `AmendsRefs.supersede`; NotFound where no journal has such refs.
+        """
+        return self._amender_of(ref).supersede(ref.strip(), text)
+
+    def _amender_of(self, ref: str) -> AmendsRefs:
+        name, colon, _ = ref.strip().partition(":")
+        if not colon or name not in self.amenders:
+            near = nearest(name, [*self.amenders]) if colon else ""
+            guess = f"Did you mean {near}? " if near else ""
+            forms = ", ".join(f"{each}:" for each in self.amenders)
+            raise NotFound(
+                f"No entry {opening(ref, 100)!r}.",
+                hint=f"{guess}A ref begins with one of {forms} as a search or a list shows it.",
+            )
+        amender = self.amenders[name]()
+        if amender is None:
+            raise Denied(f"Entries of {name} are never altered.", hint="Write a new one.")
+        return amender
+
+
+def left_notes(filed: Filed | Pending) -> tuple[str, ...]:
+    """What the caller must know where the text of a deleted entry is still in the index."""
+    why = getattr(filed, "why", "")
+    return (f"Still in the index: {why}",) if why else ()

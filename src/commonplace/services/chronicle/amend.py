@@ -1,0 +1,51 @@
+"""How an entry of chronicle is corrected by its ref, and the index kept true after it.
+
+Never makes a text for a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.values import Amendment, EditableText
+from commonplace.services.amend import left_notes
+
+if TYPE_CHECKING:
+    from commonplace.services.chronicle.service import ChronicleService
+
+
+@dataclass(frozen=True, slots=True)
+class ChronicleAmender:
+    """Corrects entries of the log; see `core.ports.AmendsRefs`."""
+
+    service: ChronicleService
+
+    def read_text(self, ref: str) -> EditableText:
+        """The message of an entry; see the port."""
+        event = self.service.chronicle.read_event(ref)
+        return EditableText(ref=event.ref, text=event.message, version=event.stamp)
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Change the message; what was there is not kept. See the port."""
+        event, filed = self.service.edit(
+            ref, message=text, tags=None, at="", expected=expected or None
+        )
+        return Amendment(act="edited", ref=event.ref, text=event.message, notes=filed.notes)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Remove an entry; see the port."""
+        event, filed = self.service.delete(ref, expected=expected or None)
+        return Amendment(act="deleted", ref=event.ref, notes=left_notes(filed))
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Log an entry of the same time in the place of another; see the port."""
+        former = self.service.chronicle.read_event(ref).ref
+        logged = self.service.supersede(former, text)
+        return Amendment(
+            act="superseded",
+            ref=logged.event.ref,
+            text=logged.event.message,
+            former=former,
+            notes=logged.notes,
+        )

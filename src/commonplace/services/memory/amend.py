@@ -1,0 +1,119 @@
+"""How a record of memory is corrected by its ref, and the index after it.
+
+Never makes a text for a model. A message is never altered, so a new one takes its place; the
+preferences are one record of names and values, and no text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.core.errors import Invalid
+from commonplace.core.values import Amendment, EditableText
+from commonplace.journals.memory.entry import parse_ref, ref_of, refuse_other_version, version_of
+from commonplace.journals.memory.pages import whole_text
+from commonplace.journals.memory.records import (
+    JournalEntry,
+    Message,
+    Preferences,
+    Record,
+    RecordDraft,
+    Todo,
+)
+
+if TYPE_CHECKING:
+    from commonplace.services.memory.service import MemoryService
+
+_IS_KEPT = "A message is never altered: the new text is a message of its own."
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAmender:
+    """Corrects records of a user's memory; see `core.ports.AmendsRefs`."""
+
+    service: MemoryService
+
+    def read_text(self, ref: str) -> EditableText:
+        """What `edit` replaces of a record: a title, a body or a text. See the port."""
+        record = self._read(ref)
+        text = _edited_text(record)
+        return EditableText(ref=_ref(record), text=text, version=version_of(record))
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Change a title, a body or a text; supersede a message. See the port."""
+        record = self._read(ref, expected)
+        if isinstance(record, Message):
+            made = self.supersede(ref, text)
+            return Amendment(
+                act="superseded",
+                ref=made.ref,
+                text=made.text,
+                former=made.former,
+                notes=(_IS_KEPT, *made.notes),
+            )
+        given = {_text_field(record): text}
+        draft = RecordDraft(kind=record.kind, fields=given, ref_id=record.id, expected=expected)
+        done = self.service.save(draft)
+        assert done.saved.record is not None  # what was altered is there
+        after = whole_text(done.saved.record)
+        return Amendment(act="edited", ref=_ref(record), text=after, notes=done.notes)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete a record for good, every byte of it; see the port."""
+        record = self._read(ref, expected)
+        notes = self.service.delete(record.kind, record.id)
+        return Amendment(act="deleted", ref=_ref(record), notes=notes)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Keep a record of the same kind and time in the place of another; see the port."""
+        old = self._read(ref)
+        fields: dict[str, Any] = {_text_field(old): text}
+        match old:
+            case Message():
+                fields["role"] = old.role
+            case JournalEntry():
+                fields |= {"title": old.title, "is_draft": old.is_draft}
+            case Todo():
+                fields["done"] = old.done
+        draft = RecordDraft(kind=old.kind, fields=fields, at=old.at, supersedes=old.id)
+        done = self.service.supersede(draft)
+        new = done.saved.record
+        assert new is not None  # else it raised
+        return Amendment(
+            act="superseded",
+            ref=_ref(new),
+            text=whole_text(new),
+            former=_ref(old),
+            notes=done.notes,
+        )
+
+    def _read(self, ref: str, expected: str = "") -> Record:
+        kind, ref_id = parse_ref(ref)
+        record = self.service.find(kind, ref_id)
+        if expected:
+            refuse_other_version(record, expected)
+        return record
+
+
+def _text_field(record: Record) -> str:
+    """The field in which a kind has its text. Raises: Invalid for preferences."""
+    match record:
+        case JournalEntry():
+            return "body"
+        case Todo():
+            return "title"
+        case Preferences():
+            raise Invalid(
+                "The preferences are names and values, and no text.",
+                hint="Save the ones that change, with memory_upsert or `memory add preference`.",
+            )
+    return "text"
+
+
+def _edited_text(record: Record) -> str:
+    return record.body if isinstance(record, JournalEntry) else whole_text(record)
+
+
+def _ref(record: Record) -> str:
+    return ref_of(record.kind, record.id)

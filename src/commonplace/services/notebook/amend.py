@@ -1,0 +1,103 @@
+"""How an entry or an overview of the notebook is corrected by its ref, and the index after it.
+
+Never rewrites the history: what was understood before stays in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import Conflict, Denied, Invalid
+from commonplace.core.text import text_hash
+from commonplace.core.values import Amendment, EditableText, Put
+from commonplace.journals.notebook.format import ref_of
+from commonplace.journals.notebook.names import parse_address
+from commonplace.services.amend import left_notes
+
+if TYPE_CHECKING:
+    from commonplace.journals.notebook.names import SectionAddress
+    from commonplace.services.notebook.service import NotebookService
+
+_IS_KEPT = "An entry of the notebook is a commit and stays: the new text is an entry of its own."
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookAmender:
+    """Corrects entries and overviews; see `core.ports.AmendsRefs`."""
+
+    service: NotebookService
+
+    def read_text(self, ref: str) -> EditableText:
+        """The text of an entry, or an overview; see the port."""
+        address = parse_address(ref)
+        notebook = self.service.reading()
+        if not address.entry:
+            section = notebook.read_section(address.section)
+            return EditableText(
+                ref=ref_of(section.name), text=section.overview, version=section.version
+            )
+        entry = notebook.read_entry(address)
+        return EditableText(ref=entry.ref, text=entry.text, version=text_hash(entry.text))
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Replace an overview, which the history keeps; supersede an entry. See the port."""
+        address = parse_address(ref)
+        before = self.read_text(ref)
+        if not address.entry:
+            if not text.strip():
+                raise Invalid("The new text is empty.", hint="Delete the overview instead.")
+            return self._put_overview(address, text, expected or before.version)
+        if expected and before.version != expected:
+            raise Conflict(f"{before.ref} has changed since it was read.", hint="Read it again.")
+        made = self.supersede(ref, text)
+        return Amendment(
+            act="superseded",
+            ref=made.ref,
+            text=made.text,
+            former=made.former,
+            notes=(_IS_KEPT, *made.notes),
+        )
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Leave a section without an overview; see the port. Raises: Denied for an entry."""
+        address = parse_address(ref)
+        before = self.read_text(ref)
+        if address.entry:
+            raise Denied(
+                f"{before.ref} is a commit of the notebook, and its history is never rewritten.",
+                hint="Supersede it with a text that says what holds.",
+            )
+        return self._put_overview(address, "", expected or before.version)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Add an entry in the place of another of its section; see the port."""
+        address = parse_address(ref)
+        if not address.entry:
+            raise Invalid(
+                f"{self.read_text(ref).ref} is an overview: its history keeps what it was.",
+                hint="Give the new text alone.",
+            )
+        notebook = self.service.reading()
+        former = notebook.read_entry(address)
+        written = notebook.supersede(address, text)
+        return Amendment(
+            act="superseded",
+            ref=written.entry.ref,
+            text=written.entry.text,
+            former=former.ref,
+            notes=(*written.notes, *self.service.file(written)),
+        )
+
+    def _put_overview(self, address: SectionAddress, text: str, base_version: str) -> Amendment:
+        from commonplace.journals.notebook.source import overview_doc
+
+        notebook = self.service.reading()
+        section, notes = notebook.replace_overview(address.section, text, base_version=base_version)
+        ref = ref_of(section.name)
+        if not section.overview.strip():
+            left = left_notes(self.service.filing().forget([ref]))
+            return Amendment(act="deleted", ref=ref, notes=(*notes, *left))
+        doc = overview_doc(notebook, section.name, section.overview)
+        filed = self.service.filing().file([Put(doc)])
+        return Amendment(act="edited", ref=ref, text=section.overview, notes=(*notes, *filed.notes))

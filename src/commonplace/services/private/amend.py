@@ -1,0 +1,62 @@
+"""How an entry of the private journal is corrected by its ref or path, and the index after it.
+
+Never makes a text for a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.values import Amendment, EditableText
+from commonplace.services.amend import left_notes
+
+if TYPE_CHECKING:
+    from commonplace.journals.private.journal import PrivateEntry
+    from commonplace.services.private.service import PrivateService
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateAmender:
+    """Corrects private entries, in other projects of the owner too; see `core.ports.AmendsRefs`."""
+
+    service: PrivateService
+
+    def read_text(self, ref: str) -> EditableText:
+        """The whole file of an entry; see the port."""
+        entry = self.service.open_entry(ref)
+        return EditableText(ref=entry.ref, text=entry.raw, version=entry.version)
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Replace all but the frontmatter, which stays where the text has none; see the port."""
+        before = self.service.open_entry(ref)
+        entry, filed = self.service.edit(
+            before.ref, _headed(text, before), expected=expected or before.version
+        )
+        return Amendment(act="edited", ref=entry.ref, text=entry.raw, notes=filed.notes)
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Remove an entry and every trace of its text; see the port."""
+        gone, filed = self.service.delete(ref, expected=expected or None)
+        return Amendment(act="deleted", ref=gone, notes=left_notes(filed))
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Write an entry of now in the place of another; see the port."""
+        before = self.service.open_entry(ref)
+        former, done = self.service.supersede(before.ref, _headed(text, before))
+        (entry,) = done.entries
+        notes = (*done.written.notes, *done.filed.notes)
+        return Amendment(
+            act="superseded", ref=entry.ref, text=entry.raw, former=former, notes=notes
+        )
+
+
+def _headed(text: str, entry: PrivateEntry) -> str:
+    """A new text below the one heading that an entry has, unless it brings its own."""
+    from commonplace.journals.private.format import parse_entry, split_frontmatter
+
+    is_whole = bool(split_frontmatter(text)[0]) or bool(parse_entry(text).headings)
+    if is_whole or not text.strip():
+        return text
+    heading = f"## {entry.headings[0]}\n\n" if len(entry.headings) == 1 else ""
+    return heading + text.rstrip("\n") + "\n"

@@ -1,0 +1,222 @@
+"""The private journal's verbs with search joined, values in and values out.
+
+Never makes a text for a model, and never decides anything about files or ranking.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import CommonplaceError, Denied, Invalid
+from commonplace.core.values import Filter, Interval, Put
+from commonplace.services.times import read_at, read_span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import tzinfo
+
+    from commonplace.core.clock import Clock
+    from commonplace.core.values import Found
+    from commonplace.journals.private.journal import PrivateEntry, PrivateJournal, ThoughtsWritten
+    from commonplace.journals.private.roots import Kind
+    from commonplace.search.filing.filing import Filed, Filing, Pending
+    from commonplace.search.finder import Finder
+
+_LATEST = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateWritten:
+    """What a write came to.
+
+    Attributes:
+        written: The refs, and when it was.
+        entries: Of these refs; one that an earlier call wrote may be deleted by now.
+        filed: Whether the index has them.
+    """
+
+    written: ThoughtsWritten
+    entries: tuple[PrivateEntry, ...]
+    filed: Filed | Pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateFound:
+    """What a search found, best first, and the time it kept to; None for any."""
+
+    found: Found
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateListed:
+    """Entries, newest first, and the time they lie in. named: whether a phrase named that time."""
+
+    entries: tuple[PrivateEntry, ...]
+    interval: Interval
+    named: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateService:
+    """The private journal of one owner and one project, with its index.
+
+    Attributes:
+        zone: The owner's, in which phrases of time are read.
+        shows_paths: Whether the caller can use a path of this machine; else entries go by refs.
+    """
+
+    journal: PrivateJournal
+    filing: Filing
+    finder: Finder
+    clock: Clock
+    zone: tzinfo
+    shows_paths: bool = True
+
+    def write(
+        self, thoughts: Mapping[str, str], *, at: str, idempotency_key: str | None
+    ) -> PrivateWritten:
+        """Write thoughts, and file them.
+
+        Args:
+            thoughts: Field to text; blank ones count as absent.
+            at: A phrase of a time that is not over a day ahead; blank for now.
+            idempotency_key: The same key twice is one entry.
+
+        Raises:
+            Invalid, Denied, Unavailable, Conflict.
+        """
+        instant = read_at(self, at)
+        if instant and instant > self.clock() + _LATEST:
+            raise Invalid(f"Invalid at: {at!r} lies in the future.", hint="Give a past time.")
+        written = self.journal.write(thoughts, at=instant, idempotency_key=idempotency_key)
+        entries = []
+        for ref in written.refs:
+            with suppress(CommonplaceError):  # what was written stays written
+                entries.append(self.journal.read_entry(ref))
+        filed = self.filing.file(self._docs(entries))
+        return PrivateWritten(written=written, entries=tuple(entries), filed=filed)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int,
+        kind: Kind,
+        headings: Sequence[str],
+        when: str,
+        since: str,
+        until: str,
+        floor: float,
+    ) -> PrivateFound:
+        """The best entries for a question.
+
+        Args:
+            query: A question, or a few words.
+            limit: How many at the most.
+            kind: Of which roots.
+            headings: Only entries with one of these; empty for any.
+            when: A phrase of time, as since and until are; blank for any time.
+            since: Only from its start on.
+            until: Only to its end.
+            floor: Least cosine of a hit that shares no word with the query.
+
+        Raises:
+            Invalid.
+        """
+        from commonplace.search import policy
+        from commonplace.search.finder import SearchQuestion
+
+        interval = read_span(self, since, until, when=when)
+        found = self.finder.find(
+            SearchQuestion(
+                text=query,
+                where=Filter(
+                    journals=("private",),
+                    scopes=self.journal.scopes(kind),
+                    headings=tuple(headings),
+                    interval=interval or Interval(),
+                ),
+                limit=limit,
+                floor=floor,
+                policy=policy.PRIVATE,
+            )
+        )
+        return PrivateFound(found=found, interval=interval)
+
+    def read(self, path_or_ref: str) -> PrivateEntry:
+        """The entry under a ref or, where the caller can use one, a path.
+
+        Raises: Invalid, Denied, NotFound, Unavailable.
+        """
+        self._refuse_path(path_or_ref)
+        return self.journal.read_entry(path_or_ref)
+
+    def list_entries(self, *, limit: int, kind: Kind, days: int, when: str) -> PrivateListed:
+        """The newest entries of a phrase's time or, where it is blank, of so many days back."""
+        asked = read_span(self, "", "", when=when)
+        interval = asked or Interval(start=self.clock() - timedelta(days=days))
+        entries = self.journal.list_entries(limit=limit, kind=kind, within=interval)
+        return PrivateListed(entries=tuple(entries), interval=interval, named=asked is not None)
+
+    def open_entry(self, path_or_ref: str) -> PrivateEntry:
+        """As `read`, and the entries of the owner's other projects by their refs."""
+        self._refuse_path(path_or_ref)
+        return self.journal.open_entry(path_or_ref)
+
+    def _refuse_path(self, path_or_ref: str) -> None:
+        if not self.shows_paths and PurePath(path_or_ref).anchor:
+            # Whatever it leads to: else the answer would reveal whether it was guessed.
+            raise Denied(
+                "Here entries go by their refs, and by no path of the machine that keeps them.",
+                hint="Use a ref that a search or a list has shown.",
+            )
+
+    def edit(
+        self, path_or_ref: str, text: str, *, expected: str | None
+    ) -> tuple[PrivateEntry, Filed | Pending]:
+        """Replace the text of one entry, and file it again.
+
+        Raises: Invalid, Denied, NotFound, Unavailable; Conflict where it is not `expected`.
+        """
+        self._refuse_path(path_or_ref)
+        entry = self.journal.edit(path_or_ref, text, expected=expected)
+        return entry, self.filing.refile(self._docs([entry]))
+
+    def supersede(self, path_or_ref: str, text: str) -> tuple[str, PrivateWritten]:
+        """Write an entry in the place of another, and file both; the former's ref comes first.
+
+        Raises: Invalid, Denied, NotFound, Unavailable; Conflict where another has its place.
+        """
+        self._refuse_path(path_or_ref)
+        former, written = self.journal.supersede(path_or_ref, text)
+        entry = self.journal.open_entry(written.refs[0])
+        filed = self.filing.file(self._docs([entry, former]))
+        return former.ref, PrivateWritten(written=written, entries=(entry,), filed=filed)
+
+    def delete(self, path_or_ref: str, *, expected: str | None) -> tuple[str, Filed | Pending]:
+        """Delete one entry and every trace of its text; answers its ref. Raises: as `edit`."""
+        ref = self.open_entry(path_or_ref).ref
+        self.journal.delete(ref, expected=expected)
+        return ref, self.filing.forget([ref])
+
+    def place_of(self, ref: str) -> str:
+        """By what the caller asks for an entry: its path, or else its ref."""
+        if self.shows_paths:
+            with suppress(CommonplaceError):  # one that has no path hides no other
+                return str(self.journal.path_of(ref))
+        return ref
+
+    @property
+    def lacks_project(self) -> bool:
+        """Whether no project is known here, so that project notes lie with the user's."""
+        return all(root.scope == "user" for root in self.journal.roots)
+
+    def _docs(self, entries: Sequence[PrivateEntry]) -> list[Put]:
+        from commonplace.journals.private.source import doc_of
+
+        return [Put(doc_of(entry, self.zone)) for entry in entries]

@@ -1,0 +1,54 @@
+"""How an entry of the timeline is corrected by its ref, and its rollups and the index after it.
+
+Never makes a text for a model; a rollup is never corrected, it follows what it is made from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.core.values import Amendment, EditableText
+from commonplace.journals.timeline.entry import JOURNAL, ref_of, version_of
+
+if TYPE_CHECKING:
+    from commonplace.services.timeline.service import TimelineService
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineAmender:
+    """Corrects entries of the timeline; see `core.ports.AmendsRefs`."""
+
+    service: TimelineService
+
+    def read_text(self, ref: str) -> EditableText:
+        """The content of an entry; see the port."""
+        entry = self.service.journal.read(_id_of(ref))
+        return EditableText(ref=entry.ref, text=entry.content, version=version_of(entry))
+
+    def edit(self, ref: str, text: str, *, expected: str = "") -> Amendment:
+        """Change the content; what was there is not kept. See the port."""
+        done = self.service.update(_id_of(ref), content=text, expected=expected)
+        return Amendment(
+            act="edited", ref=done.entry.ref, text=done.entry.content, notes=done.notes
+        )
+
+    def delete(self, ref: str, *, expected: str = "") -> Amendment:
+        """Delete an entry, and its text from the rollups that it went into; see the port."""
+        _, notes = self.service.delete(_id_of(ref), expected=expected)
+        return Amendment(act="deleted", ref=ref_of(_id_of(ref)), notes=notes)
+
+    def supersede(self, ref: str, text: str) -> Amendment:
+        """Record an entry of the same time in the place of another; see the port."""
+        done = self.service.supersede(_id_of(ref), text)
+        return Amendment(
+            act="superseded",
+            ref=done.entry.ref,
+            text=done.entry.content,
+            former=done.entry.supersedes,
+            notes=done.notes,
+        )
+
+
+def _id_of(ref: str) -> str:
+    return ref.removeprefix(f"{JOURNAL}:")

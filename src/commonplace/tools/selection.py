@@ -1,0 +1,83 @@
+"""Which tools a model is shown: few by default, those of the designs, or each of all once.
+
+Decides by the table of journals and by what a tool says of itself; runs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from commonplace.journals.table import CLASSIC, DEFAULT, JOURNALS, PARTS, RECALL_TOOLS
+from commonplace.tools.toolset import Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.tools.toolset import Tool
+
+DEFAULT_GUIDE = """\
+Commonplace is your memory across sessions and projects. What you did, learned and decided earlier \
+is in it, and you remember none of it by yourself: ask it with recall before you answer from what \
+you do not know or begin a task, and open what it finds with open_ref. Write with process_thoughts \
+when you learn something worth keeping, are surprised or stuck, or notice what the user prefers; \
+it stays on this machine. Log with add_entry what the user finishes, fixes, deploys or decides, \
+unasked too. Correct what you wrote with amend."""
+
+_LISTED = {
+    DEFAULT: {*RECALL_TOOLS, *(name for row in JOURNALS for name in row.default_tools)},
+    CLASSIC: {name for row in JOURNALS for name in row.original_tools},
+}
+
+
+def default_toolset(parts: Sequence[Toolset]) -> Toolset:
+    """The few tools that are listed where nothing else is asked for; the others can be called."""
+    return _of_parts(DEFAULT, DEFAULT_GUIDE, parts)
+
+
+def classic_toolset(parts: Sequence[Toolset]) -> Toolset:
+    """The tools under the names of the programs and designs that the journals come from."""
+    return _of_parts(CLASSIC, "\n\n".join(each.guide for each in parts), parts)
+
+
+def _of_parts(name: str, guide: str, parts: Sequence[Toolset]) -> Toolset:
+    listed = _LISTED[name]
+    return Toolset(
+        name=name,
+        guide=guide,
+        tools=tuple(replace(x, listed=x.name in listed) for part in parts for x in part.tools),
+        resources=tuple(x for part in parts for x in part.resources),
+        prompts=tuple(x for part in parts for x in part.prompts),
+    )
+
+
+def merge_toolsets(toolsets: Sequence[Toolset]) -> Toolset:
+    """All that several toolsets offer, each tool, resource and prompt once.
+
+    A tool is listed if any of them lists it. Beside the default toolset it is not, where a listed
+    one does the same: two near-twins only make a model choose. It can be called all the same.
+    """
+    tools: dict[str, Tool] = {}
+    for tool in (x for each in toolsets for x in each.tools):
+        known = tools.setdefault(tool.name, tool)
+        if tool.listed and not known.listed:
+            tools[tool.name] = tool
+    if any(each.name == DEFAULT for each in toolsets):
+        listed = {name for name, tool in tools.items() if tool.listed}
+        for name, tool in tools.items():
+            if tool.twin_of in listed:
+                tools[name] = replace(tool, listed=False)
+    guides = [each.guide for each in toolsets if not _is_part_of_default(each, toolsets)]
+    return Toolset(
+        name=",".join(each.name for each in toolsets),
+        guide="\n\n".join(guides),
+        tools=tuple(tools.values()),
+        resources=tuple({x.uri: x for each in toolsets for x in each.resources}.values()),
+        prompts=tuple({x.name: x for each in toolsets for x in each.prompts}.values()),
+    )
+
+
+def _is_part_of_default(toolset: Toolset, toolsets: Sequence[Toolset]) -> bool:
+    """Whether the default toolset, which is offered too, says what this one is for."""
+    offered = {each.name for each in toolsets}
+    return DEFAULT in offered and toolset.name in PARTS[DEFAULT]
